@@ -1,0 +1,433 @@
+/* langevin.h - randomized exploration in reinforcement learning: the public interface of
+ * liblangevin.
+ *
+ * The story in one paragraph. Settings (text keys: env.*, agent.*, optim.*, run.*) become a plan:
+ * validated, immutable, shared by threads. A plan and a seed become a run, which owns one
+ * environment and one agent and writes records into a directory. Whoever has a loop of their own
+ * creates an environment or an agent alone and steps it. Environments and agents are const
+ * descriptors (lgv_env_type, lgv_agent_type); one of your own works like a built-in one.
+ *
+ * Rules. Fallible calls return lgv_status and, on failure, fill the caller's lgv_error. The library
+ * never prints, never exits and holds no global state that a caller could see. A handle belongs to
+ * one thread at a time; plans may be shared. Memory is taken when a handle is created; steps
+ * allocate nothing.
+ */
+#ifndef LANGEVIN_H
+#define LANGEVIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define LGV_API __attribute__((visibility("default")))
+#define LGV_CHECK __attribute__((warn_unused_result))
+#define LGV_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define LGV_API
+#define LGV_CHECK
+#define LGV_PRINTF(fmt, args)
+#endif
+
+#define LGV_VERSION_MAJOR 0
+#define LGV_VERSION_MINOR 1
+#define LGV_VERSION_PATCH 0
+
+/* "0.1.0": the version of the library that was loaded. */
+LGV_API const char *lgv_version(void);
+
+/* The set of compute kernels in use: part of what makes two runs equal bit for bit. */
+LGV_API const char *lgv_kernels(void);
+
+/* ---- Status and error detail
+ * --------------------------------------------------------------------------- */
+
+typedef enum lgv_status {
+  LGV_OK = 0,
+  LGV_ERR_USAGE,       /* a wrong name, value or call; the message says what is allowed */
+  LGV_ERR_MEMORY,      /* an allocation failed, or a size does not fit */
+  LGV_ERR_IO,          /* a file or directory could not be read or written */
+  LGV_ERR_NUMERIC,     /* NaN, infinity, or a matrix that is not positive definite */
+  LGV_ERR_ENV,         /* the environment failed */
+  LGV_ERR_INTERRUPTED, /* the caller asked to stop; what was recorded stays */
+} lgv_status;
+
+typedef struct lgv_error {
+  lgv_status status;
+  char message[512]; /* what is wrong, where, and what to do */
+} lgv_error;
+
+LGV_API const char *lgv_status_name(lgv_status status);
+
+/* Fills *err (which may be NULL) and returns status: for descriptors of your own. */
+LGV_API lgv_status lgv_fail(lgv_error *err, lgv_status status, const char *format, ...)
+    LGV_PRINTF(3, 4);
+
+/* ---- Random streams
+ * -------------------------------------------------------------------------------------
+ * xoshiro256++, keyed by (seed, purpose): streams of different purpose are independent, so that
+ * evaluation never shifts training and an agent's draws never shift the environment's. */
+
+typedef struct lgv_rng {
+  uint64_t s[4];
+} lgv_rng;
+
+LGV_API void lgv_rng_seed(lgv_rng *rng, uint64_t seed, const char *purpose);
+LGV_API uint64_t lgv_rng_bits(lgv_rng *rng);
+LGV_API double lgv_rng_uniform(lgv_rng *rng);             /* [0, 1), 53 bits */
+LGV_API int64_t lgv_rng_below(lgv_rng *rng, int64_t n);   /* uniform over 0..n-1, unbiased; n > 0 */
+LGV_API double lgv_rng_normal(lgv_rng *rng);              /* N(0, 1) */
+LGV_API double lgv_rng_gamma(lgv_rng *rng, double shape); /* Gamma(shape, 1); shape > 0 */
+LGV_API void lgv_rng_normals(lgv_rng *rng, double *out, size_t count); /* count draws of N(0, 1) */
+
+/* ---- Memory: named blocks, counted and then placed
+ * ------------------------------------------------------ A layout hook names every array of a
+ * handle. It runs twice: once to count (all pointers NULL), once to place. LGV_KEEP blocks are the
+ * handle's state and go into checkpoints; LGV_SCRATCH blocks do not. */
+
+typedef enum lgv_dtype { LGV_U8, LGV_I32, LGV_I64, LGV_U64, LGV_F32, LGV_F64 } lgv_dtype;
+typedef enum lgv_keep { LGV_SCRATCH, LGV_KEEP } lgv_keep;
+typedef struct lgv_layout lgv_layout;
+
+LGV_API void *lgv_layout_array(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t count,
+                               lgv_keep keep);
+
+/* ---- Parameters: one table drives the command line, config files, bindings and help
+ * --------------------- */
+
+typedef enum lgv_param_type {
+  LGV_REAL,   /* double */
+  LGV_INT,    /* int64_t */
+  LGV_BOOL,   /* bool */
+  LGV_CHOICE, /* int32_t: index into choices */
+  LGV_TEXT,   /* char[LGV_TEXT_SIZE] */
+  LGV_INTS,   /* lgv_ints: written 32,32 */
+} lgv_param_type;
+
+enum { LGV_TEXT_SIZE = 256, LGV_INTS_MAX = 16 };
+
+typedef struct lgv_ints {
+  int32_t count;
+  int32_t value[LGV_INTS_MAX];
+} lgv_ints;
+
+enum { LGV_OPEN_MIN = 1, LGV_OPEN_MAX = 2 }; /* the bound itself is excluded */
+
+typedef struct lgv_param {
+  const char *name; /* NULL ends a table */
+  lgv_param_type type;
+  size_t offset;              /* of the field in the parameter struct */
+  const char *fallback;       /* the default, as a user would write it */
+  double min, max;            /* numbers, and members of LGV_INTS; both 0: no bounds */
+  unsigned open;              /* LGV_OPEN_MIN | LGV_OPEN_MAX */
+  const char *const *choices; /* LGV_CHOICE: NULL-terminated */
+  const char *help;
+} lgv_param;
+
+/* ---- Exact models of finite-horizon problems
+ * ------------------------------------------------------------ States 0..S-1, actions 0..A-1,
+ * stages 0..H-1. next = LGV_END leaves the episode with value 0. */
+
+enum { LGV_END = -1 };
+typedef struct lgv_model lgv_model;
+
+LGV_API LGV_CHECK lgv_status lgv_model_create(int64_t states, int32_t actions, int64_t horizon,
+                                              bool stationary, lgv_model **model, lgv_error *err);
+LGV_API void lgv_model_free(lgv_model *model);
+/* Building. stage is 0 for a stationary model. Transitions are appended; lgv_model_seal checks that
+ * every row sums to 1 and must be called before the model is used. */
+LGV_API LGV_CHECK lgv_status lgv_model_add(lgv_model *model, int64_t stage, int64_t state,
+                                           int32_t action, int64_t next, double probability,
+                                           lgv_error *err);
+LGV_API void lgv_model_set_reward(lgv_model *model, int64_t stage, int64_t state, int32_t action,
+                                  double mean);
+LGV_API void lgv_model_set_start(lgv_model *model, int64_t state, double probability);
+LGV_API LGV_CHECK lgv_status lgv_model_seal(lgv_model *model, lgv_error *err);
+/* Values by backward induction. values has (H+1) x S entries, the last row 0; policy has H x S x A
+ * probabilities. */
+LGV_API void lgv_model_optimal(const lgv_model *model, double *values);
+LGV_API void lgv_model_evaluate(const lgv_model *model, const double *policy, double *values);
+LGV_API double lgv_model_start_mean(const lgv_model *model,
+                                    const double *values); /* E over the start state */
+
+/* ---- Environments
+ * --------------------------------------------------------------------------------------- */
+
+typedef enum lgv_obs_kind { LGV_OBS_FLOAT, LGV_OBS_BYTE } lgv_obs_kind;
+typedef enum lgv_obs_form { LGV_FORM_DENSE, LGV_FORM_ONE_HOT, LGV_FORM_THERMOMETER } lgv_obs_form;
+
+typedef struct lgv_env_spec {
+  lgv_obs_kind obs_kind;
+  lgv_obs_form obs_form; /* lets a network exploit a sparse first layer */
+  int32_t obs_shape[3];  /* (height, width, channels) of images; (length, 1, 1) of vectors */
+  int32_t actions;
+  int64_t states;  /* number of states if finite, else 0 */
+  int64_t horizon; /* steps after which every episode has ended, or 0 */
+  bool stationary; /* rewards and transitions do not depend on the stage */
+  double reward_min, reward_max;
+  int64_t feature_dim; /* of features, or 0 */
+  const double
+      *features; /* phi(s,a), (states * actions) x feature_dim, row s * actions + a; or NULL */
+} lgv_env_spec;
+
+typedef struct lgv_outcome {
+  double reward;
+  bool terminated; /* the task ended: no value beyond */
+  bool truncated;  /* a clock stopped the episode: the next state still has a value */
+} lgv_outcome;
+
+/* What an agent sees. data: obs_shape floats or bytes; state: index if finite, else -1; stage: 0,
+ * 1, ... */
+typedef struct lgv_obs {
+  const void *data;
+  int64_t state;
+  int64_t stage;
+} lgv_obs;
+
+typedef struct lgv_env_type {
+  const char *name;
+  const char *summary; /* one line */
+  const lgv_param *params;
+  size_t params_size; /* of the parameter struct */
+  size_t state_size;  /* of the state struct, `self` below */
+  /* Sizes from parameters; checks what single ranges cannot express. */
+  lgv_status (*spec)(const void *params, lgv_env_spec *spec, lgv_error *err);
+  /* Names the arrays; keeps in self what later hooks need. Runs twice. */
+  void (*layout)(void *self, const void *params, const lgv_env_spec *spec, lgv_layout *layout);
+  /* Optional: after placing. May set spec->features and allocate; close undoes it. */
+  lgv_status (*open)(void *self, lgv_env_spec *spec, lgv_error *err);
+  void (*close)(void *self);
+  /* Optional: the exact model, sealed; it belongs to self and lives until close. */
+  const lgv_model *(*model)(const void *self);
+  lgv_status (*reset)(void *self, lgv_rng *rng, lgv_error *err);
+  lgv_status (*step)(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+                     lgv_error *err);
+  void (*observe)(const void *self, void *data); /* writes the observation */
+  int64_t (*state_index)(const void *self);      /* NULL if states are not finite */
+  const char *const *counter_names; /* optional, NULL-terminated: events counted since creation */
+  void (*counters)(const void *self, int64_t *values);
+} lgv_env_type;
+
+/* ---- Agents
+ * --------------------------------------------------------------------------------------------- */
+
+typedef enum lgv_mode { LGV_TRAIN, LGV_EVAL } lgv_mode;
+
+typedef struct lgv_transition {
+  lgv_obs obs, next;
+  int32_t action;
+  double reward;
+  bool terminated, truncated;
+} lgv_transition;
+
+/* What an agent is made for. */
+typedef struct lgv_problem {
+  lgv_env_spec env;
+  int64_t episodes; /* how long it will be trained; 0 if unknown */
+  int64_t steps;
+  lgv_rng *init, *act, *replay, *noise, *eval; /* the agent's own streams; NULL while counting */
+} lgv_problem;
+
+enum { LGV_NEEDS_STATES = 1, LGV_NEEDS_HORIZON = 2, LGV_SETTLES_PER_EPISODE = 4 };
+
+typedef struct lgv_agent_type {
+  const char *name;
+  const char *summary;
+  unsigned
+      traits; /* LGV_NEEDS_... ; LGV_SETTLES_PER_EPISODE: the policy is fixed within an episode */
+  const lgv_param *params;
+  size_t params_size, state_size;
+  /* Optional: fills in what the user left open (is_set[i] false) and checks what single ranges
+   * cannot. */
+  lgv_status (*resolve)(void *params, const bool *is_set, const lgv_problem *problem,
+                        lgv_error *err);
+  void (*layout)(void *self, const void *params, const lgv_problem *problem, lgv_layout *layout);
+  lgv_status (*open)(void *self, lgv_error *err); /* optional: initial values, after placing */
+  void (*close)(void *self);                      /* optional */
+  lgv_status (*begin_episode)(void *self, lgv_error *err);
+  lgv_status (*act)(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action, lgv_error *err);
+  lgv_status (*observe)(void *self, const lgv_transition *transition, lgv_error *err);
+  lgv_status (*end_episode)(void *self, lgv_error *err);
+  /* Optional: action probabilities of the current episode's policy at (stage, state). */
+  void (*policy)(const void *self, int64_t stage, int64_t state, double *probabilities);
+  const char *const *stat_names; /* optional, NULL-terminated: columns of metrics.csv */
+  void (*stats)(const void *self, double *values);
+} lgv_agent_type;
+
+/* ---- Registry
+ * ------------------------------------------------------------------------------------------- */
+
+typedef struct lgv_entry {
+  const char *name, *summary;
+  const lgv_param *params;
+} lgv_entry;
+
+/* kind: "env", "agent", "optimiser", or "run" (one entry: the run's own parameters). False past the
+ * end. */
+LGV_API bool lgv_registry_get(const char *kind, size_t index, lgv_entry *entry);
+LGV_API bool lgv_registry_find(const char *kind, const char *name, lgv_entry *entry);
+/* The right name nearest to a wrong one, or NULL if nothing is near. */
+LGV_API const char *lgv_registry_nearest(const char *kind, const char *name);
+/* "[0, 1)", "a | b | c", "true | false": what a parameter accepts. */
+LGV_API void lgv_param_range(const lgv_param *param, char *text, size_t size);
+
+/* ---- Settings: text keys and values, and where each came from
+ * ------------------------------------------- */
+
+typedef struct lgv_settings lgv_settings;
+
+LGV_API LGV_CHECK lgv_status lgv_settings_create(lgv_settings **settings, lgv_error *err);
+LGV_API void lgv_settings_free(lgv_settings *settings);
+/* A later value replaces an earlier one. origin (may be NULL) appears in error messages. */
+LGV_API LGV_CHECK lgv_status lgv_settings_set(lgv_settings *settings, const char *key,
+                                              const char *value, const char *origin,
+                                              lgv_error *err);
+LGV_API LGV_CHECK lgv_status lgv_settings_assign(lgv_settings *settings,
+                                                 const char *key_equals_value, const char *origin,
+                                                 lgv_error *err);
+LGV_API LGV_CHECK lgv_status lgv_settings_load(lgv_settings *settings, const char *yaml_path,
+                                               lgv_error *err);
+LGV_API const char *lgv_settings_get(const lgv_settings *settings, const char *key); /* or NULL */
+/* Makes descriptors of your own available under their names. They must outlive plans made from
+ * settings. */
+LGV_API LGV_CHECK lgv_status lgv_settings_add_env(lgv_settings *settings, const lgv_env_type *type,
+                                                  lgv_error *err);
+LGV_API LGV_CHECK lgv_status lgv_settings_add_agent(lgv_settings *settings,
+                                                    const lgv_agent_type *type, lgv_error *err);
+
+/* ---- An environment or an agent on its own
+ * -------------------------------------------------------------- */
+
+typedef struct lgv_env lgv_env;
+typedef struct lgv_agent lgv_agent;
+
+/* Reads env.name and env.*; other keys are left alone. */
+LGV_API LGV_CHECK lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed,
+                                            lgv_env **env, lgv_error *err);
+LGV_API void lgv_env_free(lgv_env *env);
+LGV_API const lgv_env_spec *lgv_env_get_spec(const lgv_env *env);
+LGV_API const lgv_model *lgv_env_get_model(const lgv_env *env); /* NULL if it has none */
+LGV_API LGV_CHECK lgv_status lgv_env_reset(lgv_env *env, lgv_obs *obs, lgv_error *err);
+/* The observation stays valid until the second next step or reset, so (obs, next) can be used
+ * together. */
+LGV_API LGV_CHECK lgv_status lgv_env_step(lgv_env *env, int32_t action, lgv_outcome *outcome,
+                                          lgv_obs *next, lgv_error *err);
+
+/* Reads agent.name, agent.*, optim.*. episodes and steps: how long it will be trained (0 if
+ * unknown). */
+LGV_API LGV_CHECK lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *env,
+                                              int64_t episodes, int64_t steps, uint64_t seed,
+                                              lgv_agent **agent, lgv_error *err);
+LGV_API void lgv_agent_free(lgv_agent *agent);
+LGV_API LGV_CHECK lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err);
+LGV_API LGV_CHECK lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode,
+                                           int32_t *action, lgv_error *err);
+LGV_API LGV_CHECK lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition,
+                                               lgv_error *err);
+LGV_API LGV_CHECK lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err);
+/* Probabilities at (stage, state), for agents whose policy is fixed within an episode. */
+LGV_API LGV_CHECK lgv_status lgv_agent_policy(const lgv_agent *agent, int64_t stage, int64_t state,
+                                              double *probabilities, lgv_error *err);
+/* The arrays of an agent, by name (see `layout`); NULL past the end. */
+LGV_API const void *lgv_agent_array(const lgv_agent *agent, size_t index, const char **name,
+                                    lgv_dtype *dtype, size_t *count);
+
+/* ---- Plans and runs
+ * ------------------------------------------------------------------------------------- */
+
+typedef struct lgv_plan lgv_plan;
+typedef struct lgv_run lgv_run;
+
+/* Checks every key and value, opens the environment once, and resolves what was left open. */
+LGV_API LGV_CHECK lgv_status lgv_plan_create(const lgv_settings *settings, lgv_plan **plan,
+                                             lgv_error *err);
+LGV_API void lgv_plan_free(lgv_plan *plan);
+/* A resolved value as text: lgv_plan_get(plan, "agent.lambda", ...). */
+LGV_API LGV_CHECK lgv_status lgv_plan_get(const lgv_plan *plan, const char *key, char *text,
+                                          size_t size, lgv_error *err);
+
+typedef struct lgv_summary {
+  uint64_t seed;
+  int64_t steps, episodes;
+  double mean_return;   /* over training episodes; NaN if none ended */
+  double final_return;  /* mean of the last 10 evaluations, or exact values of the last 10 policies;
+                           or NaN */
+  double optimal_value; /* NaN without an exact model */
+  double regret;        /* cumulative and exact; NaN if not defined */
+  bool finished;
+} lgv_summary;
+
+/* directory: created; NULL records nothing. The run is for the given seed, whatever run.seed says.
+ */
+LGV_API LGV_CHECK lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed,
+                                            const char *directory, lgv_run **run, lgv_error *err);
+LGV_API void lgv_run_free(lgv_run *run);
+/* At most max_steps environment steps; *done becomes true when the run's budget is spent. */
+LGV_API LGV_CHECK lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done,
+                                             lgv_error *err);
+LGV_API void lgv_run_summary(const lgv_run *run, lgv_summary *summary);
+/* Writes summary.json and timing.json; call once, whether or not the budget is spent. */
+LGV_API LGV_CHECK lgv_status lgv_run_finish(lgv_run *run, lgv_error *err);
+
+typedef struct lgv_progress {
+  int64_t runs, runs_done, runs_failed;
+  double fraction;    /* of the whole work, 0..1 */
+  int64_t steps;      /* environment steps so far */
+  double mean_return; /* of the run that reported last */
+} lgv_progress;
+
+/* Several seeds of one plan on several threads. Results do not depend on the number of threads. */
+typedef struct lgv_batch {
+  const lgv_plan *plan;
+  uint64_t first_seed;
+  int32_t seeds, threads;
+  const char *directory; /* NULL records nothing */
+  void (*on_progress)(void *context,
+                      const lgv_progress *progress); /* optional; one call at a time */
+  bool (*should_stop)(void *context);                /* optional; asked often, from any thread */
+  void *context;
+} lgv_batch;
+
+/* summaries: batch->seeds entries. One failed seed does not stop the others; the first error is
+ * returned. */
+LGV_API LGV_CHECK lgv_status lgv_batch_run(const lgv_batch *batch, lgv_summary *summaries,
+                                           lgv_error *err);
+
+/* ---- Statistics
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct lgv_estimate {
+  int64_t count;
+  double mean, standard_error; /* NaN for fewer than two values */
+  double low,
+      high; /* 95 % percentile bootstrap interval of the mean, 2000 resamples, fixed stream */
+  double median;
+} lgv_estimate;
+
+LGV_API void lgv_estimate_mean(const double *values, size_t count,
+                               lgv_estimate *estimate); /* skips NaN */
+
+/* ---- The theorem's constants
+ * ----------------------------------------------------------------------------- */
+
+typedef struct lgv_theory {
+  double inv_sqrt_beta; /* 1/sqrt(beta), the fixed point */
+  double c_delta, b_delta;
+  double log_factor;  /* log(4 H K d) */
+  double j_per_kappa; /* J_k = ceil(j_per_kappa * kappa) */
+  int64_t samples_m;  /* 1 without multi */
+  double optimism_c;  /* 1 / (2 sqrt(2 e pi)) */
+} lgv_theory;
+
+LGV_API LGV_CHECK lgv_status lgv_theory_compute(int64_t horizon, int64_t dim, int64_t episodes,
+                                                double delta, bool multi, lgv_theory *theory,
+                                                lgv_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,146 @@
+#include "agent/agent.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+struct lgv_agent {
+  const lgv_agent_type *type;
+  void *params, *self;
+  bool opened; /* type->open succeeded, so close is due */
+  lgv_problem problem;
+  lgv_arena arena;
+};
+
+static void layout_agent(void *context, lgv_layout *layout) {
+  lgv_agent *agent = context;
+  lgv_problem *p = &agent->problem;
+  p->init = lgv_layout_array(layout, "rng.init", LGV_U64, 4, LGV_KEEP);
+  p->act = lgv_layout_array(layout, "rng.act", LGV_U64, 4, LGV_KEEP);
+  p->replay = lgv_layout_array(layout, "rng.replay", LGV_U64, 4, LGV_KEEP);
+  p->noise = lgv_layout_array(layout, "rng.noise", LGV_U64, 4, LGV_KEEP);
+  p->eval = lgv_layout_array(layout, "rng.eval", LGV_U64, 4, LGV_KEEP);
+  agent->type->layout(agent->self, agent->params, p, layout);
+}
+
+static lgv_status open_parts(lgv_agent *agent, const void *params, uint64_t seed, lgv_error *err) {
+  const lgv_agent_type *type = agent->type;
+  agent->params = lgv__calloc(1, type->params_size + 1);
+  agent->self = lgv__calloc(1, type->state_size + 1);
+  if (!agent->params || !agent->self) return lgv__out_of_memory(err, "an agent");
+  memcpy(agent->params, params, type->params_size);
+  LGV_TRY(lgv__arena_build(&agent->arena, layout_agent, agent, type->name, err));
+  lgv_problem *p = &agent->problem;
+  lgv_rng_seed(p->init, seed, "agent.init");
+  lgv_rng_seed(p->act, seed, "agent.act");
+  lgv_rng_seed(p->replay, seed, "agent.replay");
+  lgv_rng_seed(p->noise, seed, "agent.noise");
+  lgv_rng_seed(p->eval, seed, "agent.eval");
+  if (type->open) LGV_TRY(type->open(agent->self, err));
+  agent->opened = true;
+  return LGV_OK;
+}
+
+lgv_status lgv__agent_open(const lgv_agent_type *type, const void *params,
+                           const lgv_problem *problem, uint64_t seed, lgv_agent **out,
+                           lgv_error *err) {
+  *out = NULL;
+  lgv_agent *agent = lgv__calloc(1, sizeof *agent);
+  if (!agent) return lgv__out_of_memory(err, "an agent");
+  agent->type = type;
+  agent->problem = *problem;
+  lgv_status status = open_parts(agent, params, seed, err);
+  if (status != LGV_OK) {
+    lgv_agent_free(agent);
+    return status;
+  }
+  *out = agent;
+  return LGV_OK;
+}
+
+void lgv_agent_free(lgv_agent *agent) {
+  if (!agent) return;
+  if (agent->opened && agent->type->close) agent->type->close(agent->self);
+  lgv__arena_free(&agent->arena);
+  lgv__free(agent->self);
+  lgv__free(agent->params);
+  lgv__free(agent);
+}
+
+lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bool *is_set,
+                              const lgv_problem *problem, lgv_error *err) {
+  if ((type->traits & LGV_NEEDS_STATES) && problem->env.states == 0)
+    return lgv_fail(
+        err, LGV_ERR_USAGE,
+        "%s needs an environment with finitely many states; take a deep agent for this one",
+        type->name);
+  if ((type->traits & LGV_NEEDS_HORIZON) && problem->env.horizon == 0)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%s needs an environment whose episodes have a fixed horizon", type->name);
+  return type->resolve ? type->resolve(params, is_set, problem, err) : LGV_OK;
+}
+
+const lgv_agent_type *lgv__agent_type(const lgv_agent *agent) { return agent->type; }
+
+void lgv__agent_stats(const lgv_agent *agent, double *values) {
+  if (agent->type->stats) agent->type->stats(agent->self, values);
+}
+
+lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err) {
+  return agent->type->begin_episode(agent->self, err);
+}
+
+lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                         lgv_error *err) {
+  return agent->type->act(agent->self, obs, mode, action, err);
+}
+
+lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition, lgv_error *err) {
+  return agent->type->observe(agent->self, transition, err);
+}
+
+lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err) {
+  return agent->type->end_episode(agent->self, err);
+}
+
+lgv_status lgv_agent_policy(const lgv_agent *agent, int64_t stage, int64_t state,
+                            double *probabilities, lgv_error *err) {
+  const lgv_env_spec *env = &agent->problem.env;
+  if (!agent->type->policy)
+    return lgv_fail(err, LGV_ERR_USAGE, "the policy of %s is not fixed within an episode",
+                    agent->type->name);
+  if (stage < 0 || stage >= env->horizon || state < 0 || state >= env->states)
+    return lgv_fail(err, LGV_ERR_USAGE, "stage %lld, state %lld: outside the problem",
+                    (long long)stage, (long long)state);
+  agent->type->policy(agent->self, stage, state, probabilities);
+  return LGV_OK;
+}
+
+const void *lgv_agent_array(const lgv_agent *agent, size_t index, const char **name,
+                            lgv_dtype *dtype, size_t *count) {
+  const lgv_layout *table = &agent->arena.table;
+  if (index >= table->n_blocks) return NULL;
+  const lgv_block *block = &table->blocks[index];
+  *name = block->name;
+  *dtype = block->dtype;
+  *count = block->count;
+  return table->base + block->offset;
+}
+
+int32_t lgv__argmax(const double *values, int32_t count, lgv_rng *rng) {
+  int32_t best = 0, ties = 1;
+  for (int32_t i = 1; i < count; i++) {
+    if (values[i] > values[best]) {
+      best = i;
+      ties = 1;
+    } else if (values[i] == values[best]) {
+      ties++;
+    }
+  }
+  if (ties == 1) return best;
+  int64_t skip = lgv_rng_below(rng, ties);
+  for (int32_t i = best; i < count; i++)
+    if (values[i] == values[best] && skip-- == 0) return i;
+  return best;
+}

@@ -1,0 +1,22 @@
+/* The agent handle: one descriptor, its resolved parameters, its arena, its random streams. */
+#ifndef LGV_AGENT_AGENT_H
+#define LGV_AGENT_AGENT_H
+
+#include "base/arena.h"
+#include "langevin.h"
+
+/* Checks that the agent can live with the environment, then lets it resolve what was left open. */
+LGV_CHECK lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params,
+                                        const bool *is_set, const lgv_problem *problem,
+                                        lgv_error *err);
+/* params: resolved; copied. problem: its streams are ignored and replaced by the agent's own. */
+LGV_CHECK lgv_status lgv__agent_open(const lgv_agent_type *type, const void *params,
+                                     const lgv_problem *problem, uint64_t seed, lgv_agent **agent,
+                                     lgv_error *err);
+const lgv_agent_type *lgv__agent_type(const lgv_agent *agent);
+void lgv__agent_stats(const lgv_agent *agent, double *values);
+
+/* The one tie rule: an index of the greatest value, uniform among equals. */
+int32_t lgv__argmax(const double *values, int32_t count, lgv_rng *rng);
+
+#endif

@@ -1,0 +1,75 @@
+/* LMC-LSVI: Langevin Monte Carlo Least-Squares Value Iteration. Ishfaq et al. (ICLR 2024),
+ * Algorithm 1.
+ *
+ * One chain a stage, warm-started from the last iterate of the same stage in the episode before;
+ * Eq. (6) clips Q into [0, H - h + 1]. Acting is greedy in Q, and the sample that builds V_{h+1} is
+ * the one that acts. */
+#include "agent/linear/lmc_chain.h"
+#include "base/error.h"
+
+#include <math.h>
+
+static const lgv_param param_table[] = {LSVI_PARAM_ROWS("1e-6", "false"), LMC_PARAM_ROWS, {0}};
+
+typedef struct self {
+  lsvi core;
+  lmc chain;
+  double *w; /* (H x d) */
+} self;
+
+static lgv_status resolve(void *params, const bool *is_set, const lgv_problem *problem,
+                          lgv_error *err) {
+  lgv_theory theory;
+  return lmc_resolve(params, is_set, problem, false, &theory, err);
+}
+
+static void layout(void *self_, const void *params, const lgv_problem *problem, lgv_layout *out) {
+  self *s = self_;
+  const lmc_params *p = params;
+  lsvi_layout(&s->core, &p->lsvi, problem, out);
+  lmc_layout(&s->chain, &s->core, p, out);
+  s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)(s->core.H * s->core.d), LGV_KEEP);
+}
+
+static lgv_status open_agent(void *self_, lgv_error *err) {
+  (void)err;
+  lsvi_open(&((self *)self_)->core);
+  return LGV_OK;
+}
+
+static lgv_status begin_episode(void *self_, lgv_error *err) {
+  self *s = self_;
+  lsvi *c = &s->core;
+  for (int64_t h = c->H - 1; h >= 0; h--) {
+    double *w = s->w + h * c->d, *q = lsvi_q(c, h);
+    lsvi_targets(c, h, true);
+    lsvi_solve(c, h);
+    LGV_TRY(lmc_prepare(&s->chain, h, err));
+    LGV_TRY(lmc_advance(&s->chain, h, w, err));
+    lsvi_values(c, w, q);
+    lsvi_clip(c, h, q);
+    lsvi_backup_max(c, h);
+  }
+  return LGV_OK;
+}
+
+static lgv_status end_episode(void *self_, lgv_error *err) {
+  return lmc_absorb(&((self *)self_)->chain, err);
+}
+
+const lgv_agent_type lgv__agent_lmc_lsvi = {
+    .name = "lmc-lsvi",
+    .summary = "Langevin Monte Carlo LSVI (the paper's Algorithm 1)",
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE,
+    .params = param_table,
+    .params_size = sizeof(lmc_params),
+    .state_size = sizeof(self),
+    .resolve = resolve,
+    .layout = layout,
+    .open = open_agent,
+    .begin_episode = begin_episode,
+    .act = lsvi_act_greedy,
+    .observe = lsvi_observe,
+    .end_episode = end_episode,
+    .policy = lsvi_policy_greedy,
+};

@@ -1,0 +1,257 @@
+#include "agent/linear/lmc_chain.h"
+
+#include "base/error.h"
+#include "math/dense.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const lmc_sampler_names[] = {"exact", "loop", "sgld", "svrg", NULL};
+
+enum { SAMPLE_PAIR, SAMPLE_NEXT, SAMPLE_REWARD, SAMPLE_SIZE };
+/* More steps than this one by one would take minutes an episode: the closed form is the way. */
+static const double longest_loop = 1e7;
+
+/* ---- parameters and memory ---- */
+
+lgv_status lmc_resolve(lmc_params *p, const bool *is_set, const lgv_problem *problem, bool multi,
+                       lgv_theory *theory, lgv_error *err) {
+  *theory = (lgv_theory){.samples_m = 1};
+  LGV_TRY(lsvi_resolve(&p->lsvi, is_set, problem, err));
+  if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
+  LGV_TRY(lgv_theory_compute(problem->env.horizon, lsvi_feature_dim(&p->lsvi, &problem->env),
+                             problem->episodes, p->lsvi.delta, multi, theory, err));
+  double beta = 1 / (theory->inv_sqrt_beta * theory->inv_sqrt_beta), updates = (double)p->updates;
+  LGV_TRY(lsvi_prescribe(&p->beta, beta, is_set[LMC_PARAM_BETA], "agent.beta", err));
+  LGV_TRY(lsvi_prescribe(&p->eta_scale, 0.25, is_set[LMC_PARAM_ETA_SCALE], "agent.eta_scale", err));
+  LGV_TRY(lsvi_prescribe(&updates, 0, is_set[LMC_PARAM_UPDATES], "agent.updates", err));
+  p->updates = 0;
+  return LGV_OK;
+}
+
+static bool draws_batches(const lmc *m) {
+  return m->p->sampler == LMC_SGLD || m->p->sampler == LMC_SVRG;
+}
+
+void lmc_layout(lmc *m, lsvi *core, const lmc_params *p, lgv_layout *layout) {
+  size_t d = (size_t)core->d;
+  m->p = p;
+  m->core = core;
+  m->spectrum = lgv_layout_array(layout, "lmc.spectrum", LGV_F64, d, LGV_SCRATCH);
+  m->decay = lgv_layout_array(layout, "lmc.decay", LGV_F64, d, LGV_SCRATCH);
+  m->spread = lgv_layout_array(layout, "lmc.spread", LGV_F64, d, LGV_SCRATCH);
+  m->xi = lgv_layout_array(layout, "lmc.xi", LGV_F64, d, LGV_SCRATCH);
+  m->z = lgv_layout_array(layout, "lmc.z", LGV_F64, d, LGV_SCRATCH);
+  m->gradient = lgv_layout_array(layout, "lmc.gradient", LGV_F64, d, LGV_SCRATCH);
+  if (!core->diagonal) {
+    m->basis = lgv_layout_array(layout, "lmc.basis", LGV_F64, d * d, LGV_SCRATCH);
+    m->eigen_work = lgv_layout_array(layout, "lmc.eigen_work", LGV_F64,
+                                     (size_t)lgv__eigen_work(core->d), LGV_SCRATCH);
+    m->eigen_iwork = lgv_layout_array(layout, "lmc.eigen_iwork", LGV_I32,
+                                      (size_t)lgv__eigen_iwork(core->d), LGV_SCRATCH);
+  }
+  if (!draws_batches(m)) return;
+  m->snapshot = lgv_layout_array(layout, "lmc.snapshot", LGV_F64, d, LGV_SCRATCH);
+  m->full = lgv_layout_array(layout, "lmc.full", LGV_F64, d, LGV_SCRATCH);
+  size_t words = sizeof(lgv_list) / sizeof(uint64_t);
+  m->samples = lgv_layout_array(layout, "lmc.sample_lists", LGV_U64, (size_t)core->groups * words,
+                                LGV_SCRATCH);
+  for (int64_t g = 0; g < core->groups; g++)
+    lgv__layout_list(layout, "lmc.samples", LGV_F64, m->samples ? &m->samples[g] : NULL);
+}
+
+/* ---- the law of J steps ---- */
+
+/* a = 1 - 2 eta l lies in (0, 1). var = (1/beta) (1 - a^{2J}) / (l (1 + a)). */
+void lmc_law(double l, double eta, double J, double beta, double *decay, double *spread) {
+  double step = 2 * eta * l, forgotten = 1; /* 1 - a^{2J} */
+  *decay = 0;
+  /* log1p(-x) <= -x: past 64 the start has faded below the last bit of any double of its size */
+  if (J * step < 64) {
+    double exponent = J * log1p(-step);
+    *decay = exp(exponent);
+    forgotten = -expm1(2 * exponent);
+  }
+  *spread = sqrt(forgotten / (beta * l * (2 - step)));
+}
+
+static lgv_status find_spectrum(lmc *m, int64_t g, lgv_error *err) {
+  lsvi *c = m->core;
+  if (!c->diagonal) {
+    memcpy(m->basis, c->gram + g * c->d * c->d, (size_t)(c->d * c->d) * sizeof *m->basis);
+    LGV_TRY(lgv__eigen(m->basis, c->d, m->spectrum, m->eigen_work, m->eigen_iwork, err));
+    if (!(m->spectrum[0] > 0))
+      return lgv_fail(err, LGV_ERR_NUMERIC,
+                      "a Gram matrix is not positive definite any more (smallest eigenvalue %g): "
+                      "raise agent.lambda",
+                      m->spectrum[0]);
+    return LGV_OK;
+  }
+  for (int64_t i = 0; i < c->d; i++)
+    m->spectrum[i] = c->p->lambda + (double)c->visits[g * c->SA + i];
+  return LGV_OK;
+}
+
+static double log_factor(const lsvi *c) {
+  double K = (double)(c->planned_episodes ? c->planned_episodes : c->episodes[0] + 1);
+  return log(4 * (double)c->H * K * (double)c->d);
+}
+
+lgv_status lmc_prepare(lmc *m, int64_t h, lgv_error *err) {
+  lsvi *c = m->core;
+  int64_t g = lsvi_group(c, h);
+  LGV_TRY(find_spectrum(m, g, err));
+  double least = m->spectrum[0], most = m->spectrum[0];
+  for (int64_t i = 1; i < c->d; i++) {
+    if (m->spectrum[i] < least) least = m->spectrum[i];
+    if (m->spectrum[i] > most) most = m->spectrum[i];
+  }
+  if (draws_batches(m)) most = c->p->lambda + (double)(m->samples[g].count / SAMPLE_SIZE);
+  m->eta = m->p->eta_scale / most;
+  m->J = m->p->updates ? (double)m->p->updates : ceil(2 * most / least * log_factor(c));
+  if (m->p->sampler != LMC_EXACT && m->J > longest_loop)
+    return lgv_fail(
+        err, LGV_ERR_USAGE,
+        "J = %.3g chain steps at stage %lld of episode %lld are too many to take one by one: use "
+        "agent.sampler = exact, set agent.updates, or raise agent.lambda",
+        m->J, (long long)h + 1, (long long)c->episodes[0] + 1);
+  if (m->p->sampler == LMC_EXACT) {
+    for (int64_t i = 0; i < c->d; i++) {
+      if (i > 0 && m->spectrum[i] == m->spectrum[i - 1]) {
+        m->decay[i] = m->decay[i - 1];
+        m->spread[i] = m->spread[i - 1];
+      } else {
+        lmc_law(m->spectrum[i], m->eta, m->J, m->p->beta, &m->decay[i], &m->spread[i]);
+      }
+    }
+  }
+  return LGV_OK;
+}
+
+/* ---- samplers ---- */
+
+/* w_hat + A^J (w - w_hat) + S^(1/2) xi, with the symmetric root, so that both paths use the same xi
+ * alike. */
+static void advance_exact(lmc *m, double *w) {
+  lsvi *c = m->core;
+  lgv_rng_normals(c->noise, m->xi, (size_t)c->d);
+  if (c->diagonal) {
+    for (int64_t i = 0; i < c->d; i++)
+      w[i] = c->w_hat[i] + m->decay[i] * (w[i] - c->w_hat[i]) + m->spread[i] * m->xi[i];
+    return;
+  }
+  for (int64_t i = 0; i < c->d; i++) w[i] -= c->w_hat[i];
+  lgv__multiply(m->basis, c->d, c->d, w, m->gradient);
+  lgv__multiply(m->basis, c->d, c->d, m->xi, m->z);
+  for (int64_t i = 0; i < c->d; i++)
+    m->z[i] = m->decay[i] * m->gradient[i] + m->spread[i] * m->z[i];
+  lgv__multiply_transposed(m->basis, c->d, c->d, m->z, w);
+  for (int64_t i = 0; i < c->d; i++) w[i] += c->w_hat[i];
+}
+
+/* w -= eta g, plus the noise. */
+static void step(lmc *m, const double *g, double *w) {
+  lsvi *c = m->core;
+  double scale = sqrt(2 * m->eta / m->p->beta);
+  lgv_rng_normals(c->noise, m->xi, (size_t)c->d);
+  for (int64_t i = 0; i < c->d; i++) w[i] += scale * m->xi[i] - m->eta * g[i];
+}
+
+/* The full gradient 2 (Lambda w - b). */
+static void full_gradient(const lmc *m, int64_t g, const double *w, double *out) {
+  const lsvi *c = m->core;
+  if (c->diagonal)
+    for (int64_t i = 0; i < c->d; i++) out[i] = m->spectrum[i] * w[i];
+  else
+    lgv__multiply(c->gram + g * c->d * c->d, c->d, c->d, w, out);
+  for (int64_t i = 0; i < c->d; i++) out[i] = 2 * (out[i] - c->b[i]);
+}
+
+static void advance_loop(lmc *m, int64_t g, double *w) {
+  for (double j = 0; j < m->J; j++) {
+    full_gradient(m, g, w, m->gradient);
+    step(m, m->gradient, w);
+  }
+}
+
+static double dot_feature(const lsvi *c, int64_t pair, const double *w) {
+  if (c->diagonal) return w[pair];
+  double sum = 0;
+  for (int64_t i = 0; i < c->d; i++) sum += c->phi[pair * c->d + i] * w[i];
+  return sum;
+}
+
+static void add_scaled_feature(const lsvi *c, int64_t pair, double scale, double *out) {
+  if (c->diagonal)
+    out[pair] += scale;
+  else
+    for (int64_t i = 0; i < c->d; i++) out[i] += scale * c->phi[pair * c->d + i];
+}
+
+/* out = (n/B) sum over a minibatch of 2 phi (phi.w - y) + 2 lambda w; for svrg w is w - snapshot, y
+ * is 0, and the full data gradient at the snapshot is added by the caller. Samples are drawn with
+ * replacement. */
+static void batch_gradient(lmc *m, int64_t h, const double *w, bool with_target, double *out) {
+  lsvi *c = m->core;
+  const lgv_list *list = &m->samples[lsvi_group(c, h)];
+  const double *samples = list->data, *v_next = c->v + (h + 1) * c->S;
+  int64_t n = (int64_t)list->count / SAMPLE_SIZE;
+  double weight = 2 * (double)n / (double)m->p->batch;
+  for (int64_t i = 0; i < c->d; i++) out[i] = 2 * c->p->lambda * w[i];
+  for (int64_t i = 0; n > 0 && i < m->p->batch; i++) {
+    const double *sample = samples + lgv_rng_below(c->replay, n) * SAMPLE_SIZE;
+    int64_t pair = (int64_t)sample[SAMPLE_PAIR], next = (int64_t)sample[SAMPLE_NEXT];
+    double error = dot_feature(c, pair, w);
+    if (with_target) error -= sample[SAMPLE_REWARD] + (next == LGV_END ? 0 : v_next[next]);
+    add_scaled_feature(c, pair, weight * error, out);
+  }
+}
+
+static void advance_sgld(lmc *m, int64_t h, double *w) {
+  for (double j = 0; j < m->J; j++) {
+    batch_gradient(m, h, w, true, m->gradient);
+    step(m, m->gradient, w);
+  }
+}
+
+/* The ridge term is linear, so 2 lambda (w - snapshot) from the batch and 2 lambda snapshot from
+ * the full gradient add up. */
+static void advance_svrg(lmc *m, int64_t h, double *w) {
+  lsvi *c = m->core;
+  for (double j = 0; j < m->J; j++) {
+    if (fmod(j, (double)m->p->snapshot_every) == 0) {
+      memcpy(m->snapshot, w, (size_t)c->d * sizeof *w);
+      full_gradient(m, lsvi_group(c, h), m->snapshot, m->full);
+    }
+    for (int64_t i = 0; i < c->d; i++) m->z[i] = w[i] - m->snapshot[i];
+    batch_gradient(m, h, m->z, false, m->gradient);
+    for (int64_t i = 0; i < c->d; i++) m->gradient[i] += m->full[i];
+    step(m, m->gradient, w);
+  }
+}
+
+lgv_status lmc_advance(lmc *m, int64_t h, double *w, lgv_error *err) {
+  switch (m->p->sampler) {
+  case LMC_EXACT: advance_exact(m, w); break;
+  case LMC_LOOP: advance_loop(m, lsvi_group(m->core, h), w); break;
+  case LMC_SGLD: advance_sgld(m, h, w); break;
+  case LMC_SVRG: advance_svrg(m, h, w); break;
+  }
+  return lsvi_check_finite(m->core, "the Langevin iterate", w, m->core->d, h, err);
+}
+
+lgv_status lmc_absorb(lmc *m, lgv_error *err) {
+  lsvi *c = m->core;
+  for (int64_t h = 0; draws_batches(m) && h < c->H; h++) {
+    int64_t pair, next;
+    if (!lsvi_path_step(c, h, &pair, &next)) continue;
+    lgv_list *list = &m->samples[lsvi_group(c, h)];
+    LGV_TRY(lgv__list_reserve(list, sizeof(double), SAMPLE_SIZE, err));
+    double *sample = (double *)list->data + list->count;
+    sample[SAMPLE_PAIR] = (double)pair;
+    sample[SAMPLE_NEXT] = (double)next;
+    sample[SAMPLE_REWARD] = c->path_reward[h];
+    list->count += SAMPLE_SIZE;
+  }
+  return lsvi_absorb(c, err);
+}

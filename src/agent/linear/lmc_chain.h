@@ -1,0 +1,116 @@
+/* The Langevin chain of Algorithm 1, line 9: w <- w - eta grad L(w) + sqrt(2 eta / beta) eps, J
+ * times.
+ *
+ * With A = I - 2 eta Lambda the J-step iterate is Gaussian (Proposition 1):
+ *     w_J = w_hat + A^J (w_0 - w_hat) + n,   n ~ N(0, (1/beta) (I - A^{2J}) Lambda^-1 (I + A)^-1),
+ * so `exact` draws it at once, for J up to 1e12, coordinate by coordinate where Lambda is diagonal
+ * and in its eigenbasis otherwise. `loop` takes the J steps. `sgld` and `svrg` take them with
+ * minibatch gradients.
+ *
+ * The step is eta = eta_scale / L. L = lambda_max(Lambda) for exact and loop (eta_scale = 1/4 is
+ * the theorem's); for sgld and svrg L = lambda + n, which bounds the curvature of n times any one
+ * sample, so that every minibatch contracts. J = 0 stands for the theorem's J_k = 2 kappa log(4 H K
+ * d), rounded up, kappa = L / lambda_min. */
+#ifndef LGV_AGENT_LINEAR_LMC_CHAIN_H
+#define LGV_AGENT_LINEAR_LMC_CHAIN_H
+
+#include "agent/linear/lsvi_core.h"
+
+enum { LMC_EXACT, LMC_LOOP, LMC_SGLD, LMC_SVRG };
+
+/* Parameters of the agents that run chains; the first member of their parameter struct. */
+typedef struct lmc_params {
+  lsvi_params lsvi;
+  double beta, eta_scale;
+  int64_t updates;
+  int32_t sampler;
+  int64_t batch, snapshot_every;
+} lmc_params;
+
+extern const char *const lmc_sampler_names[];
+
+#define LMC_PARAM_ROWS                                                                             \
+  {.name = "beta",                                                                                 \
+   .type = LGV_REAL,                                                                               \
+   .offset = offsetof(lmc_params, beta),                                                           \
+   .fallback = "100",                                                                              \
+   .min = 0,                                                                                       \
+   .max = INFINITY,                                                                                \
+   .open = LGV_OPEN_MIN,                                                                           \
+   .help = "inverse temperature; the noise has scale 1/sqrt(beta); inf: no noise"},                \
+      {.name = "eta_scale",                                                                        \
+       .type = LGV_REAL,                                                                           \
+       .offset = offsetof(lmc_params, eta_scale),                                                  \
+       .fallback = "0.25",                                                                         \
+       .min = 0,                                                                                   \
+       .max = 0.5,                                                                                 \
+       .open = LGV_OPEN_MIN | LGV_OPEN_MAX,                                                        \
+       .help = "step size eta in units of 1/lambda_max"},                                          \
+      {.name = "updates",                                                                          \
+       .type = LGV_INT,                                                                            \
+       .offset = offsetof(lmc_params, updates),                                                    \
+       .fallback = "0",                                                                            \
+       .min = 0,                                                                                   \
+       .max = 1e12,                                                                                \
+       .help = "J, chain steps an episode and stage; 0: the theorem's J_k"},                       \
+      {.name = "sampler",                                                                          \
+       .type = LGV_CHOICE,                                                                         \
+       .offset = offsetof(lmc_params, sampler),                                                    \
+       .fallback = "exact",                                                                        \
+       .choices = lmc_sampler_names,                                                               \
+       .help = "exact: the J steps in closed form; loop: one by one; sgld, svrg: minibatch "       \
+               "gradients"},                                                                       \
+      {.name = "batch",                                                                            \
+       .type = LGV_INT,                                                                            \
+       .offset = offsetof(lmc_params, batch),                                                      \
+       .fallback = "32",                                                                           \
+       .min = 1,                                                                                   \
+       .max = 1e6,                                                                                 \
+       .help = "samples in a minibatch of sgld and svrg"},                                         \
+  {                                                                                                \
+    .name = "snapshot_every", .type = LGV_INT, .offset = offsetof(lmc_params, snapshot_every),     \
+    .fallback = "32", .min = 1, .max = 1e9, .help = "svrg: steps between full gradients"           \
+  }
+
+enum {
+  LMC_PARAM_BETA = LSVI_PARAM_COUNT,
+  LMC_PARAM_ETA_SCALE,
+  LMC_PARAM_UPDATES,
+  LMC_PARAM_SAMPLER,
+  LMC_PARAM_BATCH,
+  LMC_PARAM_SNAPSHOT_EVERY,
+  LMC_PARAM_COUNT
+};
+
+typedef struct lmc {
+  const lmc_params *p;
+  lsvi *core;
+  /* of the stage in hand */
+  double eta, J;
+  double *spectrum;                   /* (d): eigenvalues of Lambda, or its diagonal */
+  double *decay;                      /* (d): a_i^J */
+  double *spread;                     /* (d): standard deviation of n_i */
+  double *basis;                      /* (d x d): rows are eigenvectors; NULL if diagonal */
+  double *xi, *z;                     /* (d) */
+  double *gradient, *snapshot, *full; /* (d): minibatch samplers */
+  double *eigen_work;
+  int32_t *eigen_iwork;
+  lgv_list *samples; /* (groups): (s * A + a, next, reward) each; minibatch samplers only */
+} lmc;
+
+/* Resolves beta (and nothing else) from the fixed point, checks the shared parameters. */
+LGV_CHECK lgv_status lmc_resolve(lmc_params *params, const bool *is_set, const lgv_problem *problem,
+                                 bool multi, lgv_theory *theory, lgv_error *err);
+void lmc_layout(lmc *chain, lsvi *core, const lmc_params *params, lgv_layout *layout);
+/* eta, J and what the sampler needs for stage h. Call after the targets and the ridge solution are
+ * there. */
+LGV_CHECK lgv_status lmc_prepare(lmc *chain, int64_t h, lgv_error *err);
+/* J steps of one chain from w, in place. */
+LGV_CHECK lgv_status lmc_advance(lmc *chain, int64_t h, double *w, lgv_error *err);
+/* end_episode: keeps the samples that minibatches are drawn from, then absorbs the path. */
+LGV_CHECK lgv_status lmc_absorb(lmc *chain, lgv_error *err);
+
+/* For one eigenvalue l of Lambda: a^J and the standard deviation of the noise of J steps. */
+void lmc_law(double l, double eta, double J, double beta, double *decay, double *spread);
+
+#endif

@@ -1,0 +1,308 @@
+#include "agent/linear/lsvi_core.h"
+
+#include "agent/agent.h"
+#include "base/error.h"
+#include "math/dense.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const lsvi_pool_names[] = {"false", "true", "auto", NULL};
+const char *const lsvi_features_names[] = {"auto", "one-hot", "env", NULL};
+const char *const lsvi_gram_names[] = {"auto", "diagonal", "dense", NULL};
+const char *const lsvi_schedule_names[] = {"tuned", "theory", NULL};
+
+enum { EDGE_NEXT, EDGE_COUNT, EDGE_FOLLOWING, EDGE_SIZE };
+enum { PATH_PAIR, PATH_NEXT, PATH_REACHED, PATH_SIZE };
+
+/* ---- parameters ---- */
+
+lgv_status lsvi_prescribe(double *field, double value, bool is_set, const char *key,
+                          lgv_error *err) {
+  if (is_set && fabs(*field - value) > 1e-9 * fabs(value))
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%s = %.12g contradicts agent.schedule = theory, which sets it to %.12g; leave "
+                    "one of the two out",
+                    key, *field, value);
+  *field = value;
+  return LGV_OK;
+}
+
+int64_t lsvi_feature_dim(const lsvi_params *p, const lgv_env_spec *env) {
+  bool own = p->features == LSVI_FEATURES_ENV ||
+             (p->features == LSVI_FEATURES_AUTO && env->feature_dim > 0);
+  return own ? env->feature_dim : env->states * env->actions;
+}
+
+lgv_status lsvi_resolve(lsvi_params *p, const bool *is_set, const lgv_problem *problem,
+                        lgv_error *err) {
+  const lgv_env_spec *env = &problem->env;
+  if (p->pool == LSVI_POOL_TRUE && !env->stationary)
+    return lgv_fail(
+        err, LGV_ERR_USAGE,
+        "agent.pool = true shares the data between stages, but this environment is not stationary: "
+        "set agent.pool = false");
+  if (p->pool == LSVI_POOL_AUTO) p->pool = env->stationary ? LSVI_POOL_TRUE : LSVI_POOL_FALSE;
+  if (p->features == LSVI_FEATURES_ENV && env->feature_dim == 0)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.features = env, but this environment offers no features: use one-hot");
+  if (p->features == LSVI_FEATURES_AUTO)
+    p->features = env->feature_dim > 0 ? LSVI_FEATURES_ENV : LSVI_FEATURES_ONE_HOT;
+  if (p->gram == LSVI_GRAM_DIAGONAL && p->features != LSVI_FEATURES_ONE_HOT)
+    return lgv_fail(err, LGV_ERR_USAGE, "agent.gram = diagonal needs agent.features = one-hot");
+  if (p->gram == LSVI_GRAM_AUTO)
+    p->gram = p->features == LSVI_FEATURES_ONE_HOT ? LSVI_GRAM_DIAGONAL : LSVI_GRAM_DENSE;
+  if (p->schedule == LSVI_TUNED) return LGV_OK;
+  if (problem->episodes < 1)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.schedule = theory needs the number of episodes: set run.episodes");
+  return lsvi_prescribe(&p->lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err);
+}
+
+/* ---- memory ---- */
+
+void lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, lgv_layout *layout) {
+  const lgv_env_spec *env = &problem->env;
+  c->p = p;
+  c->H = env->horizon;
+  c->S = env->states;
+  c->A = env->actions;
+  c->SA = c->S * c->A;
+  c->d = lsvi_feature_dim(p, env);
+  c->groups = p->pool == LSVI_POOL_TRUE ? 1 : c->H;
+  c->planned_episodes = problem->episodes;
+  c->reward_min = env->reward_min;
+  c->reward_max = env->reward_max;
+  c->diagonal = p->gram == LSVI_GRAM_DIAGONAL;
+  c->env_features = p->features == LSVI_FEATURES_ENV ? env->features : NULL;
+  c->act = problem->act;
+  c->noise = problem->noise;
+  c->replay = problem->replay;
+  c->eval = problem->eval;
+  size_t H = (size_t)c->H, SA = (size_t)c->SA, d = (size_t)c->d, G = (size_t)c->groups;
+  c->episodes = lgv_layout_array(layout, "lsvi.episodes", LGV_I64, 1, LGV_KEEP);
+  c->visits = lgv_layout_array(layout, "lsvi.visits", LGV_I64, G * SA, LGV_KEEP);
+  c->reward_sum = lgv_layout_array(layout, "lsvi.reward_sum", LGV_F64, G * SA, LGV_KEEP);
+  c->first = lgv_layout_array(layout, "lsvi.first", LGV_I64, G * SA, LGV_KEEP);
+  lgv__layout_list(layout, "lsvi.edges", LGV_I64, &c->edges);
+  c->path = lgv_layout_array(layout, "lsvi.path", LGV_I64, H * PATH_SIZE, LGV_KEEP);
+  c->path_reward = lgv_layout_array(layout, "lsvi.path_reward", LGV_F64, H, LGV_KEEP);
+  c->q = lgv_layout_array(layout, "lsvi.q", LGV_F64, H * SA, LGV_KEEP);
+  c->v = lgv_layout_array(layout, "lsvi.v", LGV_F64, (H + 1) * (size_t)c->S, LGV_KEEP);
+  c->y = lgv_layout_array(layout, "lsvi.y", LGV_F64, SA, LGV_SCRATCH);
+  c->b = lgv_layout_array(layout, "lsvi.b", LGV_F64, d, LGV_SCRATCH);
+  c->w_hat = lgv_layout_array(layout, "lsvi.w_hat", LGV_F64, d, LGV_SCRATCH);
+  c->width = lgv_layout_array(layout, "lsvi.width", LGV_F64, SA, LGV_SCRATCH);
+  if (c->diagonal) return;
+  c->phi = lgv_layout_array(layout, "lsvi.phi", LGV_F64, SA * d, LGV_SCRATCH);
+  c->gram = lgv_layout_array(layout, "lsvi.gram", LGV_F64, G * d * d, LGV_KEEP);
+  c->factor = lgv_layout_array(layout, "lsvi.factor", LGV_F64, G * d * d, LGV_KEEP);
+  c->whitened = lgv_layout_array(layout, "lsvi.whitened", LGV_F64, SA * d, LGV_SCRATCH);
+}
+
+void lsvi_open(lsvi *c) {
+  if (c->diagonal) return;
+  if (c->env_features)
+    memcpy(c->phi, c->env_features, (size_t)(c->SA * c->d) * sizeof *c->phi);
+  else
+    for (int64_t i = 0; i < c->d; i++) c->phi[i * c->d + i] = 1;
+  for (int64_t g = 0; g < c->groups; g++)
+    for (int64_t i = 0; i < c->d; i++) {
+      c->gram[(g * c->d + i) * c->d + i] = c->p->lambda;
+      c->factor[(g * c->d + i) * c->d + i] = sqrt(c->p->lambda);
+    }
+}
+
+/* ---- planning ---- */
+
+double *lsvi_q(lsvi *c, int64_t h) { return c->q + h * c->SA; }
+
+int64_t lsvi_group(const lsvi *c, int64_t h) { return c->groups == 1 ? 0 : h; }
+
+void lsvi_targets(lsvi *c, int64_t h, bool with_reward) {
+  int64_t offset = lsvi_group(c, h) * c->SA;
+  const double *v_next = c->v + (h + 1) * c->S;
+  const int64_t *edges = c->edges.data;
+  double *y = c->diagonal ? c->b : c->y; /* one-hot: b is y */
+  for (int64_t i = 0; i < c->SA; i++) {
+    double sum = with_reward ? c->reward_sum[offset + i] : 0;
+    for (int64_t e = c->first[offset + i]; e;) {
+      const int64_t *edge = edges + (e - 1) * EDGE_SIZE;
+      if (edge[EDGE_NEXT] != LGV_END) sum += (double)edge[EDGE_COUNT] * v_next[edge[EDGE_NEXT]];
+      e = edge[EDGE_FOLLOWING];
+    }
+    y[i] = sum;
+  }
+  if (!c->diagonal) lgv__multiply_transposed(c->phi, c->SA, c->d, y, c->b);
+}
+
+void lsvi_solve(lsvi *c, int64_t h) {
+  int64_t g = lsvi_group(c, h);
+  if (c->diagonal) {
+    for (int64_t i = 0; i < c->d; i++)
+      c->w_hat[i] = c->b[i] / (c->p->lambda + (double)c->visits[g * c->SA + i]);
+  } else {
+    memcpy(c->w_hat, c->b, (size_t)c->d * sizeof *c->b);
+    lgv__cholesky_solve(c->factor + g * c->d * c->d, c->d, c->w_hat);
+  }
+}
+
+void lsvi_values(const lsvi *c, const double *w, double *q) {
+  if (c->diagonal)
+    memcpy(q, w, (size_t)c->d * sizeof *q);
+  else
+    lgv__multiply(c->phi, c->SA, c->d, w, q);
+}
+
+void lsvi_widths(lsvi *c, int64_t h) {
+  int64_t g = lsvi_group(c, h);
+  if (c->diagonal) {
+    for (int64_t i = 0; i < c->SA; i++)
+      c->width[i] = 1 / sqrt(c->p->lambda + (double)c->visits[g * c->SA + i]);
+    return;
+  }
+  memcpy(c->whitened, c->phi, (size_t)(c->SA * c->d) * sizeof *c->phi);
+  lgv__cholesky_whiten(c->factor + g * c->d * c->d, c->d, c->whitened, c->SA);
+  for (int64_t i = 0; i < c->SA; i++) {
+    double squares = 0;
+    for (int64_t j = 0; j < c->d; j++)
+      squares += c->whitened[i * c->d + j] * c->whitened[i * c->d + j];
+    c->width[i] = sqrt(squares);
+  }
+}
+
+void lsvi_perturb(lsvi *c, int64_t h, const double *center, double scale, double *out) {
+  int64_t g = lsvi_group(c, h);
+  lgv_rng_normals(c->noise, out, (size_t)c->d);
+  if (c->diagonal)
+    for (int64_t i = 0; i < c->d; i++)
+      out[i] /= sqrt(c->p->lambda + (double)c->visits[g * c->SA + i]);
+  else
+    lgv__cholesky_solve_transposed(c->factor + g * c->d * c->d, c->d, out);
+  for (int64_t i = 0; i < c->d; i++) out[i] = center[i] + scale * out[i];
+}
+
+double lsvi_value_bound(const lsvi *c, int64_t h) {
+  return (double)(c->H - h) * fmax(c->reward_max, 0);
+}
+
+void lsvi_clip(const lsvi *c, int64_t h, double *q) {
+  double low = (double)(c->H - h) * fmin(c->reward_min, 0), high = lsvi_value_bound(c, h);
+  for (int64_t i = 0; i < c->SA; i++) q[i] = q[i] < low ? low : q[i] > high ? high : q[i];
+}
+
+void lsvi_backup_max(lsvi *c, int64_t h) {
+  const double *q = c->q + h * c->SA;
+  for (int64_t s = 0; s < c->S; s++) {
+    double best = q[s * c->A];
+    for (int32_t a = 1; a < c->A; a++)
+      if (q[s * c->A + a] > best) best = q[s * c->A + a];
+    c->v[h * c->S + s] = best;
+  }
+}
+
+lgv_status lsvi_check_finite(const lsvi *c, const char *what, const double *x, int64_t n, int64_t h,
+                             lgv_error *err) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += x[i] * 0; /* NaN if any is not finite */
+  if (sum == 0) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_NUMERIC,
+                  "%s is not finite at stage %lld of episode %lld: look at agent.lambda", what,
+                  (long long)h + 1, (long long)c->episodes[0] + 1);
+}
+
+/* ---- hooks ---- */
+
+lgv_status lsvi_check_obs(const lsvi *c, const lgv_obs *obs, lgv_error *err) {
+  if (obs->stage >= 0 && obs->stage < c->H && obs->state >= 0 && obs->state < c->S) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "stage %lld, state %lld is outside the problem the agent was made for (%lld "
+                  "stages, %lld states)",
+                  (long long)obs->stage, (long long)obs->state, (long long)c->H, (long long)c->S);
+}
+
+lgv_status lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                           lgv_error *err) {
+  lsvi *c = self;
+  LGV_TRY(lsvi_check_obs(c, obs, err));
+  const double *q = c->q + obs->stage * c->SA + obs->state * c->A;
+  *action = lgv__argmax(q, c->A, mode == LGV_TRAIN ? c->act : c->eval);
+  return LGV_OK;
+}
+
+void lsvi_policy_greedy(const void *self, int64_t stage, int64_t state, double *p) {
+  const lsvi *c = self;
+  const double *q = c->q + stage * c->SA + state * c->A;
+  double best = q[0], ties = 0;
+  for (int32_t a = 1; a < c->A; a++) best = q[a] > best ? q[a] : best;
+  for (int32_t a = 0; a < c->A; a++) ties += q[a] == best;
+  for (int32_t a = 0; a < c->A; a++) p[a] = q[a] == best ? 1 / ties : 0;
+}
+
+lgv_status lsvi_observe(void *self, const lgv_transition *t, lgv_error *err) {
+  lsvi *c = self;
+  LGV_TRY(lsvi_check_obs(c, &t->obs, err));
+  int64_t h = t->obs.stage, *step = c->path + h * PATH_SIZE;
+  /* at the last stage the clock ends the episode, whatever flag says so: the next state is a state
+   * like any other */
+  bool left = t->terminated && h + 1 < c->H;
+  if (!left && (t->next.state < 0 || t->next.state >= c->S))
+    return lgv_fail(err, LGV_ERR_USAGE, "the next state %lld is outside 0..%lld",
+                    (long long)t->next.state, (long long)c->S - 1);
+  step[PATH_PAIR] = t->obs.state * c->A + t->action;
+  step[PATH_NEXT] = left ? LGV_END : t->next.state;
+  step[PATH_REACHED] = 1;
+  c->path_reward[h] = t->reward;
+  return LGV_OK;
+}
+
+bool lsvi_path_step(const lsvi *c, int64_t h, int64_t *pair, int64_t *next) {
+  const int64_t *step = c->path + h * PATH_SIZE;
+  *pair = step[PATH_PAIR];
+  *next = step[PATH_NEXT];
+  return step[PATH_REACHED];
+}
+
+/* Counts one transition; the list has room. */
+static void count_edge(lsvi *c, int64_t row, int64_t next) {
+  int64_t *edges = c->edges.data, *link = &c->first[row];
+  while (*link) {
+    int64_t *edge = edges + (*link - 1) * EDGE_SIZE;
+    if (edge[EDGE_NEXT] == next) {
+      edge[EDGE_COUNT]++;
+      return;
+    }
+    link = &edge[EDGE_FOLLOWING];
+  }
+  int64_t *edge = edges + c->edges.count;
+  edge[EDGE_NEXT] = next;
+  edge[EDGE_COUNT] = 1;
+  edge[EDGE_FOLLOWING] = 0;
+  c->edges.count += EDGE_SIZE;
+  *link = (int64_t)c->edges.count / EDGE_SIZE;
+}
+
+static void add_feature(lsvi *c, int64_t group, int64_t pair) {
+  const double *phi = c->phi + pair * c->d;
+  double *copy = c->w_hat; /* free between plans */
+  memcpy(copy, phi, (size_t)c->d * sizeof *copy);
+  lgv__rank_one_add(c->gram + group * c->d * c->d, c->d, phi);
+  lgv__cholesky_update(c->factor + group * c->d * c->d, c->d, copy);
+}
+
+lgv_status lsvi_absorb(void *self, lgv_error *err) {
+  lsvi *c = self;
+  LGV_TRY(lgv__list_reserve(&c->edges, sizeof(int64_t), (size_t)c->H * EDGE_SIZE, err));
+  for (int64_t h = 0; h < c->H; h++) {
+    int64_t *step = c->path + h * PATH_SIZE, g = lsvi_group(c, h);
+    if (!step[PATH_REACHED]) continue;
+    step[PATH_REACHED] = 0;
+    int64_t row = g * c->SA + step[PATH_PAIR];
+    c->visits[row]++;
+    c->reward_sum[row] += c->path_reward[h];
+    count_edge(c, row, step[PATH_NEXT]);
+    if (!c->diagonal) add_feature(c, g, step[PATH_PAIR]);
+  }
+  c->episodes[0]++;
+  return LGV_OK;
+}

@@ -1,0 +1,164 @@
+/* Least-squares value iteration: what every linear agent shares, as verbs.
+ *
+ * For each stage h the data of past episodes give the Gram matrix Lambda_h = lambda I + sum phi
+ * phi^T and the targets b_h = sum phi (r + V_{h+1}(x')); b_h is rebuilt every episode because
+ * V_{h+1} changes. Each agent writes its own backward sweep h = H..1 with these verbs and leaves
+ * Q_h for acting.
+ *
+ * Stages count from 0 here, so the paper's H - h + 1 is H - h. The states are finite, so exact
+ * counts n(s,a,s') and reward sums stand for the history: an episode costs the number of distinct
+ * transitions, not of past episodes. With agent.pool the stages share one set of counts, which is
+ * right only if the problem is stationary.
+ *
+ * Two paths, one law: one-hot features make Lambda diagonal (lambda + n(s,a)); any other phi takes
+ * the dense path, with a Cholesky factor that is updated by rank one.
+ *
+ * Invariants: the data seen while planning episode k are those of episodes 1..k-1; q holds the Q of
+ * the current episode for all (h, s, a) after begin_episode; lists grow in lsvi_absorb only. */
+#ifndef LGV_AGENT_LINEAR_LSVI_CORE_H
+#define LGV_AGENT_LINEAR_LSVI_CORE_H
+
+#include "base/arena.h"
+#include "langevin.h"
+
+enum { LSVI_POOL_FALSE, LSVI_POOL_TRUE, LSVI_POOL_AUTO };
+enum { LSVI_FEATURES_AUTO, LSVI_FEATURES_ONE_HOT, LSVI_FEATURES_ENV };
+enum { LSVI_GRAM_AUTO, LSVI_GRAM_DIAGONAL, LSVI_GRAM_DENSE };
+enum { LSVI_TUNED, LSVI_THEORY };
+
+/* Parameters of every linear agent; the first member of its parameter struct. */
+typedef struct lsvi_params {
+  double lambda;
+  int32_t pool, features, gram, schedule;
+  double delta;
+} lsvi_params;
+
+extern const char *const lsvi_pool_names[],
+    *const lsvi_features_names[], *const lsvi_gram_names[], *const lsvi_schedule_names[];
+
+/* The first rows of a linear agent's parameter table. */
+#define LSVI_PARAM_ROWS(lambda_, pool_)                                                            \
+  {.name = "lambda",                                                                               \
+   .type = LGV_REAL,                                                                               \
+   .offset = offsetof(lsvi_params, lambda),                                                        \
+   .fallback = lambda_,                                                                            \
+   .min = 0,                                                                                       \
+   .max = 1e12,                                                                                    \
+   .open = LGV_OPEN_MIN,                                                                           \
+   .help = "ridge: Lambda_h = lambda I + sum phi phi^T"},                                          \
+      {.name = "pool",                                                                             \
+       .type = LGV_CHOICE,                                                                         \
+       .offset = offsetof(lsvi_params, pool),                                                      \
+       .fallback = pool_,                                                                          \
+       .choices = lsvi_pool_names,                                                                 \
+       .help =                                                                                     \
+           "share the data between stages (stationary problems only); auto: where that is right"}, \
+      {.name = "features",                                                                         \
+       .type = LGV_CHOICE,                                                                         \
+       .offset = offsetof(lsvi_params, features),                                                  \
+       .fallback = "auto",                                                                         \
+       .choices = lsvi_features_names,                                                             \
+       .help = "phi(s,a); auto: the environment's own where it has them, else one-hot"},           \
+      {.name = "gram",                                                                             \
+       .type = LGV_CHOICE,                                                                         \
+       .offset = offsetof(lsvi_params, gram),                                                      \
+       .fallback = "auto",                                                                         \
+       .choices = lsvi_gram_names,                                                                 \
+       .help = "how Lambda is kept; diagonal needs one-hot features"},                             \
+      {.name = "schedule",                                                                         \
+       .type = LGV_CHOICE,                                                                         \
+       .offset = offsetof(lsvi_params, schedule),                                                  \
+       .fallback = "tuned",                                                                        \
+       .choices = lsvi_schedule_names,                                                             \
+       .help = "tuned: the constants given here; theory: those of the regret theorem"},            \
+  {                                                                                                \
+    .name = "delta", .type = LGV_REAL, .offset = offsetof(lsvi_params, delta), .fallback = "0.2",  \
+    .min = 0, .max = 1, .open = LGV_OPEN_MIN | LGV_OPEN_MAX,                                       \
+    .help = "failure probability in the constants of schedule = theory"                            \
+  }
+
+enum {
+  LSVI_PARAM_LAMBDA,
+  LSVI_PARAM_POOL,
+  LSVI_PARAM_FEATURES,
+  LSVI_PARAM_GRAM,
+  LSVI_PARAM_SCHEDULE,
+  LSVI_PARAM_DELTA,
+  LSVI_PARAM_COUNT
+};
+
+typedef struct lsvi {
+  const lsvi_params *p;
+  int64_t H, S, SA, d;
+  int32_t A;
+  int64_t groups;           /* sets of data: H, or 1 if pooled */
+  int64_t planned_episodes; /* K, or 0 if unknown */
+  double reward_min, reward_max;
+  bool diagonal;
+  const double *env_features; /* as given, or NULL */
+  lgv_rng *act, *noise, *replay, *eval;
+
+  double *phi; /* (SA x d); NULL if diagonal */
+  /* data */
+  int64_t *episodes;  /* [0]: absorbed so far, k - 1 */
+  int64_t *visits;    /* (groups x SA): n(s,a) */
+  double *reward_sum; /* (groups x SA) */
+  int64_t *first;     /* (groups x SA): 1 + index of the first edge, 0 if none */
+  lgv_list edges; /* (next, count, 1 + index of the following edge) each, in order of discovery */
+  double *gram;   /* (groups x d x d); NULL if diagonal */
+  double *factor; /* (groups x d x d): Cholesky of gram; NULL if diagonal */
+  /* the episode in play */
+  int64_t *path;       /* (H x 3): s * A + a, next state or LGV_END, reached */
+  double *path_reward; /* (H) */
+  /* plan */
+  double *q; /* (H x S x A) */
+  double *v; /* ((H+1) x S), last row 0 */
+  /* scratch of one stage */
+  double *y;        /* (SA): sum of targets at each (s,a) */
+  double *b;        /* (d) */
+  double *w_hat;    /* (d): ridge solution */
+  double *width;    /* (SA): ||phi||_{Lambda^-1} */
+  double *whitened; /* (SA x d); NULL if diagonal */
+} lsvi;
+
+/* Resolves the shared parameters. Schedule `theory` sets lambda to 1 and needs the number of
+ * episodes. */
+LGV_CHECK lgv_status lsvi_resolve(lsvi_params *params, const bool *is_set,
+                                  const lgv_problem *problem, lgv_error *err);
+/* Sets a constant that schedule = theory prescribes; refuses a user's value that contradicts it. */
+LGV_CHECK lgv_status lsvi_prescribe(double *field, double value, bool is_set, const char *key,
+                                    lgv_error *err);
+int64_t lsvi_feature_dim(const lsvi_params *params, const lgv_env_spec *env);
+
+void lsvi_layout(lsvi *core, const lsvi_params *params, const lgv_problem *problem,
+                 lgv_layout *layout);
+void lsvi_open(lsvi *core);
+
+/* ---- planning, one stage at a time ---- */
+double *lsvi_q(lsvi *core, int64_t h);           /* (SA) */
+int64_t lsvi_group(const lsvi *core, int64_t h); /* which data stage h uses */
+/* b_h from v[h+1]; with_reward false leaves the rewards out (OPPO). */
+void lsvi_targets(lsvi *core, int64_t h, bool with_reward);
+void lsvi_solve(lsvi *core, int64_t h);                         /* w_hat = Lambda^-1 b */
+void lsvi_values(const lsvi *core, const double *w, double *q); /* q = phi . w, all (s,a) */
+void lsvi_widths(lsvi *core, int64_t h);                        /* width = ||phi||_{Lambda^-1} */
+/* out = center + scale * N(0, Lambda_h^-1) */
+void lsvi_perturb(lsvi *core, int64_t h, const double *center, double scale, double *out);
+double lsvi_value_bound(const lsvi *core,
+                        int64_t h); /* the most that stages h.. can pay: H - h for rewards <= 1 */
+void lsvi_clip(const lsvi *core, int64_t h, double *q); /* into what stages h.. can pay */
+void lsvi_backup_max(lsvi *core, int64_t h);            /* v[h] = max_a q[h] */
+LGV_CHECK lgv_status lsvi_check_finite(const lsvi *core, const char *what, const double *x,
+                                       int64_t n, int64_t h, lgv_error *err);
+
+/* ---- hooks that agents share; core is the first member of their state ---- */
+lgv_status lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                           lgv_error *err);
+lgv_status lsvi_observe(void *self, const lgv_transition *transition, lgv_error *err);
+lgv_status lsvi_absorb(void *self, lgv_error *err); /* end_episode: the path becomes data */
+void lsvi_policy_greedy(const void *self, int64_t stage, int64_t state, double *probabilities);
+/* What happened at stage h of the episode in play; false if it was not reached. */
+bool lsvi_path_step(const lsvi *core, int64_t h, int64_t *pair, int64_t *next);
+LGV_CHECK lgv_status lsvi_check_obs(const lsvi *core, const lgv_obs *obs, lgv_error *err);
+
+#endif

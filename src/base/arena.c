@@ -1,0 +1,87 @@
+#include "base/arena.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <assert.h>
+
+enum { ALIGNMENT = 64 };
+
+size_t lgv__dtype_size(lgv_dtype dtype) {
+  switch (dtype) {
+  case LGV_U8: return 1;
+  case LGV_I32:
+  case LGV_F32: return 4;
+  case LGV_I64:
+  case LGV_U64:
+  case LGV_F64: return 8;
+  }
+  return 0;
+}
+
+void *lgv_layout_array(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t count,
+                       lgv_keep keep) {
+  size_t bytes, end;
+  if (__builtin_mul_overflow(count, lgv__dtype_size(dtype), &bytes) ||
+      __builtin_add_overflow(layout->used, bytes, &end) || end > SIZE_MAX / 2) {
+    layout->too_large = true;
+    return NULL;
+  }
+  size_t offset = layout->used;
+  layout->used = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  size_t index = layout->n_blocks++;
+  if (!layout->base) return NULL;
+  layout->blocks[index] = (lgv_block){name, dtype, count, offset, keep == LGV_KEEP, NULL};
+  return layout->base + offset;
+}
+
+lgv_status lgv__arena_build(lgv_arena *arena, lgv_layout_fn layout, void *context, const char *what,
+                            lgv_error *err) {
+  *arena = (lgv_arena){0};
+  lgv_layout counted = {0};
+  layout(context, &counted);
+  if (counted.too_large)
+    return lgv_fail(err, LGV_ERR_MEMORY, "%s needs more memory than this machine can address",
+                    what);
+  arena->memory = lgv__calloc(counted.used + ALIGNMENT, 1);
+  arena->table.blocks = lgv__calloc(counted.n_blocks + 1, sizeof(lgv_block));
+  if (!arena->memory || !arena->table.blocks) {
+    lgv__arena_free(arena);
+    return lgv_fail(err, LGV_ERR_MEMORY, "%s needs %.1f MB, which could not be allocated", what,
+                    (double)counted.used / 1e6);
+  }
+  uintptr_t address = (uintptr_t)arena->memory;
+  arena->table.base = (unsigned char *)((address + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+  layout(context, &arena->table);
+  assert(arena->table.used == counted.used && arena->table.n_blocks == counted.n_blocks);
+  return LGV_OK;
+}
+
+void lgv__layout_list(lgv_layout *layout, const char *name, lgv_dtype dtype, lgv_list *list) {
+  size_t index = layout->n_blocks++;
+  if (!layout->base) return;
+  *list = (lgv_list){0};
+  layout->blocks[index] = (lgv_block){name, dtype, 0, layout->used, true, list};
+}
+
+lgv_status lgv__list_reserve(lgv_list *list, size_t size, size_t extra, lgv_error *err) {
+  size_t needed = list->count + extra;
+  if (needed <= list->capacity) return LGV_OK;
+  size_t capacity = list->capacity ? list->capacity : 64;
+  while (capacity < needed) capacity *= 2;
+  void *grown = lgv__realloc(list->data, capacity * size);
+  if (!grown)
+    return lgv_fail(err, LGV_ERR_MEMORY, "the history needs %.1f MB, which could not be allocated",
+                    (double)(capacity * size) / 1e6);
+  list->data = grown;
+  list->capacity = capacity;
+  return LGV_OK;
+}
+
+void lgv__arena_free(lgv_arena *arena) {
+  for (size_t i = 0; arena->table.blocks && i < arena->table.n_blocks; i++)
+    if (arena->table.blocks[i].list) lgv__free(arena->table.blocks[i].list->data);
+  lgv__free(arena->memory);
+  lgv__free(arena->table.blocks);
+  *arena = (lgv_arena){0};
+}

@@ -1,0 +1,49 @@
+/* One zeroed piece of memory for a handle, and the table of the named blocks in it.
+ *
+ * Invariants: (1) a layout function makes the same calls in the counting and in the placing pass;
+ * (2) every block starts on a 64-byte boundary; (3) after lgv__arena_build nothing is added or
+ * moved. */
+#ifndef LGV_BASE_ARENA_H
+#define LGV_BASE_ARENA_H
+
+#include "langevin.h"
+
+/* A block of unknown length, always kept. It may grow between episodes, never within a step. */
+typedef struct lgv_list {
+  void *data;
+  size_t count, capacity; /* in elements */
+} lgv_list;
+
+typedef struct lgv_block {
+  const char *name; /* a literal of the layout function */
+  lgv_dtype dtype;
+  size_t count;
+  size_t offset; /* from base */
+  bool keep;
+  lgv_list *list; /* a growing block: its own memory, not the arena's; else NULL */
+} lgv_block;
+
+struct lgv_layout {
+  unsigned char *base; /* NULL while counting */
+  size_t used;
+  bool too_large;
+  lgv_block *blocks; /* NULL while counting */
+  size_t n_blocks;
+};
+
+typedef struct lgv_arena {
+  lgv_layout table;
+  void *memory; /* what was allocated; base is its first aligned address */
+} lgv_arena;
+
+typedef void (*lgv_layout_fn)(void *context, lgv_layout *layout);
+
+LGV_CHECK lgv_status lgv__arena_build(lgv_arena *arena, lgv_layout_fn layout, void *context,
+                                      const char *what, lgv_error *err);
+void lgv__arena_free(lgv_arena *arena); /* lists included */
+void lgv__layout_list(lgv_layout *layout, const char *name, lgv_dtype dtype, lgv_list *list);
+/* Room for `extra` more elements of `size` bytes behind count. */
+LGV_CHECK lgv_status lgv__list_reserve(lgv_list *list, size_t size, size_t extra, lgv_error *err);
+size_t lgv__dtype_size(lgv_dtype dtype);
+
+#endif

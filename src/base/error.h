@@ -1,0 +1,18 @@
+/* Status helpers shared by the library's own files. */
+#ifndef LGV_BASE_ERROR_H
+#define LGV_BASE_ERROR_H
+
+#include "langevin.h"
+
+/* Leaves the enclosing function with the status of a failed call. */
+#define LGV_TRY(call)                                                                              \
+  do {                                                                                             \
+    lgv_status lgv_try_status = (call);                                                            \
+    if (lgv_try_status != LGV_OK) return lgv_try_status;                                           \
+  } while (0)
+
+static inline lgv_status lgv__out_of_memory(lgv_error *err, const char *what) {
+  return lgv_fail(err, LGV_ERR_MEMORY, "not enough memory for %s", what);
+}
+
+#endif

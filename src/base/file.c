@@ -1,0 +1,73 @@
+#include "base/file.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static lgv_status io_error(lgv_error *err, const char *what, const char *path) {
+  return lgv_fail(err, LGV_ERR_IO, "cannot %s %s: %s", what, path, strerror(errno));
+}
+
+lgv_status lgv__join_path(const char *directory, const char *name, char *path, size_t size,
+                          lgv_error *err) {
+  int length = snprintf(path, size, "%s/%s", directory, name);
+  if (length < 0 || (size_t)length >= size)
+    return lgv_fail(err, LGV_ERR_IO, "the path %.200s/... is too long", directory);
+  return LGV_OK;
+}
+
+lgv_status lgv__make_directory(const char *path, lgv_error *err) {
+  char partial[PATH_MAX];
+  if (strlen(path) >= sizeof partial)
+    return lgv_fail(err, LGV_ERR_IO, "the path %.200s... is too long", path);
+  size_t length = strlen(path);
+  for (size_t i = 1; i <= length; i++) {
+    if (path[i] != '/' && path[i] != '\0') continue;
+    memcpy(partial, path, i);
+    partial[i] = '\0';
+    if (mkdir(partial, 0777) != 0 && errno != EEXIST)
+      return io_error(err, "create the directory", partial);
+  }
+  struct stat info;
+  if (stat(path, &info) != 0) return io_error(err, "create the directory", path);
+  if (!S_ISDIR(info.st_mode))
+    return lgv_fail(err, LGV_ERR_IO, "%s is a file; a directory is needed there", path);
+  return LGV_OK;
+}
+
+static bool write_all(int descriptor, const char *text, size_t length) {
+  while (length > 0) {
+    ssize_t written = write(descriptor, text, length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text += written;
+    length -= (size_t)written;
+  }
+  return true;
+}
+
+lgv_status lgv__write_file(const char *directory, const char *name, const char *text, size_t length,
+                           lgv_error *err) {
+  char path[PATH_MAX], temporary[PATH_MAX];
+  LGV_TRY(lgv__join_path(directory, name, path, sizeof path - 8, err));
+  snprintf(temporary, sizeof temporary, "%.*s.tmp", PATH_MAX - 8, path);
+  int descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) return io_error(err, "write", temporary);
+  bool ok = write_all(descriptor, text, length) && fsync(descriptor) == 0;
+  int saved = errno;
+  if (close(descriptor) != 0 && ok) {
+    ok = false;
+    saved = errno;
+  }
+  if (ok && rename(temporary, path) == 0) return LGV_OK;
+  if (!ok) errno = saved;
+  lgv_status status = io_error(err, "write", path);
+  unlink(temporary);
+  return status;
+}

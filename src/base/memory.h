@@ -1,0 +1,17 @@
+/* Every allocation of the library goes through these four, so that tests can make the n-th one
+ * fail. */
+#ifndef LGV_BASE_MEMORY_H
+#define LGV_BASE_MEMORY_H
+
+#include <stddef.h>
+
+void *lgv__calloc(size_t count, size_t size); /* zeroed; NULL on failure or overflow */
+void *lgv__realloc(void *block, size_t size);
+char *lgv__strdup(const char *text);
+void lgv__free(void *block);
+
+/* Test hook: the n-th allocation from now on this thread (1 = the next) fails; 0 switches it off.
+ */
+void lgv__memory_fail_after(long n);
+
+#endif

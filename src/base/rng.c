@@ -1,0 +1,115 @@
+/* Random streams: xoshiro256++ (Blackman, Vigna 2019) seeded by splitmix64 over (seed, purpose);
+ * normals by the ziggurat of Marsaglia and Tsang (2000) with 256 layers of equal area; gamma by
+ * Marsaglia, Tsang (2000b).
+ *
+ * Invariants: a stream's whole state is its four words (no cached spare normal), so copying them is
+ * a checkpoint; the ziggurat's tables are computed once and never change. */
+#include "langevin.h"
+
+#include <math.h>
+#include <pthread.h>
+
+static uint64_t splitmix(uint64_t *x) {
+  uint64_t z = (*x += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+void lgv_rng_seed(lgv_rng *rng, uint64_t seed, const char *purpose) {
+  uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a of the purpose, then mixed with the seed */
+  for (const char *c = purpose; *c; c++) hash = (hash ^ (uint8_t)*c) * 0x100000001b3u;
+  uint64_t x = seed;
+  x = splitmix(&x) ^ hash;
+  for (int i = 0; i < 4; i++) rng->s[i] = splitmix(&x);
+}
+
+static inline uint64_t rotate(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+
+static inline uint64_t next(lgv_rng *rng) {
+  uint64_t *s = rng->s, result = rotate(s[0] + s[3], 23) + s[0], t = s[1] << 17;
+  s[2] ^= s[0];
+  s[3] ^= s[1];
+  s[1] ^= s[2];
+  s[0] ^= s[3];
+  s[2] ^= t;
+  s[3] = rotate(s[3], 45);
+  return result;
+}
+
+uint64_t lgv_rng_bits(lgv_rng *rng) { return next(rng); }
+
+static inline double uniform(lgv_rng *rng) { return (double)(next(rng) >> 11) * 0x1p-53; }
+
+double lgv_rng_uniform(lgv_rng *rng) { return uniform(rng); }
+
+/* Lemire's multiplication with rejection. */
+int64_t lgv_rng_below(lgv_rng *rng, int64_t n) {
+  uint64_t range = (uint64_t)n, reject = (0 - range) % range;
+  for (;;) {
+    unsigned __int128 product = (unsigned __int128)next(rng) * range;
+    if ((uint64_t)product >= reject) return (int64_t)(product >> 64);
+  }
+}
+
+enum { LAYERS = 256 };
+/* The rightmost layer's edge for 256 layers, and the common area of a layer. */
+static const double tail_start = 3.6541528853610088, layer_area = 0.00492867323399;
+static double edge[LAYERS + 1], height[LAYERS + 1];
+static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
+
+static void make_tables(void) {
+  edge[0] = layer_area / exp(-0.5 * tail_start * tail_start); /* the base layer, tail included */
+  edge[1] = tail_start;
+  for (int i = 1; i < LAYERS; i++) {
+    height[i] = exp(-0.5 * edge[i] * edge[i]);
+    double y = height[i] + layer_area / edge[i];
+    edge[i + 1] = y < 1 ? sqrt(-2 * log(y)) : 0;
+  }
+  edge[LAYERS] = 0;
+  height[LAYERS] = 1;
+}
+
+static double tail(lgv_rng *rng) {
+  for (;;) {
+    double x = -log(1 - uniform(rng)) / tail_start, y = -log(1 - uniform(rng));
+    if (2 * y > x * x) return tail_start + x;
+  }
+}
+
+static inline double normal(lgv_rng *rng) {
+  for (;;) {
+    uint64_t bits = next(rng);
+    int layer = (int)(bits & (LAYERS - 1));
+    double sign = bits & LAYERS ? -1.0 : 1.0;
+    double x = (double)(bits >> 11) * 0x1p-53 * edge[layer];
+    if (x < edge[layer + 1]) return sign * x;
+    if (layer == 0) return sign * tail(rng);
+    double low = height[layer], high = height[layer + 1];
+    if (low + uniform(rng) * (high - low) < exp(-0.5 * x * x)) return sign * x;
+  }
+}
+
+double lgv_rng_normal(lgv_rng *rng) {
+  pthread_once(&tables_once, make_tables);
+  return normal(rng);
+}
+
+void lgv_rng_normals(lgv_rng *rng, double *out, size_t count) {
+  pthread_once(&tables_once, make_tables);
+  lgv_rng local = *rng; /* in registers */
+  for (size_t i = 0; i < count; i++) out[i] = normal(&local);
+  *rng = local;
+}
+
+double lgv_rng_gamma(lgv_rng *rng, double shape) {
+  if (shape < 1) /* Gamma(a) = Gamma(a + 1) U^(1/a) */
+    return lgv_rng_gamma(rng, shape + 1) * pow(1 - uniform(rng), 1 / shape);
+  double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
+  for (;;) {
+    double x = lgv_rng_normal(rng), v = 1 + c * x;
+    if (v <= 0) continue;
+    v = v * v * v;
+    if (log(1 - uniform(rng)) < 0.5 * x * x + d - d * v + d * log(v)) return d * v;
+  }
+}

@@ -1,0 +1,46 @@
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST = 64 };
+
+int lgv__edit_distance(const char *a, const char *b) {
+  size_t n = strnlen(a, LONGEST), m = strnlen(b, LONGEST);
+  int row[3][LONGEST + 1]; /* rows i, i-1 and i-2 of the table, in turn */
+  for (size_t i = 0; i <= n; i++) {
+    int *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+    for (size_t j = 0; j <= m; j++) {
+      if (i == 0 || j == 0) {
+        now[j] = (int)(i + j);
+        continue;
+      }
+      int best = last[j - 1] + (a[i - 1] != b[j - 1]);
+      if (last[j] + 1 < best) best = last[j] + 1;
+      if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped && before[j - 2] + 1 < best) best = before[j - 2] + 1;
+      now[j] = best;
+    }
+  }
+  return row[n % 3][m];
+}
+
+bool lgv__is_near(const char *wrong, const char *right, int distance) {
+  size_t length = strlen(wrong);
+  if (length >= 3 && strncmp(wrong, right, length) == 0) return true;
+  return distance <= 1 + (int)(length / 3);
+}
+
+void lgv__format_real(double x, char *text, size_t size) {
+  if (isnan(x) || isinf(x)) {
+    snprintf(text, size, "%s", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+    return;
+  }
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(text, size, "%.*g", digits, x);
+    if (strtod(text, NULL) == x) return;
+  }
+}

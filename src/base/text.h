@@ -1,0 +1,15 @@
+/* Small text helpers: the nearest name, and numbers that read back to the same bits. */
+#ifndef LGV_BASE_TEXT_H
+#define LGV_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Edits (insert, delete, replace, swap of neighbours) that turn a into b. */
+int lgv__edit_distance(const char *a, const char *b);
+/* Whether b is near enough to a to be offered as what was meant. */
+bool lgv__is_near(const char *wrong, const char *right, int distance);
+/* The shortest decimal that strtod reads back to exactly x; nan, inf and -inf by these names. */
+void lgv__format_real(double x, char *text, size_t size);
+
+#endif

@@ -1,0 +1,30 @@
+/* The exact model's arrays, and draws from it: an environment that is nothing but its model steps
+ * this way. */
+#ifndef LGV_ENV_MODEL_H
+#define LGV_ENV_MODEL_H
+
+#include "langevin.h"
+
+typedef struct lgv_model_edge {
+  int64_t row, next;
+  double probability;
+} lgv_model_edge;
+
+struct lgv_model {
+  int64_t states;
+  int32_t actions;
+  int64_t horizon;
+  bool stationary;
+  double *reward;        /* (stages x S x A), stages = 1 if stationary */
+  double *start;         /* (S) */
+  int64_t *row_start;    /* (stages x S x A + 1), after sealing */
+  lgv_model_edge *edges; /* sorted by row after sealing */
+  size_t n_edges, edge_capacity;
+};
+
+int64_t lgv__model_draw_start(const lgv_model *model, lgv_rng *rng);
+int64_t lgv__model_draw_next(const lgv_model *model, int64_t stage, int64_t state, int32_t action,
+                             lgv_rng *rng); /* a state, or LGV_END */
+double lgv__model_reward(const lgv_model *model, int64_t stage, int64_t state, int32_t action);
+
+#endif

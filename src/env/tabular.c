@@ -1,0 +1,61 @@
+#include "env/tabular.h"
+
+#include <string.h>
+
+lgv_env_spec lgv__tabular_spec(int64_t states, int32_t actions, int64_t horizon, bool stationary) {
+  return (lgv_env_spec){
+      .obs_kind = LGV_OBS_FLOAT,
+      .obs_form = LGV_FORM_ONE_HOT,
+      .obs_shape = {(int32_t)states, 1, 1},
+      .actions = actions,
+      .states = states,
+      .horizon = horizon,
+      .stationary = stationary,
+      .reward_min = 0,
+      .reward_max = 1,
+  };
+}
+
+void lgv__tabular_layout(void *self, const void *params, const lgv_env_spec *spec,
+                         lgv_layout *layout) {
+  (void)params;
+  (void)spec;
+  lgv_tabular *t = self;
+  t->at = lgv_layout_array(layout, "env.at", LGV_I64, LGV_AT_SIZE, LGV_KEEP);
+}
+
+void lgv__tabular_close(void *self) { lgv_model_free(((lgv_tabular *)self)->model); }
+
+const lgv_model *lgv__tabular_model(const void *self) { return ((const lgv_tabular *)self)->model; }
+
+lgv_status lgv__tabular_reset(void *self, lgv_rng *rng, lgv_error *err) {
+  (void)err;
+  lgv_tabular *t = self;
+  t->at[LGV_AT_STATE] = lgv__model_draw_start(t->model, rng);
+  t->at[LGV_AT_STAGE] = 0;
+  return LGV_OK;
+}
+
+lgv_status lgv__tabular_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+                             lgv_error *err) {
+  (void)err;
+  lgv_tabular *t = self;
+  int64_t stage = t->at[LGV_AT_STAGE]++, state = t->at[LGV_AT_STATE];
+  outcome->reward = lgv__model_reward(t->model, stage, state, action);
+  int64_t next = lgv__model_draw_next(t->model, stage, state, action, rng);
+  bool out_of_time = stage + 1 == t->model->horizon;
+  outcome->terminated = next == LGV_END || (out_of_time && !t->clock_truncates);
+  outcome->truncated = !outcome->terminated && out_of_time;
+  if (next != LGV_END) t->at[LGV_AT_STATE] = next;
+  return LGV_OK;
+}
+
+void lgv__tabular_observe_one_hot(const void *self, void *data) {
+  const lgv_tabular *t = self;
+  memset(data, 0, (size_t)t->model->states * sizeof(float));
+  ((float *)data)[t->at[LGV_AT_STATE]] = 1;
+}
+
+int64_t lgv__tabular_state(const void *self) {
+  return ((const lgv_tabular *)self)->at[LGV_AT_STATE];
+}

@@ -1,0 +1,68 @@
+#include "math/dense.h"
+
+#include "base/error.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+
+void lgv__rank_one_add(double *c, int64_t d, const double *x) {
+  for (int64_t i = 0; i < d; i++) {
+    if (x[i] == 0) continue;
+    for (int64_t j = 0; j < d; j++) c[i * d + j] += x[i] * x[j];
+  }
+}
+
+/* One Givens rotation a column: adding a square never loses positive definiteness, so no drift
+ * builds up. */
+void lgv__cholesky_update(double *l, int64_t d, double *x) {
+  for (int64_t j = 0; j < d; j++) {
+    if (x[j] == 0) continue;
+    double diagonal = l[j * d + j], r = hypot(diagonal, x[j]);
+    double c = r / diagonal, s = x[j] / diagonal;
+    l[j * d + j] = r;
+    for (int64_t i = j + 1; i < d; i++) {
+      l[i * d + j] = (l[i * d + j] + s * x[i]) / c;
+      x[i] = c * x[i] - s * l[i * d + j];
+    }
+  }
+}
+
+void lgv__cholesky_solve(const double *l, int64_t d, double *x) {
+  cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
+  lgv__cholesky_solve_transposed(l, d, x);
+}
+
+void lgv__cholesky_solve_transposed(const double *l, int64_t d, double *x) {
+  cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
+}
+
+void lgv__cholesky_whiten(const double *l, int64_t d, double *x, int64_t n) {
+  /* rows: x L^-T, that is (L^-1 x^T)^T */
+  cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)d, 1, l,
+              (int)d, x, (int)d);
+}
+
+void lgv__multiply(const double *a, int64_t rows, int64_t cols, const double *x, double *y) {
+  cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)cols, 1, a, (int)cols, x, 1, 0, y, 1);
+}
+
+void lgv__multiply_transposed(const double *a, int64_t rows, int64_t cols, const double *x,
+                              double *y) {
+  cblas_dgemv(CblasRowMajor, CblasTrans, (int)rows, (int)cols, 1, a, (int)cols, x, 1, 0, y, 1);
+}
+
+int64_t lgv__eigen_work(int64_t d) { return 1 + 6 * d + 2 * d * d; }
+int64_t lgv__eigen_iwork(int64_t d) { return 3 + 5 * d; }
+
+lgv_status lgv__eigen(double *vectors, int64_t d, double *values, double *work, int32_t *iwork,
+                      lgv_error *err) {
+  /* column-major: LAPACK leaves eigenvector i in column i, which row-major code reads as row i */
+  lapack_int info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)d, vectors,
+                                        (lapack_int)d, values, work, (lapack_int)lgv__eigen_work(d),
+                                        iwork, (lapack_int)lgv__eigen_iwork(d));
+  if (info == 0) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_NUMERIC,
+                  "the eigen-decomposition of a %lld x %lld Gram matrix failed (LAPACK %d)",
+                  (long long)d, (long long)d, (int)info);
+}

@@ -1,0 +1,30 @@
+/* Small dense linear algebra in double. Symmetric matrices are d x d, either triangle; factors are
+ * lower triangular in row-major order. LAPACK and BLAS do the cubic work; they are called from one
+ * thread at a time and run single-threaded. */
+#ifndef LGV_MATH_DENSE_H
+#define LGV_MATH_DENSE_H
+
+#include "langevin.h"
+
+/* C += x x^T, all of it. */
+void lgv__rank_one_add(double *c, int64_t d, const double *x);
+/* L L^T becomes L L^T + x x^T in O(d^2); x is destroyed. */
+void lgv__cholesky_update(double *l, int64_t d, double *x);
+/* Solves L L^T x = b in place. */
+void lgv__cholesky_solve(const double *l, int64_t d, double *x);
+/* Solves L^T x = b in place: maps N(0, I) to N(0, (L L^T)^-1). */
+void lgv__cholesky_solve_transposed(const double *l, int64_t d, double *x);
+/* Each of the n rows of X (n x d), x, becomes L^-1 x. */
+void lgv__cholesky_whiten(const double *l, int64_t d, double *x, int64_t n);
+/* y = A x or y = A^T x; A is (rows x cols). */
+void lgv__multiply(const double *a, int64_t rows, int64_t cols, const double *x, double *y);
+void lgv__multiply_transposed(const double *a, int64_t rows, int64_t cols, const double *x,
+                              double *y);
+/* Ascending eigenvalues of the symmetric matrix that `vectors` holds; on return its rows are the
+ * eigenvectors. work: lgv__eigen_work(d) doubles; iwork: lgv__eigen_iwork(d) ints. */
+LGV_CHECK lgv_status lgv__eigen(double *vectors, int64_t d, double *values, double *work,
+                                int32_t *iwork, lgv_error *err);
+int64_t lgv__eigen_work(int64_t d);
+int64_t lgv__eigen_iwork(int64_t d);
+
+#endif

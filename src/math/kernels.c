@@ -1,0 +1,3 @@
+#include "langevin.h"
+
+const char *lgv_kernels(void) { return "c"; }

@@ -1,0 +1,66 @@
+/* Adding an environment, an agent or an optimiser: write its file, then name it here. */
+#include "registry.h"
+
+#include "base/param.h"
+#include "base/text.h"
+#include "run/run_params.h"
+
+#include <string.h>
+
+extern const lgv_env_type lgv__env_riverswim;
+extern const lgv_agent_type lgv__agent_lmc_lsvi;
+
+const lgv_env_type *const lgv__envs[] = {
+    &lgv__env_riverswim,
+    NULL,
+};
+
+const lgv_agent_type *const lgv__agents[] = {
+    &lgv__agent_lmc_lsvi,
+    NULL,
+};
+
+enum { MOST_ENTRIES = 64 };
+
+/* The entries of one kind, copied into a caller's array; returns how many. */
+static size_t entries_of(const char *kind, lgv_entry *entries) {
+  size_t n = 0;
+  if (strcmp(kind, "env") == 0)
+    for (; lgv__envs[n]; n++)
+      entries[n] = (lgv_entry){lgv__envs[n]->name, lgv__envs[n]->summary, lgv__envs[n]->params};
+  else if (strcmp(kind, "agent") == 0)
+    for (; lgv__agents[n]; n++)
+      entries[n] =
+          (lgv_entry){lgv__agents[n]->name, lgv__agents[n]->summary, lgv__agents[n]->params};
+  else if (strcmp(kind, "run") == 0)
+    entries[n++] =
+        (lgv_entry){"run", "how long, how often evaluated, what is recorded", lgv__run_params};
+  return n;
+}
+
+bool lgv_registry_get(const char *kind, size_t index, lgv_entry *entry) {
+  lgv_entry entries[MOST_ENTRIES];
+  if (index >= entries_of(kind, entries)) return false;
+  *entry = entries[index];
+  return true;
+}
+
+bool lgv_registry_find(const char *kind, const char *name, lgv_entry *entry) {
+  for (size_t i = 0; lgv_registry_get(kind, i, entry); i++)
+    if (strcmp(entry->name, name) == 0) return true;
+  return false;
+}
+
+const char *lgv_registry_nearest(const char *kind, const char *name) {
+  const char *best = NULL;
+  int least = 1000;
+  lgv_entry entry;
+  for (size_t i = 0; lgv_registry_get(kind, i, &entry); i++) {
+    int distance = lgv__edit_distance(name, entry.name);
+    if (distance < least && lgv__is_near(name, entry.name, distance)) {
+      least = distance;
+      best = entry.name;
+    }
+  }
+  return best;
+}

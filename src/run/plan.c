@@ -1,0 +1,177 @@
+#include "run/plan.h"
+
+#include "agent/agent.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/param.h"
+#include "env/env.h"
+#include "run/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { DEFAULT_EPISODES = 1000, DEFAULT_STEPS = 100000 };
+
+lgv_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env) {
+  lgv_problem problem = {.env = *env, .episodes = plan->run.episodes, .steps = plan->run.steps};
+  if (problem.episodes == 0 && env->horizon > 0) problem.episodes = plan->run.steps / env->horizon;
+  return problem;
+}
+
+/* Parameter structs of an agent, for settings alone or for a whole plan. */
+static lgv_status fill_agent(const lgv_settings *settings, const lgv_agent_type *type,
+                             const lgv_problem *problem, void **params, lgv_error *err) {
+  *params = lgv__calloc(1, type->params_size + 1);
+  bool *is_set = lgv__calloc(lgv__params_count(type->params) + 1, sizeof *is_set);
+  lgv_status status = *params && is_set ? LGV_OK : lgv__out_of_memory(err, "a plan");
+  if (status == LGV_OK)
+    status = lgv__settings_fill(settings, "agent.", type->params, *params, is_set, err);
+  if (status == LGV_OK) status = lgv__agent_resolve(type, *params, is_set, problem, err);
+  lgv__free(is_set);
+  return status;
+}
+
+static lgv_status fill_env(const lgv_settings *settings, const lgv_env_type *type, void **params,
+                           lgv_error *err) {
+  *params = lgv__calloc(1, type->params_size + 1);
+  if (!*params) return lgv__out_of_memory(err, "a plan");
+  return lgv__settings_fill(settings, "env.", type->params, *params, NULL, err);
+}
+
+static void settle_budget(lgv_plan *plan) {
+  if (plan->run.episodes > 0 || plan->run.steps > 0) return;
+  if (plan->agent_type->traits & LGV_SETTLES_PER_EPISODE)
+    plan->run.episodes = DEFAULT_EPISODES;
+  else
+    plan->run.steps = DEFAULT_STEPS;
+}
+
+static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_error *err) {
+  LGV_TRY(lgv__settings_check_prefixes(settings, err));
+  LGV_TRY(lgv__settings_env_type(settings, &plan->env_type, err));
+  LGV_TRY(lgv__settings_agent_type(settings, &plan->agent_type, err));
+  LGV_TRY(lgv__settings_fill(settings, "run.", lgv__run_params, &plan->run, NULL, err));
+  settle_budget(plan);
+  LGV_TRY(fill_env(settings, plan->env_type, &plan->env_params, err));
+  lgv_env *probe; /* opened once, so that what only the environment knows is known before any run
+                     starts */
+  LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, 0, "env.probe", &probe, err));
+  plan->env = *lgv_env_get_spec(probe);
+  plan->has_model = lgv_env_get_model(probe) != NULL;
+  lgv_problem problem = lgv__plan_problem(plan, &plan->env);
+  lgv_status status = fill_agent(settings, plan->agent_type, &problem, &plan->agent_params, err);
+  lgv_env_free(probe);
+  plan->env.features = NULL;
+  return status;
+}
+
+lgv_status lgv_plan_create(const lgv_settings *settings, lgv_plan **out, lgv_error *err) {
+  *out = NULL;
+  lgv_plan *plan = lgv__calloc(1, sizeof *plan);
+  if (!plan) return lgv__out_of_memory(err, "a plan");
+  lgv_status status = fill_plan(settings, plan, err);
+  if (status != LGV_OK) {
+    lgv_plan_free(plan);
+    return status;
+  }
+  *out = plan;
+  return LGV_OK;
+}
+
+void lgv_plan_free(lgv_plan *plan) {
+  if (!plan) return;
+  lgv__free(plan->env_params);
+  lgv__free(plan->agent_params);
+  lgv__free(plan);
+}
+
+lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env **env,
+                          lgv_error *err) {
+  const lgv_env_type *type;
+  void *params = NULL;
+  *env = NULL;
+  LGV_TRY(lgv__settings_env_type(settings, &type, err));
+  lgv_status status = fill_env(settings, type, &params, err);
+  if (status == LGV_OK) status = lgv__env_open(type, params, seed, "env", env, err);
+  lgv__free(params);
+  return status;
+}
+
+lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *env, int64_t episodes,
+                            int64_t steps, uint64_t seed, lgv_agent **agent, lgv_error *err) {
+  const lgv_agent_type *type;
+  void *params = NULL;
+  *agent = NULL;
+  LGV_TRY(lgv__settings_agent_type(settings, &type, err));
+  lgv_problem problem = {.env = *env, .episodes = episodes, .steps = steps};
+  lgv_status status = fill_agent(settings, type, &problem, &params, err);
+  if (status == LGV_OK) status = lgv__agent_open(type, params, &problem, seed, agent, err);
+  lgv__free(params);
+  return status;
+}
+
+/* ---- Resolved values as text ---- */
+
+static void json_params(lgv_json *json, const char *key, const char *name, const lgv_param *table,
+                        const void *params) {
+  char text[512];
+  lgv__json_open(json, key, '{');
+  if (name) lgv__json_string(json, "name", name);
+  for (; table && table->name; table++) {
+    const void *field = (const char *)params + table->offset;
+    switch (table->type) {
+    case LGV_REAL:
+      if (*(const double *)field - *(const double *)field == 0) {
+        lgv__json_real(json, table->name, *(const double *)field);
+        break;
+      }
+      __attribute__((fallthrough)); /* infinities are written as text, which JSON can hold */
+    case LGV_CHOICE:
+    case LGV_TEXT:
+    case LGV_INTS:
+      lgv__param_format(table, params, text, sizeof text);
+      lgv__json_string(json, table->name, text);
+      break;
+    case LGV_INT: lgv__json_int(json, table->name, *(const int64_t *)field); break;
+    case LGV_BOOL: lgv__json_bool(json, table->name, *(const bool *)field); break;
+    }
+  }
+  lgv__json_close(json, '}');
+}
+
+void lgv__plan_json(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
+  lgv_run_params run = plan->run;
+  run.seed = (int64_t)seed;
+  lgv__json_open(json, NULL, '{');
+  lgv__json_open(json, "langevin", '{');
+  lgv__json_string(json, "version", lgv_version());
+  lgv__json_string(json, "kernels", lgv_kernels());
+  lgv__json_close(json, '}');
+  json_params(json, "env", plan->env_type->name, plan->env_type->params, plan->env_params);
+  json_params(json, "agent", plan->agent_type->name, plan->agent_type->params, plan->agent_params);
+  json_params(json, "run", NULL, lgv__run_params, &run);
+  lgv__json_close(json, '}');
+}
+
+static lgv_status get_param(const lgv_param *table, const void *params, const char *key,
+                            const char *name, char *text, size_t size, lgv_error *err) {
+  int index = lgv__params_find(table, name);
+  if (index < 0) return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);
+  lgv__param_format(&table[index], params, text, size);
+  return LGV_OK;
+}
+
+lgv_status lgv_plan_get(const lgv_plan *plan, const char *key, char *text, size_t size,
+                        lgv_error *err) {
+  if (strcmp(key, "env.name") == 0 || strcmp(key, "agent.name") == 0) {
+    snprintf(text, size, "%s", key[0] == 'e' ? plan->env_type->name : plan->agent_type->name);
+    return LGV_OK;
+  }
+  if (strncmp(key, "env.", 4) == 0)
+    return get_param(plan->env_type->params, plan->env_params, key, key + 4, text, size, err);
+  if (strncmp(key, "agent.", 6) == 0)
+    return get_param(plan->agent_type->params, plan->agent_params, key, key + 6, text, size, err);
+  if (strncmp(key, "run.", 4) == 0)
+    return get_param(lgv__run_params, &plan->run, key, key + 4, text, size, err);
+  return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);
+}

@@ -1,0 +1,22 @@
+/* A plan: validated, resolved, immutable settings. */
+#ifndef LGV_RUN_PLAN_H
+#define LGV_RUN_PLAN_H
+
+#include "base/json.h"
+#include "langevin.h"
+#include "run/run_params.h"
+
+struct lgv_plan {
+  const lgv_env_type *env_type;
+  const lgv_agent_type *agent_type;
+  void *env_params, *agent_params;
+  lgv_run_params run;
+  lgv_env_spec env; /* features are NULL here: each run's environment has its own */
+  bool has_model;
+};
+
+/* The resolved values, with run.seed replaced: a valid configuration file that repeats the run. */
+void lgv__plan_json(const lgv_plan *plan, uint64_t seed, lgv_json *json);
+lgv_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env);
+
+#endif

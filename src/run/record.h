@@ -1,0 +1,42 @@
+/* A run's records: metrics.csv row by row, and the JSON files at its ends. */
+#ifndef LGV_RUN_RECORD_H
+#define LGV_RUN_RECORD_H
+
+#include "langevin.h"
+#include "run/plan.h"
+
+#include <stdio.h>
+
+typedef struct lgv_record {
+  const char *directory; /* NULL: nothing is written */
+  FILE *metrics;
+} lgv_record;
+
+/* Creates the directory, writes config.json, opens metrics.csv. directory must outlive the record.
+ */
+LGV_CHECK lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
+                                      const char *directory, lgv_error *err);
+/* One line of metrics.csv. Names are written as a header, values as numbers; NaN is an empty field.
+ */
+LGV_CHECK lgv_status lgv__record_header(lgv_record *record, const char *const *names, size_t count,
+                                        lgv_error *err);
+LGV_CHECK lgv_status lgv__record_row(lgv_record *record, const double *values, size_t count,
+                                     lgv_error *err);
+LGV_CHECK lgv_status lgv__record_flush(lgv_record *record, lgv_error *err);
+/* failure: why the run stopped early, or NULL. */
+LGV_CHECK lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan,
+                                         const lgv_summary *summary, const char *failure,
+                                         lgv_error *err);
+LGV_CHECK lgv_status lgv__record_timing(lgv_record *record, double seconds, int64_t steps,
+                                        lgv_error *err);
+void lgv__record_close(lgv_record *record);
+
+/* Over the seeds of a plan: aggregate.json. */
+LGV_CHECK lgv_status lgv__record_aggregate(const char *directory, const lgv_plan *plan,
+                                           const lgv_summary *summaries, size_t count,
+                                           lgv_error *err);
+/* Refuses a directory that holds the records of other settings. */
+LGV_CHECK lgv_status lgv__record_check_directory(const lgv_plan *plan, uint64_t seed,
+                                                 const char *directory, lgv_error *err);
+
+#endif

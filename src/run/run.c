@@ -1,0 +1,312 @@
+/* One run: a plan and a seed. The loop of every experiment:
+ *
+ *   reset, begin_episode, then act -> step -> observe until the episode ends, end_episode;
+ * evaluations between.
+ *
+ * Where the environment has an exact model and the agent's policy is fixed within an episode, the
+ * value of that policy is computed by backward induction when the episode begins; regret is the sum
+ * of V*(x_1) - V^pi(x_1) over finished episodes. Sampled returns are recorded beside it.
+ *
+ * Invariants: evaluation uses its own environment and stream; a row of metrics.csv is written only
+ * between steps; nothing is allocated after lgv_run_create. */
+#include "run/run.h"
+#include "agent/agent.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "env/env.h"
+#include "run/plan.h"
+#include "run/record.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+enum { RECENT = 10, MOST_COLUMNS = 64 };
+
+struct lgv_run {
+  const lgv_plan *plan;
+  uint64_t seed;
+  lgv_env *env, *eval_env; /* eval_env: NULL without evaluations */
+  lgv_agent *agent;
+  lgv_record record;
+  char *directory;
+  size_t n_columns, n_stats, n_counters;
+  double *row;       /* one line of metrics.csv */
+  int64_t *counters; /* (n_counters) */
+  bool exact;        /* the policy's exact value is known */
+  double *optimal;   /* ((H+1) x S): V*; NULL without a model */
+  double *policy;    /* (H x S x A) */
+  double *values;    /* ((H+1) x S): V of the current policy */
+  double optimal_mean;
+  double started; /* seconds */
+
+  bool in_episode;
+  lgv_obs obs;
+  int64_t steps, episodes;
+  double episode_return, total_return;
+  double value, pending_regret,
+      regret;           /* of the current policy; of the current episode; of finished episodes */
+  double window_return; /* training returns since the last row */
+  int64_t window_episodes;
+  double recent[RECENT]; /* the last evaluations or exact values, in turn */
+  int64_t n_recent;
+  double eval_return; /* of the last evaluation; NaN before */
+  int64_t next_eval;
+};
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static size_t count_names(const char *const *names) {
+  size_t n = 0;
+  while (names && names[n]) n++;
+  return n;
+}
+
+/* ---- Creation ---- */
+
+static lgv_status open_exact(lgv_run *run, lgv_error *err) {
+  const lgv_model *model = lgv_env_get_model(run->env);
+  run->optimal_mean = NAN;
+  if (!model) return LGV_OK;
+  const lgv_env_spec *spec = lgv_env_get_spec(run->env);
+  size_t table = (size_t)(spec->horizon * spec->states), entries = table + (size_t)spec->states;
+  run->optimal = lgv__calloc(entries, sizeof(double));
+  run->values = lgv__calloc(entries, sizeof(double));
+  run->policy = lgv__calloc(table * (size_t)spec->actions, sizeof(double));
+  if (!run->optimal || !run->values || !run->policy) return lgv__out_of_memory(err, "exact values");
+  lgv_model_optimal(model, run->optimal);
+  run->optimal_mean = lgv_model_start_mean(model, run->optimal);
+  run->exact = run->plan->agent_type->policy != NULL;
+  return LGV_OK;
+}
+
+static lgv_status open_columns(lgv_run *run, lgv_error *err) {
+  const char *names[MOST_COLUMNS] = {"step", "episode", "return"};
+  const char *const *stats = run->plan->agent_type->stat_names;
+  const char *const *counters = run->plan->env_type->counter_names;
+  size_t n = 3;
+  run->n_stats = count_names(stats);
+  run->n_counters = count_names(counters);
+  if (run->n_stats + run->n_counters + 6 > MOST_COLUMNS)
+    return lgv_fail(err, LGV_ERR_USAGE, "too many columns: %zu statistics and %zu counters",
+                    run->n_stats, run->n_counters);
+  if (run->eval_env) names[n++] = "eval_return";
+  if (run->exact) {
+    names[n++] = "value";
+    names[n++] = "regret";
+  }
+  for (size_t i = 0; i < run->n_stats; i++) names[n++] = stats[i];
+  for (size_t i = 0; i < run->n_counters; i++) names[n++] = counters[i];
+  run->n_columns = n;
+  run->row = lgv__calloc(n, sizeof *run->row);
+  run->counters = lgv__calloc(run->n_counters + 1, sizeof *run->counters);
+  if (!run->row || !run->counters) return lgv__out_of_memory(err, "records");
+  return lgv__record_header(&run->record, names, n, err);
+}
+
+static lgv_status open_parts(lgv_run *run, const char *directory, lgv_error *err) {
+  const lgv_plan *plan = run->plan;
+  if (directory && !(run->directory = lgv__strdup(directory)))
+    return lgv__out_of_memory(err, "a run");
+  LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, run->seed, "env", &run->env, err));
+  if (plan->run.eval_every > 0)
+    LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, run->seed, "env.eval", &run->eval_env,
+                          err));
+  lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(run->env));
+  LGV_TRY(
+      lgv__agent_open(plan->agent_type, plan->agent_params, &problem, run->seed, &run->agent, err));
+  LGV_TRY(open_exact(run, err));
+  LGV_TRY(lgv__record_open(&run->record, plan, run->seed, run->directory, err));
+  return open_columns(run, err);
+}
+
+lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **out,
+                          lgv_error *err) {
+  *out = NULL;
+  lgv_run *run = lgv__calloc(1, sizeof *run);
+  if (!run) return lgv__out_of_memory(err, "a run");
+  *run = (lgv_run){.plan = plan, .seed = seed, .eval_return = NAN, .value = NAN, .started = now()};
+  lgv_status status = open_parts(run, directory, err);
+  if (status != LGV_OK) {
+    lgv_run_free(run);
+    return status;
+  }
+  *out = run;
+  return LGV_OK;
+}
+
+void lgv_run_free(lgv_run *run) {
+  if (!run) return;
+  lgv__record_close(&run->record);
+  lgv_agent_free(run->agent);
+  lgv_env_free(run->eval_env);
+  lgv_env_free(run->env);
+  lgv__free(run->directory);
+  lgv__free(run->row);
+  lgv__free(run->counters);
+  lgv__free(run->optimal);
+  lgv__free(run->policy);
+  lgv__free(run->values);
+  lgv__free(run);
+}
+
+/* ---- Records ---- */
+
+static void remember(lgv_run *run, double value) { run->recent[run->n_recent++ % RECENT] = value; }
+
+static lgv_status write_row(lgv_run *run, lgv_error *err) {
+  double *row = run->row;
+  size_t n = 0;
+  row[n++] = (double)run->steps;
+  row[n++] = (double)run->episodes;
+  row[n++] = run->window_episodes ? run->window_return / (double)run->window_episodes : NAN;
+  if (run->eval_env) row[n++] = run->eval_return;
+  if (run->exact) {
+    row[n++] = run->value;
+    row[n++] = run->regret;
+  }
+  lgv__agent_stats(run->agent, row + n);
+  n += run->n_stats;
+  lgv__env_counters(run->env, run->counters);
+  for (size_t i = 0; i < run->n_counters; i++) row[n++] = (double)run->counters[i];
+  run->window_return = 0;
+  run->window_episodes = 0;
+  return lgv__record_row(&run->record, row, n, err);
+}
+
+/* ---- The loop ---- */
+
+static void evaluate_policy(lgv_run *run) {
+  const lgv_env_spec *spec = lgv_env_get_spec(run->env);
+  for (int64_t h = 0; h < spec->horizon; h++)
+    for (int64_t s = 0; s < spec->states; s++) {
+      double *p = run->policy + (h * spec->states + s) * spec->actions;
+      lgv_status ok = lgv_agent_policy(run->agent, h, s, p, NULL);
+      (void)ok; /* (h, s) is inside, and run->exact says that the hook is there */
+    }
+  lgv_model_evaluate(lgv_env_get_model(run->env), run->policy, run->values);
+  run->value = run->values[run->obs.state];
+  run->pending_regret = run->optimal[run->obs.state] - run->value;
+}
+
+static lgv_status begin_episode(lgv_run *run, lgv_error *err) {
+  LGV_TRY(lgv_env_reset(run->env, &run->obs, err));
+  LGV_TRY(lgv_agent_begin_episode(run->agent, err));
+  run->in_episode = true;
+  run->episode_return = 0;
+  if (run->exact) evaluate_policy(run);
+  return LGV_OK;
+}
+
+static lgv_status end_episode(lgv_run *run, lgv_error *err) {
+  LGV_TRY(lgv_agent_end_episode(run->agent, err));
+  run->in_episode = false;
+  run->episodes++;
+  run->total_return += run->episode_return;
+  run->window_return += run->episode_return;
+  run->window_episodes++;
+  if (run->exact) {
+    run->regret += run->pending_regret;
+    if (!run->eval_env) remember(run, run->value);
+  }
+  bool due = !run->eval_env && run->episodes % run->plan->run.record_every == 0;
+  return due ? write_row(run, err) : LGV_OK;
+}
+
+static lgv_status step(lgv_run *run, lgv_error *err) {
+  lgv_transition t = {.obs = run->obs};
+  lgv_outcome outcome;
+  LGV_TRY(lgv_agent_act(run->agent, &run->obs, LGV_TRAIN, &t.action, err));
+  LGV_TRY(lgv_env_step(run->env, t.action, &outcome, &t.next, err));
+  t.reward = outcome.reward;
+  t.terminated = outcome.terminated;
+  t.truncated = outcome.truncated;
+  run->episode_return += outcome.reward;
+  run->steps++;
+  LGV_TRY(lgv_agent_observe(run->agent, &t, err));
+  run->obs = t.next;
+  return t.terminated || t.truncated ? end_episode(run, err) : LGV_OK;
+}
+
+static lgv_status evaluate_once(lgv_run *run, double *result, lgv_error *err) {
+  lgv_obs obs;
+  lgv_outcome outcome = {0};
+  *result = 0;
+  LGV_TRY(lgv_env_reset(run->eval_env, &obs, err));
+  while (!outcome.terminated && !outcome.truncated) {
+    int32_t action;
+    LGV_TRY(lgv_agent_act(run->agent, &obs, LGV_EVAL, &action, err));
+    LGV_TRY(lgv_env_step(run->eval_env, action, &outcome, &obs, err));
+    *result += outcome.reward;
+  }
+  return LGV_OK;
+}
+
+static lgv_status evaluate(lgv_run *run, lgv_error *err) {
+  double sum = 0;
+  for (int64_t i = 0; i < run->plan->run.eval_episodes; i++) {
+    double result;
+    LGV_TRY(evaluate_once(run, &result, err));
+    sum += result;
+  }
+  run->next_eval += run->plan->run.eval_every;
+  run->eval_return = sum / (double)run->plan->run.eval_episodes;
+  remember(run, run->eval_return);
+  return write_row(run, err);
+}
+
+static bool is_done(const lgv_run *run) {
+  const lgv_run_params *p = &run->plan->run;
+  return (p->steps > 0 && run->steps >= p->steps) ||
+         (p->episodes > 0 && run->episodes >= p->episodes);
+}
+
+lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_error *err) {
+  for (int64_t i = 0; i < max_steps && !is_done(run); i++) {
+    if (!run->in_episode) LGV_TRY(begin_episode(run, err));
+    if (run->eval_env && run->steps == 0 && run->next_eval == 0) LGV_TRY(evaluate(run, err));
+    LGV_TRY(step(run, err));
+    if (run->eval_env && run->steps == run->next_eval) LGV_TRY(evaluate(run, err));
+  }
+  *done = is_done(run);
+  return LGV_OK;
+}
+
+void lgv_run_summary(const lgv_run *run, lgv_summary *summary) {
+  int64_t n = run->n_recent < RECENT ? run->n_recent : RECENT;
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += run->recent[i];
+  *summary = (lgv_summary){
+      .seed = run->seed,
+      .steps = run->steps,
+      .episodes = run->episodes,
+      .mean_return = run->episodes ? run->total_return / (double)run->episodes : NAN,
+      .final_return = n ? sum / (double)n : NAN,
+      .optimal_value = run->optimal_mean,
+      .regret = run->exact ? run->regret : NAN,
+      .finished = is_done(run),
+  };
+}
+
+double lgv__run_fraction(const lgv_run *run) {
+  const lgv_run_params *p = &run->plan->run;
+  double by_steps = p->steps ? (double)run->steps / (double)p->steps : 0;
+  double by_episodes = p->episodes ? (double)run->episodes / (double)p->episodes : 0;
+  return fmin(1, fmax(by_steps, by_episodes));
+}
+
+lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *err) {
+  lgv_summary summary;
+  lgv_run_summary(run, &summary);
+  LGV_TRY(lgv__record_flush(&run->record, err));
+  LGV_TRY(lgv__record_timing(&run->record, now() - run->started, run->steps, err));
+  return lgv__record_summary(&run->record, run->plan, &summary, failure, err);
+}
+
+lgv_status lgv_run_finish(lgv_run *run, lgv_error *err) {
+  return lgv__run_close_records(run, NULL, err);
+}

@@ -1,0 +1,11 @@
+/* What a batch needs of a run beyond the public calls. */
+#ifndef LGV_RUN_RUN_H
+#define LGV_RUN_RUN_H
+
+#include "langevin.h"
+
+double lgv__run_fraction(const lgv_run *run); /* of its budget, 0..1 */
+/* Like lgv_run_finish, noting why the run stopped early (NULL if it did not). */
+LGV_CHECK lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *err);
+
+#endif

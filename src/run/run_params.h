@@ -1,0 +1,18 @@
+/* The run's own parameters: run.* */
+#ifndef LGV_RUN_RUN_PARAMS_H
+#define LGV_RUN_RUN_PARAMS_H
+
+#include "langevin.h"
+
+typedef struct lgv_run_params {
+  int64_t episodes, steps; /* the budget; whichever is spent first; 0 = no bound */
+  int64_t seed;
+  int64_t eval_every, eval_episodes;
+  int64_t record_every;
+} lgv_run_params;
+
+extern const lgv_param lgv__run_params[];
+
+enum { LGV_RUN_EPISODES, LGV_RUN_STEPS }; /* indices in the table */
+
+#endif

@@ -1,0 +1,190 @@
+#include "run/settings.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/param.h"
+#include "base/text.h"
+#include "registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const prefixes[] = {"env.", "agent.", "optim.", "run.", NULL};
+
+lgv_status lgv_settings_create(lgv_settings **settings, lgv_error *err) {
+  *settings = lgv__calloc(1, sizeof **settings);
+  return *settings ? LGV_OK : lgv__out_of_memory(err, "settings");
+}
+
+static void free_item(lgv_setting *item) {
+  lgv__free(item->key);
+  lgv__free(item->value);
+  lgv__free(item->origin);
+}
+
+void lgv_settings_free(lgv_settings *settings) {
+  if (!settings) return;
+  for (size_t i = 0; i < settings->count; i++) free_item(&settings->items[i]);
+  lgv__free(settings->items);
+  lgv__free(settings->envs);
+  lgv__free(settings->agents);
+  lgv__free(settings);
+}
+
+static lgv_setting *find(const lgv_settings *settings, const char *key) {
+  for (size_t i = 0; i < settings->count; i++)
+    if (strcmp(settings->items[i].key, key) == 0) return &settings->items[i];
+  return NULL;
+}
+
+const char *lgv_settings_get(const lgv_settings *settings, const char *key) {
+  lgv_setting *item = find(settings, key);
+  return item ? item->value : NULL;
+}
+
+static lgv_status reserve(lgv_settings *settings, lgv_error *err) {
+  if (settings->count < settings->capacity) return LGV_OK;
+  size_t capacity = settings->capacity ? 2 * settings->capacity : 16;
+  lgv_setting *grown = lgv__realloc(settings->items, capacity * sizeof *grown);
+  if (!grown) return lgv__out_of_memory(err, "settings");
+  settings->items = grown;
+  settings->capacity = capacity;
+  return LGV_OK;
+}
+
+lgv_status lgv_settings_set(lgv_settings *settings, const char *key, const char *value,
+                            const char *origin, lgv_error *err) {
+  LGV_TRY(reserve(settings, err));
+  lgv_setting item = {lgv__strdup(key), lgv__strdup(value), lgv__strdup(origin ? origin : "")};
+  if (!item.key || !item.value || !item.origin) {
+    free_item(&item);
+    return lgv__out_of_memory(err, "settings");
+  }
+  lgv_setting *old = find(settings, key);
+  if (old) {
+    free_item(old);
+    *old = item;
+  } else {
+    settings->items[settings->count++] = item;
+  }
+  return LGV_OK;
+}
+
+lgv_status lgv_settings_assign(lgv_settings *settings, const char *assignment, const char *origin,
+                               lgv_error *err) {
+  const char *equals = strchr(assignment, '=');
+  char key[128];
+  if (!equals || equals == assignment || (size_t)(equals - assignment) >= sizeof key)
+    return lgv_fail(err, LGV_ERR_USAGE, "%s '%.80s' is not of the form key=value",
+                    origin ? origin : "setting", assignment);
+  snprintf(key, sizeof key, "%.*s", (int)(equals - assignment), assignment);
+  return lgv_settings_set(settings, key, equals + 1, origin, err);
+}
+
+/* Appends a pointer to a growing array of descriptors. */
+static lgv_status append_type(void *array, size_t *count, const void *type, lgv_error *err) {
+  const void ***types = array;
+  const void **grown = lgv__realloc(*types, (*count + 1) * sizeof *grown);
+  if (!grown) return lgv__out_of_memory(err, "settings");
+  *types = grown;
+  grown[(*count)++] = type;
+  return LGV_OK;
+}
+
+lgv_status lgv_settings_add_env(lgv_settings *settings, const lgv_env_type *type, lgv_error *err) {
+  return append_type(&settings->envs, &settings->n_envs, type, err);
+}
+
+lgv_status lgv_settings_add_agent(lgv_settings *settings, const lgv_agent_type *type,
+                                  lgv_error *err) {
+  return append_type(&settings->agents, &settings->n_agents, type, err);
+}
+
+/* " (in file.yaml:3:5)", or nothing. */
+static const char *place(const lgv_setting *item, char *text, size_t size) {
+  text[0] = '\0';
+  if (item && item->origin[0]) snprintf(text, size, " (in %s)", item->origin);
+  return text;
+}
+
+static lgv_status unknown_name(const lgv_settings *settings, const char *kind, const char *key,
+                               lgv_error *err) {
+  const lgv_setting *item = find(settings, key);
+  char where[160];
+  if (!item)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "no %s was named: use --%s NAME; `langevin list %ss` shows them", kind, kind,
+                    kind);
+  const char *near = lgv_registry_nearest(kind, item->value);
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "there is no %s '%.80s'%s%s%s%s; `langevin list %ss` shows them", kind,
+                  item->value, place(item, where, sizeof where), near ? "; did you mean '" : "",
+                  near ? near : "", near ? "'?" : "", kind);
+}
+
+lgv_status lgv__settings_env_type(const lgv_settings *settings, const lgv_env_type **type,
+                                  lgv_error *err) {
+  const char *name = lgv_settings_get(settings, "env.name");
+  for (size_t i = 0; name && i < settings->n_envs; i++)
+    if (strcmp((*type = settings->envs[i])->name, name) == 0) return LGV_OK;
+  for (size_t i = 0; name && lgv__envs[i]; i++)
+    if (strcmp((*type = lgv__envs[i])->name, name) == 0) return LGV_OK;
+  return unknown_name(settings, "env", "env.name", err);
+}
+
+lgv_status lgv__settings_agent_type(const lgv_settings *settings, const lgv_agent_type **type,
+                                    lgv_error *err) {
+  const char *name = lgv_settings_get(settings, "agent.name");
+  for (size_t i = 0; name && i < settings->n_agents; i++)
+    if (strcmp((*type = settings->agents[i])->name, name) == 0) return LGV_OK;
+  for (size_t i = 0; name && lgv__agents[i]; i++)
+    if (strcmp((*type = lgv__agents[i])->name, name) == 0) return LGV_OK;
+  return unknown_name(settings, "agent", "agent.name", err);
+}
+
+lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
+                              const lgv_param *table, void *params, bool *is_set, lgv_error *err) {
+  size_t length = strlen(prefix);
+  char where[160];
+  lgv__params_defaults(table, params);
+  for (size_t i = 0; is_set && i < lgv__params_count(table); i++) is_set[i] = false;
+  for (size_t i = 0; i < settings->count; i++) {
+    const lgv_setting *item = &settings->items[i];
+    if (strncmp(item->key, prefix, length) != 0) continue;
+    const char *name = item->key + length;
+    int index = lgv__params_find(table, name);
+    if (index < 0 && strcmp(name, "name") == 0) continue;
+    if (index < 0) {
+      const char *near = lgv__params_nearest(table, name);
+      return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'%s%s%s%s%s", item->key,
+                      place(item, where, sizeof where), near ? "; did you mean '" : "",
+                      near ? prefix : "", near ? near : "", near ? "'?" : "");
+    }
+    char key[128];
+    snprintf(key, sizeof key, "%.90s", item->key);
+    lgv_status status = lgv__param_parse(&table[index], key, item->value, params, err);
+    if (status != LGV_OK && err) {
+      size_t used = strlen(err->message);
+      snprintf(err->message + used, sizeof err->message - used, "%s",
+               place(item, where, sizeof where));
+    }
+    LGV_TRY(status);
+    if (is_set) is_set[index] = true;
+  }
+  return LGV_OK;
+}
+
+lgv_status lgv__settings_check_prefixes(const lgv_settings *settings, lgv_error *err) {
+  char where[160];
+  for (size_t i = 0; i < settings->count; i++) {
+    const lgv_setting *item = &settings->items[i];
+    bool known = false;
+    for (int p = 0; prefixes[p]; p++)
+      known |= strncmp(item->key, prefixes[p], strlen(prefixes[p])) == 0;
+    if (!known)
+      return lgv_fail(err, LGV_ERR_USAGE,
+                      "unknown key '%.80s'%s: keys begin with env., agent., optim. or run.",
+                      item->key, place(item, where, sizeof where));
+  }
+  return LGV_OK;
+}

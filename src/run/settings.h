@@ -1,0 +1,34 @@
+/* Settings: an ordered list of (key, value, origin), and the user's own descriptors. */
+#ifndef LGV_RUN_SETTINGS_H
+#define LGV_RUN_SETTINGS_H
+
+#include "langevin.h"
+
+typedef struct lgv_setting {
+  char *key, *value, *origin; /* origin: "--set", "file.yaml:3:5", ... */
+} lgv_setting;
+
+struct lgv_settings {
+  lgv_setting *items;
+  size_t count, capacity;
+  const lgv_env_type **envs;
+  const lgv_agent_type **agents;
+  size_t n_envs, n_agents;
+};
+
+/* Descriptors by name: the user's own first, then the registry's. The error names the nearest. */
+LGV_CHECK lgv_status lgv__settings_env_type(const lgv_settings *settings, const lgv_env_type **type,
+                                            lgv_error *err);
+LGV_CHECK lgv_status lgv__settings_agent_type(const lgv_settings *settings,
+                                              const lgv_agent_type **type, lgv_error *err);
+
+/* Fills a parameter struct: defaults, then every setting whose key is prefix + name. is_set (may be
+ * NULL) has one entry a parameter. An unknown key under the prefix is an error; prefix.name itself
+ * is left alone. */
+LGV_CHECK lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
+                                        const lgv_param *table, void *params, bool *is_set,
+                                        lgv_error *err);
+/* Refuses keys that begin with none of the known prefixes. */
+LGV_CHECK lgv_status lgv__settings_check_prefixes(const lgv_settings *settings, lgv_error *err);
+
+#endif
