@@ -43,8 +43,7 @@ LGV_API const char *lgv_version(void);
 /* The set of compute kernels in use: part of what makes two runs equal bit for bit. */
 LGV_API const char *lgv_kernels(void);
 
-/* ---- Status and error detail
- * --------------------------------------------------------------------------- */
+/* ---- Status and error detail ---- */
 
 typedef enum lgv_status {
   LGV_OK = 0,
@@ -67,9 +66,9 @@ LGV_API const char *lgv_status_name(lgv_status status);
 LGV_API lgv_status lgv_fail(lgv_error *err, lgv_status status, const char *format, ...)
     LGV_PRINTF(3, 4);
 
-/* ---- Random streams
- * -------------------------------------------------------------------------------------
- * xoshiro256++, keyed by (seed, purpose): streams of different purpose are independent, so that
+/* ---- Random streams ---- */
+
+/* * xoshiro256++, keyed by (seed, purpose): streams of different purpose are independent, so that
  * evaluation never shifts training and an agent's draws never shift the environment's. */
 
 typedef struct lgv_rng {
@@ -84,10 +83,11 @@ LGV_API double lgv_rng_normal(lgv_rng *rng);              /* N(0, 1) */
 LGV_API double lgv_rng_gamma(lgv_rng *rng, double shape); /* Gamma(shape, 1); shape > 0 */
 LGV_API void lgv_rng_normals(lgv_rng *rng, double *out, size_t count); /* count draws of N(0, 1) */
 
-/* ---- Memory: named blocks, counted and then placed
- * ------------------------------------------------------ A layout hook names every array of a
- * handle. It runs twice: once to count (all pointers NULL), once to place. LGV_KEEP blocks are the
- * handle's state and go into checkpoints; LGV_SCRATCH blocks do not. */
+/* ---- Memory: named blocks, counted and then placed ---- */
+
+/* A layout hook names every array of a handle. It runs twice: once to count (all pointers NULL),
+ * once to place. LGV_KEEP blocks are the handle's state and go into checkpoints; LGV_SCRATCH blocks
+ * do not. */
 
 typedef enum lgv_dtype { LGV_U8, LGV_I32, LGV_I64, LGV_U64, LGV_F32, LGV_F64 } lgv_dtype;
 typedef enum lgv_keep { LGV_SCRATCH, LGV_KEEP } lgv_keep;
@@ -96,8 +96,7 @@ typedef struct lgv_layout lgv_layout;
 LGV_API void *lgv_layout_array(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t count,
                                lgv_keep keep);
 
-/* ---- Parameters: one table drives the command line, config files, bindings and help
- * --------------------- */
+/* ---- Parameters: one table drives the command line, config files, bindings and help ---- */
 
 typedef enum lgv_param_type {
   LGV_REAL,   /* double */
@@ -128,9 +127,9 @@ typedef struct lgv_param {
   const char *help;
 } lgv_param;
 
-/* ---- Exact models of finite-horizon problems
- * ------------------------------------------------------------ States 0..S-1, actions 0..A-1,
- * stages 0..H-1. next = LGV_END leaves the episode with value 0. */
+/* ---- Exact models of finite-horizon problems ---- */
+
+/* States 0..S-1, actions 0..A-1, stages 0..H-1. next = LGV_END leaves the episode with value 0. */
 
 enum { LGV_END = -1 };
 typedef struct lgv_model lgv_model;
@@ -154,8 +153,7 @@ LGV_API void lgv_model_evaluate(const lgv_model *model, const double *policy, do
 LGV_API double lgv_model_start_mean(const lgv_model *model,
                                     const double *values); /* E over the start state */
 
-/* ---- Environments
- * --------------------------------------------------------------------------------------- */
+/* ---- Environments ---- */
 
 typedef enum lgv_obs_kind { LGV_OBS_FLOAT, LGV_OBS_BYTE } lgv_obs_kind;
 typedef enum lgv_obs_form { LGV_FORM_DENSE, LGV_FORM_ONE_HOT, LGV_FORM_THERMOMETER } lgv_obs_form;
@@ -212,8 +210,35 @@ typedef struct lgv_env_type {
   void (*counters)(const void *self, int64_t *values);
 } lgv_env_type;
 
-/* ---- Agents
- * --------------------------------------------------------------------------------------------- */
+/* ---- Optimisers ---- */
+
+/* One step over flat vectors. Noise comes from a bulk generator in blocks, so that it is added
+ * while the parameters are in cache. Optimiser files are compiled once for every set of compute
+ * kernels. */
+
+enum { LGV_OPTIM_SLOTS = 4 };
+typedef struct lgv_noise lgv_noise; /* bulk N(0, 1) floats; its state is part of a checkpoint */
+
+typedef struct lgv_optim_step {
+  size_t count;
+  float *w;                     /* (count): parameters, updated in place */
+  const float *g;               /* (count): gradient */
+  float *slot[LGV_OPTIM_SLOTS]; /* (count) each: the optimiser's own state, zero at the start */
+  float *residual;              /* (count): low part of two-float parameters, or NULL */
+  int64_t t;                    /* 1 at the first step */
+  lgv_noise *noise;
+} lgv_optim_step;
+
+typedef struct lgv_optim_type {
+  const char *name;
+  const char *summary;
+  const lgv_param *params;
+  size_t params_size;
+  int32_t slots; /* how many of slot[] it uses */
+  void (*step)(const void *params, const lgv_optim_step *step);
+} lgv_optim_type;
+
+/* ---- Agents ---- */
 
 typedef enum lgv_mode { LGV_TRAIN, LGV_EVAL } lgv_mode;
 
@@ -229,10 +254,19 @@ typedef struct lgv_problem {
   lgv_env_spec env;
   int64_t episodes; /* how long it will be trained; 0 if unknown */
   int64_t steps;
+  const lgv_optim_type *optimiser;             /* NULL if the agent takes none */
+  const void *optim_params;                    /* of the optimiser, resolved */
   lgv_rng *init, *act, *replay, *noise, *eval; /* the agent's own streams; NULL while counting */
 } lgv_problem;
 
 enum { LGV_NEEDS_STATES = 1, LGV_NEEDS_HORIZON = 2, LGV_SETTLES_PER_EPISODE = 4 };
+
+/* Values for settings that the user left open: "agent.gamma=0.99 optim.lr=1e-4", separated by
+ * blanks. */
+typedef struct lgv_preset {
+  const char *name; /* NULL ends a table */
+  const char *values;
+} lgv_preset;
 
 typedef struct lgv_agent_type {
   const char *name;
@@ -241,6 +275,9 @@ typedef struct lgv_agent_type {
       traits; /* LGV_NEEDS_... ; LGV_SETTLES_PER_EPISODE: the policy is fixed within an episode */
   const lgv_param *params;
   size_t params_size, state_size;
+  /* Optional. agent.preset chooses one by name; auto takes `atari` for images, else `small`. */
+  const lgv_preset *presets;
+  const char *optimiser; /* the default of optim.name; NULL for agents that need none */
   /* Optional: fills in what the user left open (is_set[i] false) and checks what single ranges
    * cannot. */
   lgv_status (*resolve)(void *params, const bool *is_set, const lgv_problem *problem,
@@ -258,8 +295,7 @@ typedef struct lgv_agent_type {
   void (*stats)(const void *self, double *values);
 } lgv_agent_type;
 
-/* ---- Registry
- * ------------------------------------------------------------------------------------------- */
+/* ---- Registry ---- */
 
 typedef struct lgv_entry {
   const char *name, *summary;
@@ -275,8 +311,7 @@ LGV_API const char *lgv_registry_nearest(const char *kind, const char *name);
 /* "[0, 1)", "a | b | c", "true | false": what a parameter accepts. */
 LGV_API void lgv_param_range(const lgv_param *param, char *text, size_t size);
 
-/* ---- Settings: text keys and values, and where each came from
- * ------------------------------------------- */
+/* ---- Settings: text keys and values, and where each came from ---- */
 
 typedef struct lgv_settings lgv_settings;
 
@@ -299,8 +334,7 @@ LGV_API LGV_CHECK lgv_status lgv_settings_add_env(lgv_settings *settings, const 
 LGV_API LGV_CHECK lgv_status lgv_settings_add_agent(lgv_settings *settings,
                                                     const lgv_agent_type *type, lgv_error *err);
 
-/* ---- An environment or an agent on its own
- * -------------------------------------------------------------- */
+/* ---- An environment or an agent on its own ---- */
 
 typedef struct lgv_env lgv_env;
 typedef struct lgv_agent lgv_agent;
@@ -336,8 +370,7 @@ LGV_API LGV_CHECK lgv_status lgv_agent_policy(const lgv_agent *agent, int64_t st
 LGV_API const void *lgv_agent_array(const lgv_agent *agent, size_t index, const char **name,
                                     lgv_dtype *dtype, size_t *count);
 
-/* ---- Plans and runs
- * ------------------------------------------------------------------------------------- */
+/* ---- Plans and runs ---- */
 
 typedef struct lgv_plan lgv_plan;
 typedef struct lgv_run lgv_run;
@@ -397,8 +430,7 @@ typedef struct lgv_batch {
 LGV_API LGV_CHECK lgv_status lgv_batch_run(const lgv_batch *batch, lgv_summary *summaries,
                                            lgv_error *err);
 
-/* ---- Statistics
- * ------------------------------------------------------------------------------------------ */
+/* ---- Statistics ---- */
 
 typedef struct lgv_estimate {
   int64_t count;
@@ -411,8 +443,7 @@ typedef struct lgv_estimate {
 LGV_API void lgv_estimate_mean(const double *values, size_t count,
                                lgv_estimate *estimate); /* skips NaN */
 
-/* ---- The theorem's constants
- * ----------------------------------------------------------------------------- */
+/* ---- The theorem's constants ---- */
 
 typedef struct lgv_theory {
   double inv_sqrt_beta; /* 1/sqrt(beta), the fixed point */

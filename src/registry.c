@@ -3,6 +3,7 @@
 
 #include "base/param.h"
 #include "base/text.h"
+#include "math/kernels.h"
 #include "run/run_params.h"
 
 #include <string.h>
@@ -20,6 +21,8 @@ const lgv_agent_type *const lgv__agents[] = {
     NULL,
 };
 
+const lgv_optim_type *lgv__optimiser(size_t index) { return lgv__kernels()->optimisers[index]; }
+
 enum { MOST_ENTRIES = 64 };
 
 /* The entries of one kind, copied into a caller's array; returns how many. */
@@ -32,6 +35,9 @@ static size_t entries_of(const char *kind, lgv_entry *entries) {
     for (; lgv__agents[n]; n++)
       entries[n] =
           (lgv_entry){lgv__agents[n]->name, lgv__agents[n]->summary, lgv__agents[n]->params};
+  else if (strcmp(kind, "optimiser") == 0)
+    for (const lgv_optim_type *type; (type = lgv__optimiser(n)); n++)
+      entries[n] = (lgv_entry){type->name, type->summary, type->params};
   else if (strcmp(kind, "run") == 0)
     entries[n++] =
         (lgv_entry){"run", "how long, how often evaluated, what is recorded", lgv__run_params};

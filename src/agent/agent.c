@@ -7,7 +7,7 @@
 
 struct lgv_agent {
   const lgv_agent_type *type;
-  void *params, *self;
+  void *params, *optim_params, *self;
   bool opened; /* type->open succeeded, so close is due */
   lgv_problem problem;
   lgv_arena arena;
@@ -28,10 +28,15 @@ static lgv_status open_parts(lgv_agent *agent, const void *params, uint64_t seed
   const lgv_agent_type *type = agent->type;
   agent->params = lgv__calloc(1, type->params_size + 1);
   agent->self = lgv__calloc(1, type->state_size + 1);
-  if (!agent->params || !agent->self) return lgv__out_of_memory(err, "an agent");
-  memcpy(agent->params, params, type->params_size);
-  LGV_TRY(lgv__arena_build(&agent->arena, layout_agent, agent, type->name, err));
   lgv_problem *p = &agent->problem;
+  size_t optim_size = p->optimiser ? p->optimiser->params_size : 0;
+  agent->optim_params = lgv__calloc(1, optim_size + 1);
+  if (!agent->params || !agent->self || !agent->optim_params)
+    return lgv__out_of_memory(err, "an agent");
+  memcpy(agent->params, params, type->params_size);
+  if (optim_size) memcpy(agent->optim_params, p->optim_params, optim_size);
+  p->optim_params = agent->optim_params;
+  LGV_TRY(lgv__arena_build(&agent->arena, layout_agent, agent, type->name, err));
   lgv_rng_seed(p->init, seed, "agent.init");
   lgv_rng_seed(p->act, seed, "agent.act");
   lgv_rng_seed(p->replay, seed, "agent.replay");
@@ -65,6 +70,7 @@ void lgv_agent_free(lgv_agent *agent) {
   lgv__arena_free(&agent->arena);
   lgv__free(agent->self);
   lgv__free(agent->params);
+  lgv__free(agent->optim_params);
   lgv__free(agent);
 }
 

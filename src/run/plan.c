@@ -13,29 +13,55 @@
 enum { DEFAULT_EPISODES = 1000, DEFAULT_STEPS = 100000 };
 
 lgv_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env) {
-  lgv_problem problem = {.env = *env, .episodes = plan->run.episodes, .steps = plan->run.steps};
+  lgv_problem problem = {.env = *env,
+                         .episodes = plan->run.episodes,
+                         .steps = plan->run.steps,
+                         .optimiser = plan->optim_type,
+                         .optim_params = plan->optim_params};
   if (problem.episodes == 0 && env->horizon > 0) problem.episodes = plan->run.steps / env->horizon;
   return problem;
 }
 
-/* Parameter structs of an agent, for settings alone or for a whole plan. */
-static lgv_status fill_agent(const lgv_settings *settings, const lgv_agent_type *type,
-                             const lgv_problem *problem, void **params, lgv_error *err) {
-  *params = lgv__calloc(1, type->params_size + 1);
+/* Fills a new parameter struct from the settings under prefix; is_set may be NULL. */
+static lgv_status fill(const lgv_settings *settings, const char *prefix, const lgv_param *table,
+                       size_t size, void **params, bool *is_set, lgv_error *err) {
+  *params = lgv__calloc(1, size + 1);
+  if (!*params) return lgv__out_of_memory(err, "a plan");
+  return lgv__settings_fill(settings, prefix, table, *params, is_set, err);
+}
+
+/* What an agent is made of: its own parameters and its optimiser's. */
+typedef struct agent_parts {
+  void *params, *optim_params;
+  const lgv_optim_type *optim_type;
+} agent_parts;
+
+static lgv_status resolve_agent(const lgv_settings *settings, const lgv_agent_type *type,
+                                lgv_problem *problem, agent_parts *parts, lgv_error *err) {
+  LGV_TRY(lgv__settings_optim_type(settings, type->optimiser, &parts->optim_type, err));
+  const lgv_optim_type *optim = parts->optim_type;
+  LGV_TRY(fill(settings, "optim.", optim ? optim->params : NULL, optim ? optim->params_size : 0,
+               &parts->optim_params, NULL, err));
+  problem->optimiser = optim;
+  problem->optim_params = parts->optim_params;
   bool *is_set = lgv__calloc(lgv__params_count(type->params) + 1, sizeof *is_set);
-  lgv_status status = *params && is_set ? LGV_OK : lgv__out_of_memory(err, "a plan");
-  if (status == LGV_OK)
-    status = lgv__settings_fill(settings, "agent.", type->params, *params, is_set, err);
-  if (status == LGV_OK) status = lgv__agent_resolve(type, *params, is_set, problem, err);
+  if (!is_set) return lgv__out_of_memory(err, "a plan");
+  lgv_status status =
+      fill(settings, "agent.", type->params, type->params_size, &parts->params, is_set, err);
+  if (status == LGV_OK) status = lgv__agent_resolve(type, parts->params, is_set, problem, err);
   lgv__free(is_set);
   return status;
 }
 
-static lgv_status fill_env(const lgv_settings *settings, const lgv_env_type *type, void **params,
-                           lgv_error *err) {
-  *params = lgv__calloc(1, type->params_size + 1);
-  if (!*params) return lgv__out_of_memory(err, "a plan");
-  return lgv__settings_fill(settings, "env.", type->params, *params, NULL, err);
+/* Applies the agent's preset to what the user left open, then resolves. */
+static lgv_status fill_agent(const lgv_settings *settings, const lgv_agent_type *type,
+                             lgv_problem *problem, agent_parts *parts, lgv_error *err) {
+  if (!type->presets) return resolve_agent(settings, type, problem, parts, err);
+  lgv_settings *completed;
+  LGV_TRY(lgv__settings_with_preset(settings, type, &problem->env, &completed, err));
+  lgv_status status = resolve_agent(completed, type, problem, parts, err);
+  lgv_settings_free(completed);
+  return status;
 }
 
 static void settle_budget(lgv_plan *plan) {
@@ -52,14 +78,19 @@ static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_er
   LGV_TRY(lgv__settings_agent_type(settings, &plan->agent_type, err));
   LGV_TRY(lgv__settings_fill(settings, "run.", lgv__run_params, &plan->run, NULL, err));
   settle_budget(plan);
-  LGV_TRY(fill_env(settings, plan->env_type, &plan->env_params, err));
+  LGV_TRY(fill(settings, "env.", plan->env_type->params, plan->env_type->params_size,
+               &plan->env_params, NULL, err));
   lgv_env *probe; /* opened once, so that what only the environment knows is known before any run
                      starts */
   LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, 0, "env.probe", &probe, err));
   plan->env = *lgv_env_get_spec(probe);
   plan->has_model = lgv_env_get_model(probe) != NULL;
   lgv_problem problem = lgv__plan_problem(plan, &plan->env);
-  lgv_status status = fill_agent(settings, plan->agent_type, &problem, &plan->agent_params, err);
+  agent_parts parts = {0};
+  lgv_status status = fill_agent(settings, plan->agent_type, &problem, &parts, err);
+  plan->agent_params = parts.params;
+  plan->optim_params = parts.optim_params;
+  plan->optim_type = parts.optim_type;
   lgv_env_free(probe);
   plan->env.features = NULL;
   return status;
@@ -82,6 +113,7 @@ void lgv_plan_free(lgv_plan *plan) {
   if (!plan) return;
   lgv__free(plan->env_params);
   lgv__free(plan->agent_params);
+  lgv__free(plan->optim_params);
   lgv__free(plan);
 }
 
@@ -91,7 +123,7 @@ lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env *
   void *params = NULL;
   *env = NULL;
   LGV_TRY(lgv__settings_env_type(settings, &type, err));
-  lgv_status status = fill_env(settings, type, &params, err);
+  lgv_status status = fill(settings, "env.", type->params, type->params_size, &params, NULL, err);
   if (status == LGV_OK) status = lgv__env_open(type, params, seed, "env", env, err);
   lgv__free(params);
   return status;
@@ -100,13 +132,14 @@ lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env *
 lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *env, int64_t episodes,
                             int64_t steps, uint64_t seed, lgv_agent **agent, lgv_error *err) {
   const lgv_agent_type *type;
-  void *params = NULL;
+  agent_parts parts = {0};
   *agent = NULL;
   LGV_TRY(lgv__settings_agent_type(settings, &type, err));
   lgv_problem problem = {.env = *env, .episodes = episodes, .steps = steps};
-  lgv_status status = fill_agent(settings, type, &problem, &params, err);
-  if (status == LGV_OK) status = lgv__agent_open(type, params, &problem, seed, agent, err);
-  lgv__free(params);
+  lgv_status status = fill_agent(settings, type, &problem, &parts, err);
+  if (status == LGV_OK) status = lgv__agent_open(type, parts.params, &problem, seed, agent, err);
+  lgv__free(parts.params);
+  lgv__free(parts.optim_params);
   return status;
 }
 
@@ -149,6 +182,9 @@ void lgv__plan_json(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
   lgv__json_close(json, '}');
   json_params(json, "env", plan->env_type->name, plan->env_type->params, plan->env_params);
   json_params(json, "agent", plan->agent_type->name, plan->agent_type->params, plan->agent_params);
+  if (plan->optim_type)
+    json_params(json, "optim", plan->optim_type->name, plan->optim_type->params,
+                plan->optim_params);
   json_params(json, "run", NULL, lgv__run_params, &run);
   lgv__json_close(json, '}');
 }
@@ -171,6 +207,8 @@ lgv_status lgv_plan_get(const lgv_plan *plan, const char *key, char *text, size_
     return get_param(plan->env_type->params, plan->env_params, key, key + 4, text, size, err);
   if (strncmp(key, "agent.", 6) == 0)
     return get_param(plan->agent_type->params, plan->agent_params, key, key + 6, text, size, err);
+  if (strncmp(key, "optim.", 6) == 0 && plan->optim_type)
+    return get_param(plan->optim_type->params, plan->optim_params, key, key + 6, text, size, err);
   if (strncmp(key, "run.", 4) == 0)
     return get_param(lgv__run_params, &plan->run, key, key + 4, text, size, err);
   return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);

@@ -9,7 +9,8 @@
 struct lgv_plan {
   const lgv_env_type *env_type;
   const lgv_agent_type *agent_type;
-  void *env_params, *agent_params;
+  const lgv_optim_type *optim_type; /* NULL if the agent takes none */
+  void *env_params, *agent_params, *optim_params;
   lgv_run_params run;
   lgv_env_spec env; /* features are NULL here: each run's environment has its own */
   bool has_model;

@@ -142,6 +142,67 @@ lgv_status lgv__settings_agent_type(const lgv_settings *settings, const lgv_agen
   return unknown_name(settings, "agent", "agent.name", err);
 }
 
+lgv_status lgv__settings_optim_type(const lgv_settings *settings, const char *fallback,
+                                    const lgv_optim_type **type, lgv_error *err) {
+  const char *chosen = lgv_settings_get(settings, "optim.name");
+  *type = NULL;
+  if (!fallback && !chosen) return LGV_OK;
+  if (!fallback)
+    return lgv_fail(err, LGV_ERR_USAGE, "this agent takes no optimiser: leave optim.name out");
+  const char *name = chosen ? chosen : fallback;
+  for (size_t i = 0; (*type = lgv__optimiser(i)); i++)
+    if (strcmp((*type)->name, name) == 0) return LGV_OK;
+  return unknown_name(settings, "optimiser", "optim.name", err);
+}
+
+static const char *preset_name(const lgv_settings *settings, const lgv_env_spec *env) {
+  const char *name = lgv_settings_get(settings, "agent.preset");
+  if (name && strcmp(name, "auto") != 0) return name;
+  return env->obs_kind == LGV_OBS_BYTE ? "atari" : "small";
+}
+
+static lgv_status copy_settings(const lgv_settings *from, lgv_settings *to, lgv_error *err) {
+  for (size_t i = 0; i < from->count; i++) {
+    const lgv_setting *item = &from->items[i];
+    LGV_TRY(lgv_settings_set(to, item->key, item->value, item->origin, err));
+  }
+  return LGV_OK;
+}
+
+/* Sets each "key=value" of values whose key the user left open. */
+static lgv_status apply_preset(lgv_settings *settings, const lgv_preset *preset,
+                               const lgv_agent_type *type, lgv_error *err) {
+  const char *optimiser = lgv_settings_get(settings, "optim.name");
+  bool own_optimiser = !optimiser || strcmp(optimiser, type->optimiser) == 0;
+  char origin[48], item[160], key[128];
+  snprintf(origin, sizeof origin, "the preset %s", preset->name);
+  for (const char *text = preset->values; *text;) {
+    size_t length = strcspn(text, " ");
+    snprintf(item, sizeof item, "%.*s", (int)length, text);
+    snprintf(key, sizeof key, "%.*s", (int)strcspn(item, "="), item);
+    bool foreign = !own_optimiser && strncmp(key, "optim.", 6) == 0;
+    if (length && !foreign && !lgv_settings_get(settings, key))
+      LGV_TRY(lgv_settings_assign(settings, item, origin, err));
+    text += length + (text[length] == ' ');
+  }
+  return LGV_OK;
+}
+
+lgv_status lgv__settings_with_preset(const lgv_settings *settings, const lgv_agent_type *type,
+                                     const lgv_env_spec *env, lgv_settings **completed,
+                                     lgv_error *err) {
+  const char *name = preset_name(settings, env);
+  LGV_TRY(lgv_settings_create(completed, err));
+  lgv_status status = copy_settings(settings, *completed, err);
+  for (const lgv_preset *preset = type->presets; status == LGV_OK && preset->name; preset++)
+    if (strcmp(preset->name, name) == 0) status = apply_preset(*completed, preset, type, err);
+  if (status != LGV_OK) {
+    lgv_settings_free(*completed);
+    *completed = NULL;
+  }
+  return status;
+}
+
 lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
                               const lgv_param *table, void *params, bool *is_set, lgv_error *err) {
   size_t length = strlen(prefix);

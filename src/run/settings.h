@@ -22,6 +22,16 @@ LGV_CHECK lgv_status lgv__settings_env_type(const lgv_settings *settings, const 
 LGV_CHECK lgv_status lgv__settings_agent_type(const lgv_settings *settings,
                                               const lgv_agent_type **type, lgv_error *err);
 
+/* optim.name, or fallback. An agent that takes no optimiser (fallback NULL) gets NULL and refuses
+ * optim.name. */
+LGV_CHECK lgv_status lgv__settings_optim_type(const lgv_settings *settings, const char *fallback,
+                                              const lgv_optim_type **type, lgv_error *err);
+/* A copy completed by the agent's preset: agent.preset names it; auto is `atari` for images, else
+ * `small`. Values for an optimiser other than the one the user chose are left out. */
+LGV_CHECK lgv_status lgv__settings_with_preset(const lgv_settings *settings,
+                                               const lgv_agent_type *type, const lgv_env_spec *env,
+                                               lgv_settings **completed, lgv_error *err);
+
 /* Fills a parameter struct: defaults, then every setting whose key is prefix + name. is_set (may be
  * NULL) has one entry a parameter. An unknown key under the prefix is an error; prefix.name itself
  * is left alone. */

@@ -1,0 +1,87 @@
+/* Networks: an immutable shape, one flat parameter vector, and tapes that hold the activations of a
+ * batch.
+ *
+ * Two families: an MLP of any depth and width, and the convolutional network of Mnih et al. (2015)
+ * for images. The output layer is linear; heads (several members, atoms, quantiles) are groups of
+ * its outputs, which the agents read as they need. Parameters lie layer by layer, weights (inputs x
+ * outputs, row-major: a row holds the weights that leave one input) before biases.
+ *
+ * A network owns no parameters: online and target networks are two vectors over one shape.
+ *
+ * Invariants: forward writes only the tape; backward adds nothing to what it does not own: it
+ * overwrites grad. */
+#ifndef LGV_NN_NET_H
+#define LGV_NN_NET_H
+
+#include "langevin.h"
+
+enum { NET_AUTO, NET_MLP, NET_NATURE };
+enum { NET_MOST_LAYERS = LGV_INTS_MAX + 4 };
+
+typedef struct net_shape {
+  int32_t family; /* NET_MLP or NET_NATURE */
+  lgv_obs_kind obs_kind;
+  lgv_obs_form obs_form;
+  int32_t obs_shape[3]; /* (height, width, channels), or (length, 1, 1) */
+  lgv_ints hidden;      /* widths of the hidden dense layers; NATURE: of the dense layers behind the
+                           convolutions */
+  int32_t outputs;
+  bool shared_bias;  /* the output layer has one bias for all outputs */
+  float input_scale; /* multiplies every input: 1, or 1/255 */
+} net_shape;
+
+/* Observations of a batch, in the form in which the replay keeps them. Exactly one pointer is used.
+ */
+typedef struct net_input {
+  const float *dense;   /* (batch x length): LGV_FORM_DENSE floats */
+  const uint8_t *bytes; /* (batch x height x width x channels): images */
+  const int32_t *index; /* (batch): LGV_FORM_ONE_HOT: the position of the one, -1 if there is none;
+                         *          LGV_FORM_THERMOMETER: how many leading ones */
+} net_input;
+
+typedef struct net_layer {
+  int64_t inputs, outputs;                            /* dense: units; conv: channels */
+  int64_t weights, biases;                            /* offsets into the parameter vector */
+  int32_t kernel, stride;                             /* conv; kernel = 0 for dense layers */
+  int32_t in_height, in_width, out_height, out_width; /* conv */
+} net_layer;
+
+typedef struct net {
+  net_shape shape;
+  net_layer layer[NET_MOST_LAYERS];
+  int32_t n_layers;
+  int64_t params;      /* length of the parameter vector */
+  int64_t activations; /* floats a sample that a tape holds */
+} net;
+
+/* Where a batch's activations live. dead: units of hidden layers that were 0 on the whole batch,
+ * filled on request. */
+typedef struct net_tape {
+  int64_t batch;                      /* the most samples it can hold */
+  float *activation[NET_MOST_LAYERS]; /* (batch x outputs) of every layer, after the rectifier; the
+                                         last is linear */
+  float *delta[2];                    /* backward scratch; NULL for tapes that only run forward */
+  float *transposed;                  /* weights turned for the backward pass; NULL likewise */
+} net_tape;
+
+/* Works out layers and sizes. Fails if an image is too small for the convolutions, or a list of
+ * widths is wrong. */
+LGV_CHECK lgv_status net_build(net *n, const net_shape *shape, lgv_error *err);
+/* PyTorch's default: weights and biases uniform in +-1/sqrt(fan_in). */
+void net_init(const net *n, float *params, lgv_rng *rng);
+/* Names must be literals or outlive the layout. with_backward false: a tape for forward passes
+ * only. */
+void net_tape_layout(net_tape *tape, const net *n, const char *name, int64_t batch,
+                     bool with_backward, lgv_layout *layout);
+/* Returns the outputs, (batch x outputs), which lie on the tape. */
+const float *net_forward(const net *n, const float *params, net_input input, int64_t batch,
+                         net_tape *tape);
+/* grad = d loss / d params for d loss / d outputs = d_outputs (batch x outputs), after a forward
+ * pass of the same batch. core_scale multiplies the gradient of everything below the output layer
+ * (1/K for an ensemble of K heads). */
+void net_backward(const net *n, const float *params, net_input input, int64_t batch, net_tape *tape,
+                  const float *d_outputs, float core_scale, float *grad);
+/* The share of hidden units that were 0 for every sample of the last forward pass. */
+double net_dead_share(const net *n, const net_tape *tape, int64_t batch);
+
+#endif
