@@ -1,0 +1,78 @@
+# Short names for the usual work; CMakeLists.txt is the build. `make help` lists the targets.
+#
+# Variables: BUILD (build folder), CC, JOBS, PREFIX and DESTDIR (install), WERROR=ON.
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc)
+WERROR ?= $(if $(CI),ON,OFF)
+CMAKE  ?= cmake
+CTEST  ?= ctest
+
+# The stamp lives outside the build folder, so that `make clean` does not ask apt again.
+SETUP   = .setup-stamp
+FORMAT  = git ls-files -z '*.c' '*.h' | xargs -0 clang-format
+# configure(folder, options)
+configure = mkdir -p $(1) && \
+  { $(CMAKE) -G Ninja -S . -B $(1) -DLANGEVIN_WERROR=$(WERROR) $(2) >$(1)/configure.log 2>&1 || \
+    { cat $(1)/configure.log; exit 1; }; }
+COMMA := ,
+run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
+
+.PHONY: all help setup build run test test-all test-asan test-tsan test-clang format check-format \
+  install clean
+
+all: build
+
+help: ## this list
+	@awk -F ': *[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+
+setup: ## install the Debian packages that are missing
+	@scripts/setup
+	@touch $(SETUP)
+
+$(SETUP): scripts/setup
+	@scripts/setup
+	@touch $@
+
+build: $(SETUP) ## the libraries and build/langevin
+	@$(call configure,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))
+	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target product
+
+run: build ## a first experiment: agents on RiverSwim, a table and a plot
+	@scripts/demo $(BUILD)/langevin runs/demo
+
+test: build check-format ## build everything, check the formatting, run the quick tests
+	@$(CMAKE) --build $(BUILD) -j $(JOBS)
+	@$(call run_tests,$(BUILD)) -LE slow
+
+test-all: build check-format ## the slow tests too
+	@$(CMAKE) --build $(BUILD) -j $(JOBS)
+	@$(call run_tests,$(BUILD))
+
+test-asan: $(SETUP) ## the quick tests under the address and undefined-behaviour sanitizers
+	@$(call configure,build-asan,-DLANGEVIN_SANITIZE=address$(COMMA)undefined)
+	@$(CMAKE) --build build-asan -j $(JOBS)
+	@$(call run_tests,build-asan) -LE slow
+
+test-tsan: $(SETUP) ## the quick tests under the thread sanitizer
+	@$(call configure,build-tsan,-DLANGEVIN_SANITIZE=thread)
+	@$(CMAKE) --build build-tsan -j $(JOBS)
+	@$(call run_tests,build-tsan) -LE slow
+
+test-clang: $(SETUP) ## the quick tests, compiled by clang
+	@$(call configure,build-clang,-DCMAKE_C_COMPILER=clang)
+	@$(CMAKE) --build build-clang -j $(JOBS)
+	@$(call run_tests,build-clang) -LE slow
+
+format: ## let clang-format rewrite the sources
+	@$(FORMAT) -i
+
+check-format: $(SETUP)
+	@$(FORMAT) --dry-run -Werror
+
+install: build ## into PREFIX (default /usr/local), below DESTDIR if set
+	@$(CMAKE) --install $(BUILD) --prefix $(PREFIX)
+
+clean: ## remove what was built
+	@rm -rf $(BUILD) build-asan build-tsan build-clang

@@ -1,0 +1,24 @@
+# Installed: both libraries, the header, the command line, the pkg-config file, the CMake package,
+# the man page and the completions.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS langevin_shared langevin_static EXPORT langevin-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/langevin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET langevin_cli)
+  install(TARGETS langevin_cli DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+# find_package(langevin): langevin::langevin (shared) and langevin::static
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/langevin)
+install(EXPORT langevin-targets NAMESPACE langevin:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/langevin-config.cmake.in langevin-config.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(langevin-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/langevin-config.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/langevin-config-version.cmake DESTINATION ${package_dir})
+
+# pkg-config: the prefix is found from the file's own place, so that a moved tree still works.
+file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/langevin.pc.in langevin.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/langevin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
