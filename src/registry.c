@@ -9,7 +9,8 @@
 #include <string.h>
 
 extern const lgv_env_type lgv__env_riverswim;
-extern const lgv_agent_type lgv__agent_lmc_lsvi;
+extern const lgv_agent_type lgv__agent_lmc_lsvi, lgv__agent_ms_lmc_lsvi, lgv__agent_lsvi_ucb,
+    lgv__agent_lsvi_phe, lgv__agent_opt_rlsvi, lgv__agent_oppo, lgv__agent_rlsvi, lgv__agent_psrl;
 
 const lgv_env_type *const lgv__envs[] = {
     &lgv__env_riverswim,
@@ -17,8 +18,9 @@ const lgv_env_type *const lgv__envs[] = {
 };
 
 const lgv_agent_type *const lgv__agents[] = {
-    &lgv__agent_lmc_lsvi,
-    NULL,
+    &lgv__agent_lmc_lsvi, &lgv__agent_ms_lmc_lsvi, &lgv__agent_lsvi_ucb,
+    &lgv__agent_lsvi_phe, &lgv__agent_opt_rlsvi,   &lgv__agent_oppo,
+    &lgv__agent_rlsvi,    &lgv__agent_psrl,        NULL,
 };
 
 const lgv_optim_type *lgv__optimiser(size_t index) { return lgv__kernels()->optimisers[index]; }

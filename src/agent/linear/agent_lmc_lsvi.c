@@ -42,8 +42,8 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
     double *w = s->w + h * c->d, *q = lsvi_q(c, h);
-    lsvi_targets(c, h, true);
-    lsvi_solve(c, h);
+    lsvi_targets(c, h);
+    LGV_TRY(lsvi_solve(c, h, err));
     LGV_TRY(lmc_prepare(&s->chain, h, err));
     LGV_TRY(lmc_advance(&s->chain, h, w, err));
     lsvi_values(c, w, q);

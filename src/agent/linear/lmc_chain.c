@@ -16,17 +16,17 @@ static const double longest_loop = 1e7;
 
 lgv_status lmc_resolve(lmc_params *p, const bool *is_set, const lgv_problem *problem, bool multi,
                        lgv_theory *theory, lgv_error *err) {
-  *theory = (lgv_theory){.samples_m = 1};
-  LGV_TRY(lsvi_resolve(&p->lsvi, is_set, problem, err));
+  LGV_TRY(lsvi_resolve(&p->lsvi, problem, err));
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
-  LGV_TRY(lgv_theory_compute(problem->env.horizon, lsvi_feature_dim(&p->lsvi, &problem->env),
-                             problem->episodes, p->lsvi.delta, multi, theory, err));
-  double beta = 1 / (theory->inv_sqrt_beta * theory->inv_sqrt_beta), updates = (double)p->updates;
+  lsvi_sizes n;
+  LGV_TRY(lsvi_theory_sizes(&p->lsvi, problem, &n, err));
+  LGV_TRY(lgv_theory_compute((int64_t)n.H, (int64_t)n.d, (int64_t)n.K, p->lsvi.delta, multi, theory,
+                             err));
+  double beta = 1 / (theory->inv_sqrt_beta * theory->inv_sqrt_beta);
+  LGV_TRY(lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
   LGV_TRY(lsvi_prescribe(&p->beta, beta, is_set[LMC_PARAM_BETA], "agent.beta", err));
   LGV_TRY(lsvi_prescribe(&p->eta_scale, 0.25, is_set[LMC_PARAM_ETA_SCALE], "agent.eta_scale", err));
-  LGV_TRY(lsvi_prescribe(&updates, 0, is_set[LMC_PARAM_UPDATES], "agent.updates", err));
-  p->updates = 0;
-  return LGV_OK;
+  return lsvi_prescribe_count(&p->updates, 0, is_set[LMC_PARAM_UPDATES], "agent.updates", err);
 }
 
 static bool draws_batches(const lmc *m) {
@@ -87,8 +87,7 @@ static lgv_status find_spectrum(lmc *m, int64_t g, lgv_error *err) {
                       m->spectrum[0]);
     return LGV_OK;
   }
-  for (int64_t i = 0; i < c->d; i++)
-    m->spectrum[i] = c->p->lambda + (double)c->visits[g * c->SA + i];
+  for (int64_t i = 0; i < c->d; i++) m->spectrum[i] = c->ridge + (double)c->visits[g * c->SA + i];
   return LGV_OK;
 }
 
@@ -97,35 +96,44 @@ static double log_factor(const lsvi *c) {
   return log(4 * (double)c->H * K * (double)c->d);
 }
 
-lgv_status lmc_prepare(lmc *m, int64_t h, lgv_error *err) {
-  lsvi *c = m->core;
-  int64_t g = lsvi_group(c, h);
-  LGV_TRY(find_spectrum(m, g, err));
-  double least = m->spectrum[0], most = m->spectrum[0];
-  for (int64_t i = 1; i < c->d; i++) {
-    if (m->spectrum[i] < least) least = m->spectrum[i];
-    if (m->spectrum[i] > most) most = m->spectrum[i];
-  }
-  if (draws_batches(m)) most = c->p->lambda + (double)(m->samples[g].count / SAMPLE_SIZE);
-  m->eta = m->p->eta_scale / most;
-  m->J = m->p->updates ? (double)m->p->updates : ceil(2 * most / least * log_factor(c));
-  if (m->p->sampler != LMC_EXACT && m->J > longest_loop)
-    return lgv_fail(
-        err, LGV_ERR_USAGE,
-        "J = %.3g chain steps at stage %lld of episode %lld are too many to take one by one: use "
-        "agent.sampler = exact, set agent.updates, or raise agent.lambda",
-        m->J, (long long)h + 1, (long long)c->episodes[0] + 1);
-  if (m->p->sampler == LMC_EXACT) {
-    for (int64_t i = 0; i < c->d; i++) {
-      if (i > 0 && m->spectrum[i] == m->spectrum[i - 1]) {
-        m->decay[i] = m->decay[i - 1];
-        m->spread[i] = m->spread[i - 1];
-      } else {
-        lmc_law(m->spectrum[i], m->eta, m->J, m->p->beta, &m->decay[i], &m->spread[i]);
-      }
+/* A bound on the curvature that a step of the sampler can meet, halved: see the header. */
+static double curvature(const lmc *m, int64_t g) {
+  const lsvi *c = m->core;
+  if (draws_batches(m))
+    return c->ridge + c->phi_square * (double)(m->samples[g].count / SAMPLE_SIZE);
+  double most = m->spectrum[0];
+  for (int64_t i = 1; i < c->d; i++) most = m->spectrum[i] > most ? m->spectrum[i] : most;
+  return most;
+}
+
+/* Most of a Gram matrix's eigenvalues repeat in runs, so a law often serves its neighbour too. */
+static void find_laws(lmc *m) {
+  for (int64_t i = 0; i < m->core->d; i++) {
+    if (i > 0 && m->spectrum[i] == m->spectrum[i - 1]) {
+      m->decay[i] = m->decay[i - 1];
+      m->spread[i] = m->spread[i - 1];
+    } else {
+      lmc_law(m->spectrum[i], m->eta, m->J, m->p->beta, &m->decay[i], &m->spread[i]);
     }
   }
-  return LGV_OK;
+}
+
+lgv_status lmc_prepare(lmc *m, int64_t h, lgv_error *err) {
+  const lsvi *c = m->core;
+  int64_t g = lsvi_group(c, h);
+  if (!lsvi_new_group(c, h)) return LGV_OK;
+  LGV_TRY(find_spectrum(m, g, err));
+  double most = curvature(m, g), least = m->spectrum[0];
+  for (int64_t i = 1; i < c->d; i++) least = m->spectrum[i] < least ? m->spectrum[i] : least;
+  m->eta = m->p->eta_scale / most;
+  m->J = m->p->updates ? (double)m->p->updates : ceil(2 * most / least * log_factor(c));
+  if (m->p->sampler == LMC_EXACT) find_laws(m);
+  if (m->p->sampler == LMC_EXACT || m->J <= longest_loop) return LGV_OK;
+  return lgv_fail(
+      err, LGV_ERR_USAGE,
+      "J = %.3g chain steps at stage %lld of episode %lld are too many to take one by one: use "
+      "agent.sampler = exact, set agent.updates, or raise agent.lambda",
+      m->J, (long long)h + 1, (long long)c->episodes[0] + 1);
 }
 
 /* ---- samplers ---- */
@@ -197,7 +205,7 @@ static void batch_gradient(lmc *m, int64_t h, const double *w, bool with_target,
   const double *samples = list->data, *v_next = c->v + (h + 1) * c->S;
   int64_t n = (int64_t)list->count / SAMPLE_SIZE;
   double weight = 2 * (double)n / (double)m->p->batch;
-  for (int64_t i = 0; i < c->d; i++) out[i] = 2 * c->p->lambda * w[i];
+  for (int64_t i = 0; i < c->d; i++) out[i] = 2 * c->ridge * w[i];
   for (int64_t i = 0; n > 0 && i < m->p->batch; i++) {
     const double *sample = samples + lgv_rng_below(c->replay, n) * SAMPLE_SIZE;
     int64_t pair = (int64_t)sample[SAMPLE_PAIR], next = (int64_t)sample[SAMPLE_NEXT];

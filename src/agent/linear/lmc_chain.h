@@ -8,9 +8,9 @@
  * minibatch gradients.
  *
  * The step is eta = eta_scale / L. L = lambda_max(Lambda) for exact and loop (eta_scale = 1/4 is
- * the theorem's); for sgld and svrg L = lambda + n, which bounds the curvature of n times any one
- * sample, so that every minibatch contracts. J = 0 stands for the theorem's J_k = 2 kappa log(4 H K
- * d), rounded up, kappa = L / lambda_min. */
+ * the theorem's); for sgld and svrg L = lambda + n max ||phi||^2, which bounds the curvature of n
+ * times any one sample, so that every minibatch contracts. J = 0 stands for the theorem's J_k = 2
+ * kappa log(4 H K d), rounded up, kappa = L / lambda_min. */
 #ifndef LGV_AGENT_LINEAR_LMC_CHAIN_H
 #define LGV_AGENT_LINEAR_LMC_CHAIN_H
 
@@ -98,7 +98,8 @@ typedef struct lmc {
   lgv_list *samples; /* (groups): (s * A + a, next, reward) each; minibatch samplers only */
 } lmc;
 
-/* Resolves beta (and nothing else) from the fixed point, checks the shared parameters. */
+/* Checks the shared parameters. With schedule = theory it prescribes lambda, beta, eta and J as
+ * Theorem 1 does (multi: its multi-sample version) and fills *theory. */
 LGV_CHECK lgv_status lmc_resolve(lmc_params *params, const bool *is_set, const lgv_problem *problem,
                                  bool multi, lgv_theory *theory, lgv_error *err);
 void lmc_layout(lmc *chain, lsvi *core, const lmc_params *params, lgv_layout *layout);

@@ -28,14 +28,21 @@ lgv_status lsvi_prescribe(double *field, double value, bool is_set, const char *
   return LGV_OK;
 }
 
+lgv_status lsvi_prescribe_count(int64_t *field, int64_t value, bool is_set, const char *key,
+                                lgv_error *err) {
+  double as_real = (double)*field;
+  LGV_TRY(lsvi_prescribe(&as_real, (double)value, is_set, key, err));
+  *field = value;
+  return LGV_OK;
+}
+
 int64_t lsvi_feature_dim(const lsvi_params *p, const lgv_env_spec *env) {
   bool own = p->features == LSVI_FEATURES_ENV ||
              (p->features == LSVI_FEATURES_AUTO && env->feature_dim > 0);
   return own ? env->feature_dim : env->states * env->actions;
 }
 
-lgv_status lsvi_resolve(lsvi_params *p, const bool *is_set, const lgv_problem *problem,
-                        lgv_error *err) {
+lgv_status lsvi_resolve(lsvi_params *p, const lgv_problem *problem, lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
   if (p->pool == LSVI_POOL_TRUE && !env->stationary)
     return lgv_fail(
@@ -52,11 +59,23 @@ lgv_status lsvi_resolve(lsvi_params *p, const bool *is_set, const lgv_problem *p
     return lgv_fail(err, LGV_ERR_USAGE, "agent.gram = diagonal needs agent.features = one-hot");
   if (p->gram == LSVI_GRAM_AUTO)
     p->gram = p->features == LSVI_FEATURES_ONE_HOT ? LSVI_GRAM_DIAGONAL : LSVI_GRAM_DENSE;
-  if (p->schedule == LSVI_TUNED) return LGV_OK;
+  return LGV_OK;
+}
+
+lgv_status lsvi_theory_sizes(const lsvi_params *p, const lgv_problem *problem, lsvi_sizes *sizes,
+                             lgv_error *err) {
+  const lgv_env_spec *env = &problem->env;
   if (problem->episodes < 1)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.schedule = theory needs the number of episodes: set run.episodes");
-  return lsvi_prescribe(&p->lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err);
+  if (env->reward_min < 0 || env->reward_max > 1)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.schedule = theory assumes rewards in [0, 1], but this environment pays "
+                    "from %g to %g: set agent.schedule = tuned",
+                    env->reward_min, env->reward_max);
+  double H = (double)env->horizon, K = (double)problem->episodes;
+  *sizes = (lsvi_sizes){.H = H, .d = (double)lsvi_feature_dim(p, env), .K = K, .T = H * K};
+  return LGV_OK;
 }
 
 /* ---- memory ---- */
@@ -73,6 +92,7 @@ void lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, lgv_
   c->planned_episodes = problem->episodes;
   c->reward_min = env->reward_min;
   c->reward_max = env->reward_max;
+  c->ridge = p->lambda;
   c->diagonal = p->gram == LSVI_GRAM_DIAGONAL;
   c->env_features = p->features == LSVI_FEATURES_ENV ? env->features : NULL;
   c->act = problem->act;
@@ -100,16 +120,25 @@ void lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, lgv_
   c->whitened = lgv_layout_array(layout, "lsvi.whitened", LGV_F64, SA * d, LGV_SCRATCH);
 }
 
+static double square(const double *x, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];
+  return sum;
+}
+
 void lsvi_open(lsvi *c) {
+  c->phi_square = 1;
   if (c->diagonal) return;
   if (c->env_features)
     memcpy(c->phi, c->env_features, (size_t)(c->SA * c->d) * sizeof *c->phi);
   else
     for (int64_t i = 0; i < c->d; i++) c->phi[i * c->d + i] = 1;
+  for (int64_t i = 0; i < c->SA; i++)
+    c->phi_square = fmax(i ? c->phi_square : 0, square(c->phi + i * c->d, c->d));
   for (int64_t g = 0; g < c->groups; g++)
     for (int64_t i = 0; i < c->d; i++) {
-      c->gram[(g * c->d + i) * c->d + i] = c->p->lambda;
-      c->factor[(g * c->d + i) * c->d + i] = sqrt(c->p->lambda);
+      c->gram[(g * c->d + i) * c->d + i] = c->ridge;
+      c->factor[(g * c->d + i) * c->d + i] = sqrt(c->ridge);
     }
 }
 
@@ -119,13 +148,15 @@ double *lsvi_q(lsvi *c, int64_t h) { return c->q + h * c->SA; }
 
 int64_t lsvi_group(const lsvi *c, int64_t h) { return c->groups == 1 ? 0 : h; }
 
-void lsvi_targets(lsvi *c, int64_t h, bool with_reward) {
+bool lsvi_new_group(const lsvi *c, int64_t h) { return c->groups > 1 || h == c->H - 1; }
+
+void lsvi_targets(lsvi *c, int64_t h) {
   int64_t offset = lsvi_group(c, h) * c->SA;
   const double *v_next = c->v + (h + 1) * c->S;
   const int64_t *edges = c->edges.data;
   double *y = c->diagonal ? c->b : c->y; /* one-hot: b is y */
   for (int64_t i = 0; i < c->SA; i++) {
-    double sum = with_reward ? c->reward_sum[offset + i] : 0;
+    double sum = c->reward_sum[offset + i];
     for (int64_t e = c->first[offset + i]; e;) {
       const int64_t *edge = edges + (e - 1) * EDGE_SIZE;
       if (edge[EDGE_NEXT] != LGV_END) sum += (double)edge[EDGE_COUNT] * v_next[edge[EDGE_NEXT]];
@@ -136,15 +167,16 @@ void lsvi_targets(lsvi *c, int64_t h, bool with_reward) {
   if (!c->diagonal) lgv__multiply_transposed(c->phi, c->SA, c->d, y, c->b);
 }
 
-void lsvi_solve(lsvi *c, int64_t h) {
+lgv_status lsvi_solve(lsvi *c, int64_t h, lgv_error *err) {
   int64_t g = lsvi_group(c, h);
   if (c->diagonal) {
     for (int64_t i = 0; i < c->d; i++)
-      c->w_hat[i] = c->b[i] / (c->p->lambda + (double)c->visits[g * c->SA + i]);
+      c->w_hat[i] = c->b[i] / (c->ridge + (double)c->visits[g * c->SA + i]);
   } else {
     memcpy(c->w_hat, c->b, (size_t)c->d * sizeof *c->b);
     lgv__cholesky_solve(c->factor + g * c->d * c->d, c->d, c->w_hat);
   }
+  return lsvi_check_finite(c, "the ridge solution", c->w_hat, c->d, h, err);
 }
 
 void lsvi_values(const lsvi *c, const double *w, double *q) {
@@ -154,29 +186,31 @@ void lsvi_values(const lsvi *c, const double *w, double *q) {
     lgv__multiply(c->phi, c->SA, c->d, w, q);
 }
 
+void lsvi_values_max(lsvi *c, const double *w, double *q) {
+  double *other = c->y; /* the targets are in b by now */
+  lsvi_values(c, w, other);
+  for (int64_t i = 0; i < c->SA; i++)
+    if (other[i] > q[i]) q[i] = other[i];
+}
+
 void lsvi_widths(lsvi *c, int64_t h) {
   int64_t g = lsvi_group(c, h);
+  if (!lsvi_new_group(c, h)) return;
   if (c->diagonal) {
     for (int64_t i = 0; i < c->SA; i++)
-      c->width[i] = 1 / sqrt(c->p->lambda + (double)c->visits[g * c->SA + i]);
+      c->width[i] = 1 / sqrt(c->ridge + (double)c->visits[g * c->SA + i]);
     return;
   }
   memcpy(c->whitened, c->phi, (size_t)(c->SA * c->d) * sizeof *c->phi);
   lgv__cholesky_whiten(c->factor + g * c->d * c->d, c->d, c->whitened, c->SA);
-  for (int64_t i = 0; i < c->SA; i++) {
-    double squares = 0;
-    for (int64_t j = 0; j < c->d; j++)
-      squares += c->whitened[i * c->d + j] * c->whitened[i * c->d + j];
-    c->width[i] = sqrt(squares);
-  }
+  for (int64_t i = 0; i < c->SA; i++) c->width[i] = sqrt(square(c->whitened + i * c->d, c->d));
 }
 
 void lsvi_perturb(lsvi *c, int64_t h, const double *center, double scale, double *out) {
   int64_t g = lsvi_group(c, h);
   lgv_rng_normals(c->noise, out, (size_t)c->d);
   if (c->diagonal)
-    for (int64_t i = 0; i < c->d; i++)
-      out[i] /= sqrt(c->p->lambda + (double)c->visits[g * c->SA + i]);
+    for (int64_t i = 0; i < c->d; i++) out[i] /= sqrt(c->ridge + (double)c->visits[g * c->SA + i]);
   else
     lgv__cholesky_solve_transposed(c->factor + g * c->d * c->d, c->d, out);
   for (int64_t i = 0; i < c->d; i++) out[i] = center[i] + scale * out[i];
@@ -261,6 +295,15 @@ bool lsvi_path_step(const lsvi *c, int64_t h, int64_t *pair, int64_t *next) {
   *pair = step[PATH_PAIR];
   *next = step[PATH_NEXT];
   return step[PATH_REACHED];
+}
+
+void lsvi_add_counts(const lsvi *c, int64_t group, int64_t pair, double *counts) {
+  const int64_t *edges = c->edges.data;
+  for (int64_t e = c->first[group * c->SA + pair]; e;) {
+    const int64_t *edge = edges + (e - 1) * EDGE_SIZE;
+    counts[edge[EDGE_NEXT] == LGV_END ? c->S : edge[EDGE_NEXT]] += (double)edge[EDGE_COUNT];
+    e = edge[EDGE_FOLLOWING];
+  }
 }
 
 /* Counts one transition; the list has room. */

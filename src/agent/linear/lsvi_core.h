@@ -36,46 +36,45 @@ typedef struct lsvi_params {
 extern const char *const lsvi_pool_names[],
     *const lsvi_features_names[], *const lsvi_gram_names[], *const lsvi_schedule_names[];
 
-/* The first rows of a linear agent's parameter table. */
-#define LSVI_PARAM_ROWS(lambda_, pool_)                                                            \
-  {.name = "lambda",                                                                               \
-   .type = LGV_REAL,                                                                               \
-   .offset = offsetof(lsvi_params, lambda),                                                        \
-   .fallback = lambda_,                                                                            \
-   .min = 0,                                                                                       \
-   .max = 1e12,                                                                                    \
-   .open = LGV_OPEN_MIN,                                                                           \
-   .help = "ridge: Lambda_h = lambda I + sum phi phi^T"},                                          \
-      {.name = "pool",                                                                             \
-       .type = LGV_CHOICE,                                                                         \
-       .offset = offsetof(lsvi_params, pool),                                                      \
-       .fallback = pool_,                                                                          \
-       .choices = lsvi_pool_names,                                                                 \
-       .help =                                                                                     \
-           "share the data between stages (stationary problems only); auto: where that is right"}, \
-      {.name = "features",                                                                         \
-       .type = LGV_CHOICE,                                                                         \
-       .offset = offsetof(lsvi_params, features),                                                  \
-       .fallback = "auto",                                                                         \
-       .choices = lsvi_features_names,                                                             \
-       .help = "phi(s,a); auto: the environment's own where it has them, else one-hot"},           \
-      {.name = "gram",                                                                             \
-       .type = LGV_CHOICE,                                                                         \
-       .offset = offsetof(lsvi_params, gram),                                                      \
-       .fallback = "auto",                                                                         \
-       .choices = lsvi_gram_names,                                                                 \
-       .help = "how Lambda is kept; diagonal needs one-hot features"},                             \
-      {.name = "schedule",                                                                         \
-       .type = LGV_CHOICE,                                                                         \
-       .offset = offsetof(lsvi_params, schedule),                                                  \
-       .fallback = "tuned",                                                                        \
-       .choices = lsvi_schedule_names,                                                             \
-       .help = "tuned: the constants given here; theory: those of the regret theorem"},            \
+/* Rows of a linear agent's parameter table, one by one; LSVI_PARAM_ROWS is all of them in the order
+ * of the enum below. */
+#define LSVI_LAMBDA_ROW(fallback_, help_)                                                          \
+  {                                                                                                \
+    .name = "lambda", .type = LGV_REAL, .offset = offsetof(lsvi_params, lambda),                   \
+    .fallback = fallback_, .min = 0, .max = 1e12, .open = LGV_OPEN_MIN, .help = help_              \
+  }
+#define LSVI_POOL_ROW(fallback_)                                                                   \
+  {                                                                                                \
+    .name = "pool", .type = LGV_CHOICE, .offset = offsetof(lsvi_params, pool),                     \
+    .fallback = fallback_, .choices = lsvi_pool_names,                                             \
+    .help = "share the data between stages (stationary problems only); auto: where that is right"  \
+  }
+#define LSVI_FEATURES_ROW                                                                          \
+  {                                                                                                \
+    .name = "features", .type = LGV_CHOICE, .offset = offsetof(lsvi_params, features),             \
+    .fallback = "auto", .choices = lsvi_features_names,                                            \
+    .help = "phi(s,a); auto: the environment's own where it has them, else one-hot"                \
+  }
+#define LSVI_GRAM_ROW                                                                              \
+  {                                                                                                \
+    .name = "gram", .type = LGV_CHOICE, .offset = offsetof(lsvi_params, gram), .fallback = "auto", \
+    .choices = lsvi_gram_names, .help = "how Lambda is kept; diagonal needs one-hot features"      \
+  }
+#define LSVI_SCHEDULE_ROW                                                                          \
+  {                                                                                                \
+    .name = "schedule", .type = LGV_CHOICE, .offset = offsetof(lsvi_params, schedule),             \
+    .fallback = "tuned", .choices = lsvi_schedule_names,                                           \
+    .help = "tuned: the constants given here; theory: those of the regret theorem"                 \
+  }
+#define LSVI_DELTA_ROW                                                                             \
   {                                                                                                \
     .name = "delta", .type = LGV_REAL, .offset = offsetof(lsvi_params, delta), .fallback = "0.2",  \
     .min = 0, .max = 1, .open = LGV_OPEN_MIN | LGV_OPEN_MAX,                                       \
     .help = "failure probability in the constants of schedule = theory"                            \
   }
+#define LSVI_PARAM_ROWS(lambda_, pool_)                                                            \
+  LSVI_LAMBDA_ROW(lambda_, "ridge: Lambda_h = lambda I + sum phi phi^T"), LSVI_POOL_ROW(pool_),    \
+      LSVI_FEATURES_ROW, LSVI_GRAM_ROW, LSVI_SCHEDULE_ROW, LSVI_DELTA_ROW
 
 enum {
   LSVI_PARAM_LAMBDA,
@@ -94,11 +93,13 @@ typedef struct lsvi {
   int64_t groups;           /* sets of data: H, or 1 if pooled */
   int64_t planned_episodes; /* K, or 0 if unknown */
   double reward_min, reward_max;
+  double ridge; /* lambda; an agent with another scale of it (RLSVI) sets it before lsvi_open */
   bool diagonal;
   const double *env_features; /* as given, or NULL */
   lgv_rng *act, *noise, *replay, *eval;
 
-  double *phi; /* (SA x d); NULL if diagonal */
+  double *phi;       /* (SA x d); NULL if diagonal */
+  double phi_square; /* the greatest ||phi||^2 */
   /* data */
   int64_t *episodes;  /* [0]: absorbed so far, k - 1 */
   int64_t *visits;    /* (groups x SA): n(s,a) */
@@ -121,26 +122,37 @@ typedef struct lsvi {
   double *whitened; /* (SA x d); NULL if diagonal */
 } lsvi;
 
-/* Resolves the shared parameters. Schedule `theory` sets lambda to 1 and needs the number of
- * episodes. */
-LGV_CHECK lgv_status lsvi_resolve(lsvi_params *params, const bool *is_set,
-                                  const lgv_problem *problem, lgv_error *err);
+/* Resolves pool, features and gram; refuses what does not fit the problem. */
+LGV_CHECK lgv_status lsvi_resolve(lsvi_params *params, const lgv_problem *problem, lgv_error *err);
+/* What the constants of schedule = theory are made of. */
+typedef struct lsvi_sizes {
+  double H, d, K, T; /* stages, features, episodes, T = H K */
+} lsvi_sizes;
+/* The theorems need to know the number of episodes and assume rewards in [0, 1]. */
+LGV_CHECK lgv_status lsvi_theory_sizes(const lsvi_params *params, const lgv_problem *problem,
+                                       lsvi_sizes *sizes, lgv_error *err);
 /* Sets a constant that schedule = theory prescribes; refuses a user's value that contradicts it. */
 LGV_CHECK lgv_status lsvi_prescribe(double *field, double value, bool is_set, const char *key,
                                     lgv_error *err);
+LGV_CHECK lgv_status lsvi_prescribe_count(int64_t *field, int64_t value, bool is_set,
+                                          const char *key, lgv_error *err);
 int64_t lsvi_feature_dim(const lsvi_params *params, const lgv_env_spec *env);
 
 void lsvi_layout(lsvi *core, const lsvi_params *params, const lgv_problem *problem,
                  lgv_layout *layout);
 void lsvi_open(lsvi *core);
 
-/* ---- planning, one stage at a time ---- */
+/* ---- planning, one stage at a time, from the last to the first ---- */
 double *lsvi_q(lsvi *core, int64_t h);           /* (SA) */
 int64_t lsvi_group(const lsvi *core, int64_t h); /* which data stage h uses */
-/* b_h from v[h+1]; with_reward false leaves the rewards out (OPPO). */
-void lsvi_targets(lsvi *core, int64_t h, bool with_reward);
-void lsvi_solve(lsvi *core, int64_t h);                         /* w_hat = Lambda^-1 b */
+/* Whether stage h is the first of a sweep to use its data: what depends on Lambda alone is worked
+ * out then, once a sweep where the stages share it. */
+bool lsvi_new_group(const lsvi *core, int64_t h);
+void lsvi_targets(lsvi *core, int64_t h); /* b = sum phi (r + v[h+1]) */
+/* w_hat = Lambda^-1 b */
+LGV_CHECK lgv_status lsvi_solve(lsvi *core, int64_t h, lgv_error *err);
 void lsvi_values(const lsvi *core, const double *w, double *q); /* q = phi . w, all (s,a) */
+void lsvi_values_max(lsvi *core, const double *w, double *q);   /* q = max(q, phi . w) */
 void lsvi_widths(lsvi *core, int64_t h);                        /* width = ||phi||_{Lambda^-1} */
 /* out = center + scale * N(0, Lambda_h^-1) */
 void lsvi_perturb(lsvi *core, int64_t h, const double *center, double scale, double *out);
@@ -159,6 +171,8 @@ lgv_status lsvi_absorb(void *self, lgv_error *err); /* end_episode: the path bec
 void lsvi_policy_greedy(const void *self, int64_t stage, int64_t state, double *probabilities);
 /* What happened at stage h of the episode in play; false if it was not reached. */
 bool lsvi_path_step(const lsvi *core, int64_t h, int64_t *pair, int64_t *next);
+/* Adds n(s,a,s') to counts[s'], and how often the episode ended there to counts[S]. */
+void lsvi_add_counts(const lsvi *core, int64_t group, int64_t pair, double *counts);
 LGV_CHECK lgv_status lsvi_check_obs(const lsvi *core, const lgv_obs *obs, lgv_error *err);
 
 #endif

@@ -1,0 +1,116 @@
+/* LSVI-PHE: Least-Squares Value Iteration with perturbed histories. Ishfaq et al. (ICML 2021).
+ *
+ * The paper draws fresh noise xi ~ N(0, sigma^2) for every past target and zeta for the prior, M
+ * times:
+ *
+ *   w^m = argmin sum_tau (r + xi_tau^m + V_{h+1}(x') - w^T phi)^2 + lambda ||w + zeta^m||^2
+ *   Q_h(x,a) = min{ max_m phi^T w^m, H - h + 1 }^+
+ *
+ * With zeta ~ N(0, (sigma^2 / lambda) I) the minimiser is exactly N(w_hat, sigma^2 Lambda^-1),
+ * which is what this file draws: the same law at a cost that does not grow with the history.
+ * Nothing is carried from one episode to the next, unlike a Langevin chain.
+ *
+ * schedule = theory: lambda = 1 and M = ceil(d log(delta/9) / log Phi(1)) are the theorem's; sigma
+ * has its order H sqrt(d), with sqrt(log(2 d T / delta)) for the logarithms and constant 1. */
+#include "agent/linear/lsvi_core.h"
+#include "base/error.h"
+
+#include <math.h>
+
+typedef struct params {
+  lsvi_params lsvi;
+  double sigma;
+  int64_t samples;
+} params;
+
+enum { PARAM_SIGMA = LSVI_PARAM_COUNT, PARAM_SAMPLES };
+
+static const lgv_param param_table[] = {
+    LSVI_PARAM_ROWS("1e-6", "false"),
+    {.name = "sigma",
+     .type = LGV_REAL,
+     .offset = offsetof(params, sigma),
+     .fallback = "0.1",
+     .min = 0,
+     .max = 1e12,
+     .help = "standard deviation of the noise on a regression target"},
+    {.name = "samples",
+     .type = LGV_INT,
+     .offset = offsetof(params, samples),
+     .fallback = "10",
+     .min = 1,
+     .max = 1e6,
+     .help = "M, samples of w a stage; Q is their maximum"},
+    {0},
+};
+
+typedef struct self {
+  lsvi core;
+  const params *p;
+  double *w; /* (d) */
+} self;
+
+static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
+                          lgv_error *err) {
+  params *p = params_;
+  lsvi_sizes n;
+  LGV_TRY(lsvi_resolve(&p->lsvi, problem, err));
+  if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
+  LGV_TRY(lsvi_theory_sizes(&p->lsvi, problem, &n, err));
+  double delta = p->lsvi.delta, log_normal_cdf_at_1 = log(0.5 * erfc(-sqrt(0.5)));
+  double sigma = n.H * sqrt(n.d * log(2 * n.d * n.T / delta));
+  int64_t samples = (int64_t)ceil(n.d * log(delta / 9) / log_normal_cdf_at_1);
+  LGV_TRY(lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
+  LGV_TRY(lsvi_prescribe(&p->sigma, sigma, is_set[PARAM_SIGMA], "agent.sigma", err));
+  return lsvi_prescribe_count(&p->samples, samples, is_set[PARAM_SAMPLES], "agent.samples", err);
+}
+
+static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
+  self *s = self_;
+  s->p = params_;
+  lsvi_layout(&s->core, &s->p->lsvi, problem, out);
+  s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
+}
+
+static lgv_status open_agent(void *self_, lgv_error *err) {
+  (void)err;
+  lsvi_open(&((self *)self_)->core);
+  return LGV_OK;
+}
+
+static lgv_status begin_episode(void *self_, lgv_error *err) {
+  self *s = self_;
+  lsvi *c = &s->core;
+  for (int64_t h = c->H - 1; h >= 0; h--) {
+    double *q = lsvi_q(c, h);
+    lsvi_targets(c, h);
+    LGV_TRY(lsvi_solve(c, h, err));
+    for (int64_t m = 0; m < s->p->samples; m++) {
+      lsvi_perturb(c, h, c->w_hat, s->p->sigma, s->w);
+      if (m == 0)
+        lsvi_values(c, s->w, q);
+      else
+        lsvi_values_max(c, s->w, q);
+    }
+    lsvi_clip(c, h, q);
+    lsvi_backup_max(c, h);
+  }
+  return LGV_OK;
+}
+
+const lgv_agent_type lgv__agent_lsvi_phe = {
+    .name = "lsvi-phe",
+    .summary = "LSVI that is greedy in the maximum of M regressions on perturbed histories",
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE,
+    .params = param_table,
+    .params_size = sizeof(params),
+    .state_size = sizeof(self),
+    .resolve = resolve,
+    .layout = layout,
+    .open = open_agent,
+    .begin_episode = begin_episode,
+    .act = lsvi_act_greedy,
+    .observe = lsvi_observe,
+    .end_episode = lsvi_absorb,
+    .policy = lsvi_policy_greedy,
+};

@@ -1,0 +1,97 @@
+/* LSVI-UCB: Least-Squares Value Iteration with upper confidence bounds. Jin et al. (COLT 2020),
+ * Algorithm 1.
+ *
+ *   Q_h(x,a) = min{ phi^T w_hat + bonus ||phi||_{Lambda^-1}, H - h + 1 }
+ *
+ * Departures: the paper clips at H for every h; H - h + 1 is tighter, still an upper bound of Q*,
+ * and what the other agents here use. The lower clip at 0 costs nothing, since rewards are not
+ * negative.
+ *
+ * schedule = theory: lambda = 1 and bonus = c d H sqrt(log(2 d T / delta)), T = H K, are the
+ * theorem's; its absolute constant c is not stated, and 1 here. */
+#include "agent/linear/lsvi_core.h"
+#include "base/error.h"
+
+#include <math.h>
+
+typedef struct params {
+  lsvi_params lsvi;
+  double bonus;
+} params;
+
+enum { PARAM_BONUS = LSVI_PARAM_COUNT };
+
+static const lgv_param param_table[] = {
+    LSVI_PARAM_ROWS("1e-6", "false"),
+    {.name = "bonus",
+     .type = LGV_REAL,
+     .offset = offsetof(params, bonus),
+     .fallback = "0.1",
+     .min = 0,
+     .max = 1e12,
+     .help = "width of the confidence bound, in units of ||phi||_{Lambda^-1}"},
+    {0},
+};
+
+typedef struct self {
+  lsvi core;
+  double bonus;
+} self;
+
+static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
+                          lgv_error *err) {
+  params *p = params_;
+  lsvi_sizes n;
+  LGV_TRY(lsvi_resolve(&p->lsvi, problem, err));
+  if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
+  LGV_TRY(lsvi_theory_sizes(&p->lsvi, problem, &n, err));
+  double bonus = n.d * n.H * sqrt(log(2 * n.d * n.T / p->lsvi.delta));
+  LGV_TRY(lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
+  return lsvi_prescribe(&p->bonus, bonus, is_set[PARAM_BONUS], "agent.bonus", err);
+}
+
+static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
+  self *s = self_;
+  const params *p = params_;
+  s->bonus = p->bonus;
+  lsvi_layout(&s->core, &p->lsvi, problem, out);
+}
+
+static lgv_status open_agent(void *self_, lgv_error *err) {
+  (void)err;
+  lsvi_open(&((self *)self_)->core);
+  return LGV_OK;
+}
+
+static lgv_status begin_episode(void *self_, lgv_error *err) {
+  self *s = self_;
+  lsvi *c = &s->core;
+  for (int64_t h = c->H - 1; h >= 0; h--) {
+    double *q = lsvi_q(c, h);
+    lsvi_targets(c, h);
+    LGV_TRY(lsvi_solve(c, h, err));
+    lsvi_values(c, c->w_hat, q);
+    lsvi_widths(c, h);
+    for (int64_t i = 0; i < c->SA; i++) q[i] += s->bonus * c->width[i];
+    lsvi_clip(c, h, q);
+    lsvi_backup_max(c, h);
+  }
+  return LGV_OK;
+}
+
+const lgv_agent_type lgv__agent_lsvi_ucb = {
+    .name = "lsvi-ucb",
+    .summary = "LSVI with an upper-confidence bonus",
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE,
+    .params = param_table,
+    .params_size = sizeof(params),
+    .state_size = sizeof(self),
+    .resolve = resolve,
+    .layout = layout,
+    .open = open_agent,
+    .begin_episode = begin_episode,
+    .act = lsvi_act_greedy,
+    .observe = lsvi_observe,
+    .end_episode = lsvi_absorb,
+    .policy = lsvi_policy_greedy,
+};

@@ -1,0 +1,109 @@
+/* MS-LMC-LSVI: LMC-LSVI with M samples a stage. Ishfaq et al. (ICLR 2024), appendix "Removing the
+ * interval constraint on delta".
+ *
+ * M independent chains a stage regress on the same targets, because V_{h+1} comes from their
+ * maximum; Q_h(x,a) = min{ max_m phi^T w^m, H - h + 1 }, the maximum taken for each (x,a) apart.
+ * The paper has no lower clip here; Algorithm 1's, at 0, is kept: rewards are not negative, so it
+ * does no harm, and it keeps V in the range that the lemmas assume. M = 1 is LMC-LSVI, bit for bit.
+ *
+ * schedule = theory: lambda, eta, J_k, beta and M = ceil(log(HK/delta) / log(1/(1-c))) are the
+ * theorem's own, with the constants of its proof. */
+#include "agent/linear/lmc_chain.h"
+#include "base/error.h"
+
+#include <math.h>
+
+typedef struct params {
+  lmc_params lmc;
+  int64_t samples;
+} params;
+
+enum { PARAM_SAMPLES = LMC_PARAM_COUNT };
+
+static const lgv_param param_table[] = {
+    LSVI_PARAM_ROWS("1e-6", "false"),
+    LMC_PARAM_ROWS,
+    {.name = "samples",
+     .type = LGV_INT,
+     .offset = offsetof(params, samples),
+     .fallback = "10",
+     .min = 1,
+     .max = 1e6,
+     .help = "M, samples of w a stage; Q is their maximum"},
+    {0},
+};
+
+typedef struct self {
+  lsvi core;
+  lmc chain;
+  int64_t M;
+  double *w; /* (H x M x d) */
+} self;
+
+static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
+                          lgv_error *err) {
+  params *p = params_;
+  lgv_theory theory;
+  LGV_TRY(lmc_resolve(&p->lmc, is_set, problem, true, &theory, err));
+  if (p->lmc.lsvi.schedule == LSVI_TUNED) return LGV_OK;
+  return lsvi_prescribe_count(&p->samples, theory.samples_m, is_set[PARAM_SAMPLES], "agent.samples",
+                              err);
+}
+
+static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
+  self *s = self_;
+  const params *p = params_;
+  s->M = p->samples;
+  lsvi_layout(&s->core, &p->lmc.lsvi, problem, out);
+  lmc_layout(&s->chain, &s->core, &p->lmc, out);
+  s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)(s->core.H * s->M * s->core.d), LGV_KEEP);
+}
+
+static lgv_status open_agent(void *self_, lgv_error *err) {
+  (void)err;
+  lsvi_open(&((self *)self_)->core);
+  return LGV_OK;
+}
+
+static lgv_status begin_episode(void *self_, lgv_error *err) {
+  self *s = self_;
+  lsvi *c = &s->core;
+  for (int64_t h = c->H - 1; h >= 0; h--) {
+    double *q = lsvi_q(c, h);
+    lsvi_targets(c, h);
+    LGV_TRY(lsvi_solve(c, h, err));
+    LGV_TRY(lmc_prepare(&s->chain, h, err));
+    for (int64_t m = 0; m < s->M; m++) {
+      double *w = s->w + (h * s->M + m) * c->d;
+      LGV_TRY(lmc_advance(&s->chain, h, w, err));
+      if (m == 0)
+        lsvi_values(c, w, q);
+      else
+        lsvi_values_max(c, w, q);
+    }
+    lsvi_clip(c, h, q);
+    lsvi_backup_max(c, h);
+  }
+  return LGV_OK;
+}
+
+static lgv_status end_episode(void *self_, lgv_error *err) {
+  return lmc_absorb(&((self *)self_)->chain, err);
+}
+
+const lgv_agent_type lgv__agent_ms_lmc_lsvi = {
+    .name = "ms-lmc-lsvi",
+    .summary = "LMC-LSVI that is greedy in the maximum of M Langevin samples",
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE,
+    .params = param_table,
+    .params_size = sizeof(params),
+    .state_size = sizeof(self),
+    .resolve = resolve,
+    .layout = layout,
+    .open = open_agent,
+    .begin_episode = begin_episode,
+    .act = lsvi_act_greedy,
+    .observe = lsvi_observe,
+    .end_episode = end_episode,
+    .policy = lsvi_policy_greedy,
+};

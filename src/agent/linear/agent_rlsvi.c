@@ -1,0 +1,107 @@
+/* RLSVI: Randomized Least-Squares Value Iteration. Osband, Van Roy, Wen (ICML 2016), Algorithm 1.
+ *
+ * Bayesian linear regression on the targets r + V_{h+1}(x'), with noise variance sigma^2 and prior
+ * precision lambda:
+ *
+ *   theta_h ~ N(mean, Sigma),  Sigma = (sum phi phi^T / sigma^2 + lambda I)^-1,
+ *   mean = Sigma sum phi y / sigma^2,
+ *
+ * one sample a stage, greedy, Q not clipped. In the terms of lsvi_core this is a ridge of
+ * lambda sigma^2 and noise of covariance sigma^2 Lambda^-1.
+ *
+ * schedule = theory: Russo (NeurIPS 2019) bounds the worst-case regret of the tabular case for
+ * noise of variance beta_k = S H^3 log(2 H S A k) / 2 and a ridge of 1, so sigma^2 = beta_K, exact
+ * but for taking K for k (which makes it constant), and lambda = 1 / sigma^2. With other features
+ * than one-hot the same values are used, without a theorem. */
+#include "agent/linear/lsvi_core.h"
+#include "base/error.h"
+
+#include <math.h>
+
+typedef struct params {
+  lsvi_params lsvi;
+  double sigma;
+} params;
+
+enum { PARAM_LAMBDA, PARAM_POOL, PARAM_FEATURES, PARAM_GRAM, PARAM_SCHEDULE, PARAM_SIGMA };
+
+static const lgv_param param_table[] = {
+    LSVI_LAMBDA_ROW("1e-3", "prior precision of a weight: its prior variance is 1 / lambda"),
+    LSVI_POOL_ROW("false"),
+    LSVI_FEATURES_ROW,
+    LSVI_GRAM_ROW,
+    LSVI_SCHEDULE_ROW,
+    {.name = "sigma",
+     .type = LGV_REAL,
+     .offset = offsetof(params, sigma),
+     .fallback = "0.1",
+     .min = 0,
+     .max = 1e12,
+     .open = LGV_OPEN_MIN,
+     .help = "standard deviation of the noise on a regression target"},
+    {0},
+};
+
+typedef struct self {
+  lsvi core;
+  double sigma;
+  double *w; /* (d) */
+} self;
+
+static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
+                          lgv_error *err) {
+  params *p = params_;
+  lsvi_sizes n;
+  LGV_TRY(lsvi_resolve(&p->lsvi, problem, err));
+  if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
+  LGV_TRY(lsvi_theory_sizes(&p->lsvi, problem, &n, err));
+  double S = (double)problem->env.states, A = (double)problem->env.actions;
+  double variance = S * n.H * n.H * n.H * log(2 * n.H * S * A * n.K) / 2;
+  LGV_TRY(lsvi_prescribe(&p->lsvi.lambda, 1 / variance, is_set[PARAM_LAMBDA], "agent.lambda", err));
+  return lsvi_prescribe(&p->sigma, sqrt(variance), is_set[PARAM_SIGMA], "agent.sigma", err);
+}
+
+static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
+  self *s = self_;
+  const params *p = params_;
+  s->sigma = p->sigma;
+  lsvi_layout(&s->core, &p->lsvi, problem, out);
+  s->core.ridge = p->lsvi.lambda * p->sigma * p->sigma;
+  s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
+}
+
+static lgv_status open_agent(void *self_, lgv_error *err) {
+  (void)err;
+  lsvi_open(&((self *)self_)->core);
+  return LGV_OK;
+}
+
+static lgv_status begin_episode(void *self_, lgv_error *err) {
+  self *s = self_;
+  lsvi *c = &s->core;
+  for (int64_t h = c->H - 1; h >= 0; h--) {
+    lsvi_targets(c, h);
+    LGV_TRY(lsvi_solve(c, h, err));
+    lsvi_perturb(c, h, c->w_hat, s->sigma, s->w);
+    lsvi_values(c, s->w, lsvi_q(c, h));
+    lsvi_backup_max(c, h);
+  }
+  return LGV_OK;
+}
+
+const lgv_agent_type lgv__agent_rlsvi = {
+    .name = "rlsvi",
+    .summary = "randomised LSVI: greedy in one draw of Bayesian linear regression",
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE,
+    .params = param_table,
+    .params_size = sizeof(params),
+    .state_size = sizeof(self),
+    .resolve = resolve,
+    .layout = layout,
+    .open = open_agent,
+    .begin_episode = begin_episode,
+    .act = lsvi_act_greedy,
+    .observe = lsvi_observe,
+    .end_episode = lsvi_absorb,
+    .policy = lsvi_policy_greedy,
+};
