@@ -138,7 +138,8 @@ LGV_API LGV_CHECK lgv_status lgv_model_create(int64_t states, int32_t actions, i
                                               bool stationary, lgv_model **model, lgv_error *err);
 LGV_API void lgv_model_free(lgv_model *model);
 /* Building. stage is 0 for a stationary model. Transitions are appended; lgv_model_seal checks that
- * every row sums to 1 and must be called before the model is used. */
+ * every row sums to 1 and that nothing was set outside the model; it must be called before the
+ * model is used. */
 LGV_API LGV_CHECK lgv_status lgv_model_add(lgv_model *model, int64_t stage, int64_t state,
                                            int32_t action, int64_t next, double probability,
                                            lgv_error *err);
@@ -163,11 +164,11 @@ typedef struct lgv_env_spec {
   lgv_obs_form obs_form; /* lets a network exploit a sparse first layer */
   int32_t obs_shape[3];  /* (height, width, channels) of images; (length, 1, 1) of vectors */
   int32_t actions;
-  int64_t states;  /* number of states if finite, else 0 */
-  int64_t horizon; /* steps after which every episode has ended, or 0 */
-  bool stationary; /* rewards and transitions do not depend on the stage */
-  double reward_min, reward_max;
-  int64_t feature_dim; /* of features, or 0 */
+  int64_t states;                /* number of states if finite, else 0 */
+  int64_t horizon;               /* steps after which every episode has ended, or 0 */
+  bool stationary;               /* rewards and transitions do not depend on the stage */
+  double reward_min, reward_max; /* bounds of mean rewards; noise may exceed them */
+  int64_t feature_dim;           /* of features, or 0 */
   const double
       *features; /* phi(s,a), (states * actions) x feature_dim, row s * actions + a; or NULL */
 } lgv_env_spec;
@@ -196,7 +197,8 @@ typedef struct lgv_env_type {
   lgv_status (*spec)(const void *params, lgv_env_spec *spec, lgv_error *err);
   /* Names the arrays; keeps in self what later hooks need. Runs twice. */
   void (*layout)(void *self, const void *params, const lgv_env_spec *spec, lgv_layout *layout);
-  /* Optional: after placing. May set spec->features and allocate; close undoes it. */
+  /* Optional: after placing. May set spec->features and allocate; close undoes it. If open fails,
+   * it has cleaned up itself. */
   lgv_status (*open)(void *self, lgv_env_spec *spec, lgv_error *err);
   void (*close)(void *self);
   /* Optional: the exact model, sealed; it belongs to self and lives until close. */

@@ -1,7 +1,15 @@
+/* The environment handle. What a descriptor promises is checked here, once for all of them, because
+ * agents index their tables by what an environment says: the spec when it is opened, and at every
+ * step that the action and the state are inside, that the horizon is kept, and that rewards and
+ * observations are finite.
+ *
+ * Invariants: while an episode runs, stage < horizon (where there is one); a reset or step that
+ * fails leaves no episode running. */
 #include "env/env.h"
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "env/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,6 +42,36 @@ static void layout_env(void *context, lgv_layout *layout) {
   env->type->layout(env->self, env->params, &env->spec, layout);
 }
 
+static lgv_status check_spec(const lgv_env *env, lgv_error *err) {
+  const lgv_env_spec *s = &env->spec;
+  const char *fault = NULL;
+  if (s->obs_shape[0] < 1 || s->obs_shape[1] < 1 || s->obs_shape[2] < 1)
+    fault = "an observation without entries";
+  else if ((double)s->obs_shape[0] * s->obs_shape[1] * s->obs_shape[2] > 0x1p40)
+    fault = "an observation too large for any memory";
+  else if (s->actions < 1)
+    fault = "no action";
+  else if (s->states < 0 || s->horizon < 0 || s->feature_dim < 0)
+    fault = "a negative number of states, steps or features";
+  else if (s->states > 0 && !env->type->state_index)
+    fault = "finitely many states, but no index of the current one";
+  else if (!(s->reward_min <= s->reward_max))
+    fault = "a lower bound of rewards above the upper one";
+  if (!fault) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_ENV, "%s: its spec has %s", env->type->name, fault);
+}
+
+static lgv_status check_opened(const lgv_env *env, lgv_error *err) {
+  const lgv_env_spec *s = &env->spec;
+  const lgv_model *m = lgv_env_get_model(env);
+  if (s->feature_dim > 0 && !s->features)
+    return lgv_fail(err, LGV_ERR_ENV, "%s: its spec has features, but no table of them",
+                    env->type->name);
+  if (m && (m->states != s->states || m->actions != s->actions || m->horizon != s->horizon))
+    return lgv_fail(err, LGV_ERR_ENV, "%s: its model and its spec differ in size", env->type->name);
+  return LGV_OK;
+}
+
 static lgv_status open_parts(lgv_env *env, const void *params, lgv_error *err) {
   const lgv_env_type *type = env->type;
   env->params = lgv__calloc(1, type->params_size + 1);
@@ -41,10 +79,11 @@ static lgv_status open_parts(lgv_env *env, const void *params, lgv_error *err) {
   if (!env->params || !env->self) return lgv__out_of_memory(err, "an environment");
   memcpy(env->params, params, type->params_size);
   LGV_TRY(type->spec(env->params, &env->spec, err));
+  LGV_TRY(check_spec(env, err));
   LGV_TRY(lgv__arena_build(&env->arena, layout_env, env, type->name, err));
   if (type->open) LGV_TRY(type->open(env->self, &env->spec, err));
   env->opened = true;
-  return LGV_OK;
+  return check_opened(env, err);
 }
 
 lgv_status lgv__env_open(const lgv_env_type *type, const void *params, uint64_t seed,
@@ -82,37 +121,64 @@ void lgv__env_counters(const lgv_env *env, int64_t *values) {
   if (env->type->counters) env->type->counters(env->self, values);
 }
 
-static lgv_obs next_obs(lgv_env *env) {
+/* Exponent bits all set: infinity or NaN. Whole numbers, so that the loop becomes vector code. */
+static bool is_finite(const float *x, size_t n) {
+  const uint32_t exponent = 0x7f800000u;
+  uint32_t bad = 0;
+  for (size_t i = 0; i < n; i++) {
+    uint32_t bits;
+    memcpy(&bits, x + i, sizeof bits);
+    bad |= (bits & exponent) == exponent;
+  }
+  return !bad;
+}
+
+static lgv_status next_obs(lgv_env *env, lgv_obs *obs, lgv_error *err) {
   env->clock[CURRENT] ^= 1;
   void *data = env->obs[env->clock[CURRENT]];
   env->type->observe(env->self, data);
+  if (env->spec.obs_kind == LGV_OBS_FLOAT && !is_finite(data, obs_count(&env->spec)))
+    return lgv_fail(err, LGV_ERR_NUMERIC,
+                    "%s: the observation at stage %lld holds a number that is not finite",
+                    env->type->name, (long long)env->clock[STAGE]);
   int64_t state = env->type->state_index ? env->type->state_index(env->self) : -1;
-  return (lgv_obs){data, state, env->clock[STAGE]};
+  if (env->spec.states > 0 && (state < 0 || state >= env->spec.states))
+    return lgv_fail(err, LGV_ERR_ENV, "%s: the state %lld at stage %lld is outside 0..%lld",
+                    env->type->name, (long long)state, (long long)env->clock[STAGE],
+                    (long long)env->spec.states - 1);
+  *obs = (lgv_obs){data, state, env->clock[STAGE]};
+  return LGV_OK;
 }
 
 lgv_status lgv_env_reset(lgv_env *env, lgv_obs *obs, lgv_error *err) {
-  LGV_TRY(env->type->reset(env->self, env->rng, err));
+  env->clock[RUNNING] = 0;
   env->clock[STAGE] = 0;
+  LGV_TRY(env->type->reset(env->self, env->rng, err));
+  LGV_TRY(next_obs(env, obs, err));
   env->clock[RUNNING] = 1;
-  *obs = next_obs(env);
   return LGV_OK;
 }
 
 lgv_status lgv_env_step(lgv_env *env, int32_t action, lgv_outcome *outcome, lgv_obs *next,
                         lgv_error *err) {
   if (!env->clock[RUNNING])
-    return lgv_fail(err, LGV_ERR_USAGE, "%s: the episode has ended; reset before the next step",
+    return lgv_fail(err, LGV_ERR_USAGE, "%s: no episode runs; reset before the next step",
                     env->type->name);
   if (action < 0 || action >= env->spec.actions)
     return lgv_fail(err, LGV_ERR_USAGE, "%s: action %d is outside 0..%d", env->type->name, action,
                     env->spec.actions - 1);
+  env->clock[RUNNING] = 0;
   *outcome = (lgv_outcome){0};
   LGV_TRY(env->type->step(env->self, action, env->rng, outcome, err));
   if (!isfinite(outcome->reward))
     return lgv_fail(err, LGV_ERR_NUMERIC, "%s: the reward at stage %lld is not a finite number",
                     env->type->name, (long long)env->clock[STAGE]);
   env->clock[STAGE]++;
-  env->clock[RUNNING] = !(outcome->terminated || outcome->truncated);
-  *next = next_obs(env);
+  LGV_TRY(next_obs(env, next, err));
+  bool goes_on = !(outcome->terminated || outcome->truncated);
+  if (goes_on && env->clock[STAGE] == env->spec.horizon)
+    return lgv_fail(err, LGV_ERR_ENV, "%s: the episode goes on after %lld steps, its horizon",
+                    env->type->name, (long long)env->spec.horizon);
+  env->clock[RUNNING] = goes_on;
   return LGV_OK;
 }

@@ -33,14 +33,13 @@ lgv_status lgv_model_create(int64_t states, int32_t actions, int64_t horizon, bo
   if (!m) return lgv__out_of_memory(err, "a model");
   *m = (lgv_model){
       .states = states, .actions = actions, .horizon = horizon, .stationary = stationary};
-  size_t rows, bytes;
-  bool fits = !__builtin_mul_overflow((size_t)states * (size_t)actions,
-                                      stationary ? 1 : (size_t)horizon, &rows) &&
-              !__builtin_mul_overflow(rows, sizeof(double), &bytes);
+  int64_t rows;
+  bool fits = !__builtin_mul_overflow(states, actions, &rows) &&
+              !__builtin_mul_overflow(rows, stationary ? 1 : horizon, &rows) && rows < INT64_MAX;
   if (fits) {
-    m->reward = lgv__calloc(rows, sizeof(double));
+    m->reward = lgv__calloc((size_t)rows, sizeof(double));
     m->start = lgv__calloc((size_t)states, sizeof(double));
-    m->row_start = lgv__calloc(rows + 1, sizeof(int64_t));
+    m->row_start = lgv__calloc((size_t)rows + 1, sizeof(int64_t));
   }
   if (!m->reward || !m->start || !m->row_start) {
     lgv_model_free(m);
@@ -59,10 +58,14 @@ void lgv_model_free(lgv_model *m) {
   lgv__free(m);
 }
 
+static bool is_inside(const lgv_model *m, int64_t stage, int64_t state, int32_t action) {
+  return stage >= 0 && stage < (m->stationary ? 1 : m->horizon) && state >= 0 &&
+         state < m->states && action >= 0 && action < m->actions;
+}
+
 lgv_status lgv_model_add(lgv_model *m, int64_t stage, int64_t state, int32_t action, int64_t next,
                          double probability, lgv_error *err) {
-  if (stage < 0 || stage >= (m->stationary ? 1 : m->horizon) || state < 0 || state >= m->states ||
-      action < 0 || action >= m->actions || next < LGV_END || next >= m->states)
+  if (!is_inside(m, stage, state, action) || next < LGV_END || next >= m->states)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "model: (stage %lld, state %lld, action %d) -> %lld is outside it",
                     (long long)stage, (long long)state, action, (long long)next);
@@ -85,16 +88,22 @@ lgv_status lgv_model_add(lgv_model *m, int64_t stage, int64_t state, int32_t act
 }
 
 void lgv_model_set_reward(lgv_model *m, int64_t stage, int64_t state, int32_t action, double mean) {
-  m->reward[row_index(m, stage, state, action)] = mean;
+  if (is_inside(m, stage, state, action))
+    m->reward[row_index(m, stage, state, action)] = mean;
+  else
+    m->misplaced = true;
 }
 
 void lgv_model_set_start(lgv_model *m, int64_t state, double probability) {
-  m->start[state] = probability;
+  if (is_inside(m, 0, state, 0))
+    m->start[state] = probability;
+  else
+    m->misplaced = true;
 }
 
 static lgv_status check_row(const lgv_model *m, size_t row, double sum, lgv_error *err) {
   int64_t action = (int64_t)row % m->actions, state = (int64_t)row / m->actions % m->states;
-  if (fabs(sum - 1) > 1e-9)
+  if (!(fabs(sum - 1) <= 1e-9))
     return lgv_fail(
         err, LGV_ERR_USAGE,
         "model: the probabilities of stage %lld, state %lld, action %lld sum to %g, not 1",
@@ -107,7 +116,26 @@ static lgv_status check_row(const lgv_model *m, size_t row, double sum, lgv_erro
   return LGV_OK;
 }
 
+static lgv_status check_start(const lgv_model *m, lgv_error *err) {
+  double total = 0;
+  for (int64_t s = 0; s < m->states; s++) {
+    if (!(m->start[s] >= 0))
+      return lgv_fail(err, LGV_ERR_USAGE,
+                      "model: the start probability %g of state %lld is not in [0, 1]", m->start[s],
+                      (long long)s);
+    total += m->start[s];
+  }
+  if (!(fabs(total - 1) <= 1e-9))
+    return lgv_fail(err, LGV_ERR_USAGE, "model: the start probabilities sum to %g, not 1", total);
+  return LGV_OK;
+}
+
 lgv_status lgv_model_seal(lgv_model *m, lgv_error *err) {
+  if (m->misplaced)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "model: a reward or a start probability was set outside its %lld states, %d "
+                    "actions and %lld stages (a stationary model has stage 0 only)",
+                    (long long)m->states, m->actions, (long long)(m->stationary ? 1 : m->horizon));
   size_t rows = row_count(m);
   lgv_model_edge *sorted = lgv__calloc(m->n_edges + 1, sizeof *sorted);
   if (!sorted) return lgv__out_of_memory(err, "a model");
@@ -125,11 +153,7 @@ lgv_status lgv_model_seal(lgv_model *m, lgv_error *err) {
     for (int64_t i = m->row_start[r]; i < m->row_start[r + 1]; i++) sum += m->edges[i].probability;
     LGV_TRY(check_row(m, r, sum, err));
   }
-  double total = 0;
-  for (int64_t s = 0; s < m->states; s++) total += m->start[s];
-  if (fabs(total - 1) > 1e-9)
-    return lgv_fail(err, LGV_ERR_USAGE, "model: the start probabilities sum to %g, not 1", total);
-  return LGV_OK;
+  return check_start(m, err);
 }
 
 /* r + sum over next states of probability times value. */

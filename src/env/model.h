@@ -20,6 +20,7 @@ struct lgv_model {
   int64_t *row_start;    /* (stages x S x A + 1), after sealing */
   lgv_model_edge *edges; /* sorted by row after sealing */
   size_t n_edges, edge_capacity;
+  bool misplaced; /* something was set outside; sealing refuses */
 };
 
 int64_t lgv__model_draw_start(const lgv_model *model, lgv_rng *rng);
