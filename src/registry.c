@@ -8,12 +8,24 @@
 
 #include <string.h>
 
+extern const lgv_env_type lgv__env_acrobot;
+extern const lgv_env_type lgv__env_cartpole;
+extern const lgv_env_type lgv__env_deepsea;
+extern const lgv_env_type lgv__env_linear_mdp;
+extern const lgv_env_type lgv__env_mountain_car;
+extern const lgv_env_type lgv__env_nchain;
 extern const lgv_env_type lgv__env_riverswim;
 extern const lgv_agent_type lgv__agent_lmc_lsvi, lgv__agent_ms_lmc_lsvi, lgv__agent_lsvi_ucb,
     lgv__agent_lsvi_phe, lgv__agent_opt_rlsvi, lgv__agent_oppo, lgv__agent_rlsvi, lgv__agent_psrl;
 
 const lgv_env_type *const lgv__envs[] = {
     &lgv__env_riverswim,
+    &lgv__env_linear_mdp,
+    &lgv__env_nchain,
+    &lgv__env_deepsea,
+    &lgv__env_cartpole,
+    &lgv__env_mountain_car,
+    &lgv__env_acrobot,
     NULL,
 };
 

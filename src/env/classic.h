@@ -1,0 +1,42 @@
+/* What the classic control tasks share: a state of a few doubles, a clock that truncates, a dense
+ * observation. */
+#ifndef LGV_ENV_CLASSIC_H
+#define LGV_ENV_CLASSIC_H
+
+#include "langevin.h"
+
+enum { LGV_CLASSIC_STATE = 4 }; /* room for the largest */
+
+/* The first member of such an environment's state struct. */
+typedef struct lgv_classic {
+  double *x;      /* (LGV_CLASSIC_STATE) */
+  int64_t *clock; /* (1) steps taken in this episode */
+  int64_t horizon;
+} lgv_classic;
+
+typedef struct lgv_classic_params {
+  int64_t horizon;
+} lgv_classic_params;
+
+/* A parameter table with nothing but env.horizon. */
+#define LGV_CLASSIC_PARAM_TABLE(default_horizon)                                                   \
+  {                                                                                                \
+    {.name = "horizon",                                                                            \
+     .type = LGV_INT,                                                                              \
+     .offset = offsetof(lgv_classic_params, horizon),                                              \
+     .fallback = default_horizon,                                                                  \
+     .min = 1,                                                                                     \
+     .max = 1e9,                                                                                   \
+     .help = "steps after which an episode is truncated"},                                         \
+        {0},                                                                                       \
+  }
+
+lgv_env_spec lgv__classic_spec(const void *params, int32_t obs_length, int32_t actions);
+void lgv__classic_layout(void *self, const void *params, const lgv_env_spec *spec,
+                         lgv_layout *layout);
+/* Draws the first n state variables uniformly in [low, high) and starts the clock. */
+void lgv__classic_reset(lgv_classic *self, int n, double low, double high, lgv_rng *rng);
+/* Ends a step. An episode that reaches its goal on the last step is terminated, not truncated. */
+void lgv__classic_finish(lgv_classic *self, double reward, bool terminated, lgv_outcome *outcome);
+
+#endif

@@ -1,0 +1,67 @@
+/* Cart-pole: keep a pole upright on a cart that can only be pushed. Barto, Sutton and Anderson
+ * (1983), with the constants, limits and rewards of Gymnasium's CartPole-v1.
+ *
+ * Equations: Florian (2007), "Correct equations for the dynamics of the cart-pole system", without
+ * friction; one explicit Euler step of 0.02 s. Every step pays 1, the one that drops the pole too.
+ * The state is kept in double and observed in float, as there. */
+#include "env/classic.h"
+
+#include <math.h>
+
+enum { X, V, THETA, OMEGA, LENGTH };
+enum { LEFT, RIGHT, ACTIONS };
+
+static const double gravity = 9.8, cart_mass = 1, pole_mass = 0.1, half_length = 0.5, push = 10,
+                    tau = 0.02, most_x = 2.4, degree = 3.14159265358979323846 / 180;
+
+static const lgv_param param_table[] = LGV_CLASSIC_PARAM_TABLE("500");
+
+static lgv_status spec(const void *params, lgv_env_spec *out, lgv_error *err) {
+  (void)err;
+  *out = lgv__classic_spec(params, LENGTH, ACTIONS);
+  out->reward_max = 1;
+  return LGV_OK;
+}
+
+static lgv_status reset(void *self, lgv_rng *rng, lgv_error *err) {
+  (void)err;
+  lgv__classic_reset(self, LENGTH, -0.05, 0.05, rng);
+  return LGV_OK;
+}
+
+static lgv_status step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+                       lgv_error *err) {
+  (void)rng;
+  (void)err;
+  double *x = ((lgv_classic *)self)->x, total = cart_mass + pole_mass;
+  double moment = pole_mass * half_length, force = action == RIGHT ? push : -push;
+  double c = cos(x[THETA]), s = sin(x[THETA]);
+  double pushed = (force + moment * (x[OMEGA] * x[OMEGA]) * s) / total;
+  double turn =
+      (gravity * s - c * pushed) / (half_length * (4.0 / 3 - pole_mass * (c * c) / total));
+  double slide = pushed - moment * turn * c / total;
+  x[X] += tau * x[V];
+  x[V] += tau * slide;
+  x[THETA] += tau * x[OMEGA];
+  x[OMEGA] += tau * turn;
+  bool fallen = fabs(x[X]) > most_x || fabs(x[THETA]) > 12 * degree;
+  lgv__classic_finish(self, 1, fallen, outcome);
+  return LGV_OK;
+}
+
+static void observe(const void *self, void *data) {
+  for (int i = 0; i < LENGTH; i++) ((float *)data)[i] = (float)((const lgv_classic *)self)->x[i];
+}
+
+const lgv_env_type lgv__env_cartpole = {
+    .name = "cartpole",
+    .summary = "balance a pole on a cart (the dynamics of Gymnasium's CartPole-v1)",
+    .params = param_table,
+    .params_size = sizeof(lgv_classic_params),
+    .state_size = sizeof(lgv_classic),
+    .spec = spec,
+    .layout = lgv__classic_layout,
+    .reset = reset,
+    .step = step,
+    .observe = observe,
+};

@@ -1,0 +1,177 @@
+/* DeepSea: sink through an N x N grid; only one path of N moves to the right finds the treasure.
+ * Osband et al. (2019, 2020): "Deep exploration via randomized value functions", and bsuite.
+ *
+ * Start (row 0, column 0); every step goes one row down, and one column right or left (clipped to
+ * the grid). Right costs 0.01 / N. Right at column N - 1, which only the diagonal reaches, and only
+ * on the last row, pays 1: the best return is 0.99, and a random policy finds it once in 2^N
+ * episodes. Which of the two actions means right is drawn for every cell from env.map_seed (as in
+ * bsuite, whose mapping for the same seed is another one); env.randomize = false makes it action 1
+ * everywhere.
+ *
+ * env.stochastic: right moves only with probability 1 - 1/N (and costs in any case), and the last
+ * row adds N(0, 1) to the reward at the columns 0 and N - 1. The model and the spec's reward range
+ * hold mean rewards.
+ *
+ * The state is row * N + column. After the last step the observation is all zero, as in bsuite; the
+ * state index stays that of the last cell.
+ *
+ * Counters: goal_visits, steps that collected the treasure; bad_episodes, finished episodes that
+ * took left on the diagonal (bsuite's measure of not exploring). */
+#include "base/error.h"
+#include "env/tabular.h"
+
+#include <string.h>
+
+enum { ACTIONS = 2 };
+
+typedef struct params {
+  int64_t n, map_seed;
+  bool stochastic, randomize;
+} params;
+
+static const lgv_param param_table[] = {
+    {.name = "n",
+     .type = LGV_INT,
+     .offset = offsetof(params, n),
+     .fallback = "10",
+     .min = 2,
+     .max = 500,
+     .help = "rows, columns, and steps in an episode"},
+    {.name = "stochastic",
+     .type = LGV_BOOL,
+     .offset = offsetof(params, stochastic),
+     .fallback = "false",
+     .help = "whether right may fail and the end of the last row is noisy"},
+    {.name = "randomize",
+     .type = LGV_BOOL,
+     .offset = offsetof(params, randomize),
+     .fallback = "true",
+     .help = "whether the meaning of the two actions is drawn for every cell"},
+    {.name = "map_seed",
+     .type = LGV_INT,
+     .offset = offsetof(params, map_seed),
+     .fallback = "42",
+     .min = 0,
+     .max = 0x1p53,
+     .help = "which meaning; independent of the run's seed"},
+    {0},
+};
+
+enum { GOAL_VISITS, BAD_EPISODES, IS_BAD, EVENTS_SIZE };
+
+typedef struct self {
+  lgv_tabular tabular;
+  const params *p;
+  int32_t *right;  /* (N x N) the action that moves right */
+  int64_t *events; /* the counters, and [IS_BAD] whether this episode has left the diagonal */
+} self;
+
+static double move_cost(const params *p) { return 0.01 / (double)p->n; }
+
+static lgv_status spec(const void *p_, lgv_env_spec *out, lgv_error *err) {
+  (void)err;
+  const params *p = p_;
+  *out = lgv__tabular_spec(p->n * p->n, ACTIONS, p->n, true);
+  out->reward_min = -move_cost(p);
+  out->reward_max = 1 - move_cost(p);
+  return LGV_OK;
+}
+
+static void layout(void *self_, const void *p, const lgv_env_spec *env, lgv_layout *out) {
+  self *s = self_;
+  s->p = p;
+  lgv__tabular_layout(self_, p, env, out);
+  s->right = lgv_layout_array(out, "env.right", LGV_I32, (size_t)env->states, LGV_SCRATCH);
+  s->events = lgv_layout_array(out, "env.events", LGV_I64, EVENTS_SIZE, LGV_KEEP);
+}
+
+static lgv_status add_cell(self *s, int64_t row, int64_t column, lgv_error *err) {
+  lgv_model *m = s->tabular.model;
+  int64_t n = s->p->n, cell = row * n + column;
+  int32_t right = s->right[cell];
+  lgv_model_set_reward(m, 0, cell, right, (column == n - 1) - move_cost(s->p));
+  if (row == n - 1) {
+    LGV_TRY(lgv_model_add(m, 0, cell, right, LGV_END, 1, err));
+    return lgv_model_add(m, 0, cell, !right, LGV_END, 1, err);
+  }
+  int64_t below = cell + n;
+  double fails = s->p->stochastic ? 1 / (double)n : 0;
+  LGV_TRY(lgv_model_add(m, 0, cell, right, column < n - 1 ? below + 1 : below, 1 - fails, err));
+  LGV_TRY(lgv_model_add(m, 0, cell, right, below, fails, err));
+  return lgv_model_add(m, 0, cell, !right, column > 0 ? below - 1 : below, 1, err);
+}
+
+static lgv_status build(self *s, lgv_error *err) {
+  lgv_rng rng;
+  lgv_rng_seed(&rng, (uint64_t)s->p->map_seed, "deepsea");
+  for (int64_t row = 0; row < s->p->n; row++)
+    for (int64_t column = 0; column < s->p->n; column++) {
+      int32_t drawn = (int32_t)lgv_rng_below(&rng, ACTIONS);
+      s->right[row * s->p->n + column] = s->p->randomize ? drawn : 1;
+      LGV_TRY(add_cell(s, row, column, err));
+    }
+  lgv_model_set_start(s->tabular.model, 0, 1);
+  return lgv_model_seal(s->tabular.model, err);
+}
+
+static lgv_status open_env(void *self_, lgv_env_spec *env, lgv_error *err) {
+  self *s = self_;
+  LGV_TRY(lgv_model_create(env->states, ACTIONS, env->horizon, true, &s->tabular.model, err));
+  lgv_status status = build(s, err);
+  if (status != LGV_OK) lgv__tabular_close(self_);
+  return status;
+}
+
+static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
+  ((self *)self_)->events[IS_BAD] = 0;
+  return lgv__tabular_reset(self_, rng, err);
+}
+
+static lgv_status step(void *self_, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+                       lgv_error *err) {
+  self *s = self_;
+  int64_t n = s->p->n, cell = s->tabular.at[LGV_AT_STATE], row = cell / n, column = cell % n;
+  bool right = action == s->right[cell];
+  LGV_TRY(lgv__tabular_step(self_, action, rng, outcome, err));
+  bool at_end = row == n - 1 && (column == 0 || column == n - 1);
+  if (s->p->stochastic && at_end) outcome->reward += lgv_rng_normal(rng);
+  if (right && column == n - 1) s->events[GOAL_VISITS]++;
+  if (!right && row == column) s->events[IS_BAD] = 1;
+  if (outcome->terminated) s->events[BAD_EPISODES] += s->events[IS_BAD];
+  return LGV_OK;
+}
+
+static void observe(const void *self_, void *data) {
+  const self *s = self_;
+  if (s->tabular.at[LGV_AT_STAGE] < s->p->n)
+    lgv__tabular_observe_one_hot(self_, data);
+  else
+    memset(data, 0, (size_t)(s->p->n * s->p->n) * sizeof(float));
+}
+
+static const char *const counter_names[] = {"goal_visits", "bad_episodes", NULL};
+
+static void counters(const void *self_, int64_t *values) {
+  const self *s = self_;
+  values[0] = s->events[GOAL_VISITS];
+  values[1] = s->events[BAD_EPISODES];
+}
+
+const lgv_env_type lgv__env_deepsea = {
+    .name = "deepsea",
+    .summary = "sink through a grid: one path among 2^n finds the treasure, and it costs to try",
+    .params = param_table,
+    .params_size = sizeof(params),
+    .state_size = sizeof(self),
+    .spec = spec,
+    .layout = layout,
+    .open = open_env,
+    .close = lgv__tabular_close,
+    .model = lgv__tabular_model,
+    .reset = reset,
+    .step = step,
+    .observe = observe,
+    .state_index = lgv__tabular_state,
+    .counter_names = counter_names,
+    .counters = counters,
+};
