@@ -400,6 +400,11 @@ typedef struct lgv_summary {
  */
 LGV_API LGV_CHECK lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed,
                                             const char *directory, lgv_run **run, lgv_error *err);
+/* Goes on from the newest whole checkpoint in the directory (from the start if there is none): the
+ * records end as if the run had never stopped, byte for byte. */
+LGV_API LGV_CHECK lgv_status lgv_run_resume(const lgv_plan *plan, uint64_t seed,
+                                            const char *directory, lgv_run **run, lgv_error *err);
+LGV_API LGV_CHECK lgv_status lgv_run_checkpoint(lgv_run *run, lgv_error *err);
 LGV_API void lgv_run_free(lgv_run *run);
 /* At most max_steps environment steps; *done becomes true when the run's budget is spent. */
 LGV_API LGV_CHECK lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done,
@@ -420,6 +425,7 @@ typedef struct lgv_batch {
   const lgv_plan *plan;
   uint64_t first_seed;
   int32_t seeds, threads;
+  bool resume;           /* go on where the directories left off */
   const char *directory; /* NULL records nothing */
   void (*on_progress)(void *context,
                       const lgv_progress *progress); /* optional; one call at a time */

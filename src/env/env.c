@@ -116,6 +116,7 @@ const lgv_model *lgv_env_get_model(const lgv_env *env) {
   return env->type->model ? env->type->model(env->self) : NULL;
 }
 const lgv_env_type *lgv__env_type(const lgv_env *env) { return env->type; }
+const lgv_arena *lgv__env_arena(const lgv_env *env) { return &env->arena; }
 
 void lgv__env_counters(const lgv_env *env, int64_t *values) {
   if (env->type->counters) env->type->counters(env->self, values);
@@ -133,6 +134,11 @@ static bool is_finite(const float *x, size_t n) {
   return !bad;
 }
 
+lgv_obs lgv__env_obs(const lgv_env *env) {
+  int64_t state = env->type->state_index ? env->type->state_index(env->self) : -1;
+  return (lgv_obs){env->obs[env->clock[CURRENT]], state, env->clock[STAGE]};
+}
+
 static lgv_status next_obs(lgv_env *env, lgv_obs *obs, lgv_error *err) {
   env->clock[CURRENT] ^= 1;
   void *data = env->obs[env->clock[CURRENT]];
@@ -141,12 +147,11 @@ static lgv_status next_obs(lgv_env *env, lgv_obs *obs, lgv_error *err) {
     return lgv_fail(err, LGV_ERR_NUMERIC,
                     "%s: the observation at stage %lld holds a number that is not finite",
                     env->type->name, (long long)env->clock[STAGE]);
-  int64_t state = env->type->state_index ? env->type->state_index(env->self) : -1;
-  if (env->spec.states > 0 && (state < 0 || state >= env->spec.states))
+  *obs = lgv__env_obs(env);
+  if (env->spec.states > 0 && (obs->state < 0 || obs->state >= env->spec.states))
     return lgv_fail(err, LGV_ERR_ENV, "%s: the state %lld at stage %lld is outside 0..%lld",
-                    env->type->name, (long long)state, (long long)env->clock[STAGE],
+                    env->type->name, (long long)obs->state, (long long)env->clock[STAGE],
                     (long long)env->spec.states - 1);
-  *obs = (lgv_obs){data, state, env->clock[STAGE]};
   return LGV_OK;
 }
 

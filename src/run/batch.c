@@ -77,10 +77,16 @@ static lgv_status run_seed(batch_state *b, int32_t index, lgv_error *err) {
   char path[PATH_MAX];
   lgv_run *run;
   if (batch->directory) LGV_TRY(seed_directory(batch, seed, path, sizeof path, err));
-  LGV_TRY(lgv_run_create(batch->plan, seed, batch->directory ? path : NULL, &run, err));
+  if (batch->resume && batch->directory)
+    LGV_TRY(lgv_run_resume(batch->plan, seed, path, &run, err));
+  else
+    LGV_TRY(lgv_run_create(batch->plan, seed, batch->directory ? path : NULL, &run, err));
   lgv_status status = advance_to_end(b, index, run, err);
   lgv_error later; /* must not hide the first error */
-  lgv_status closed = lgv__run_close_records(run, status == LGV_OK ? NULL : err->message, &later);
+  lgv_status closed = LGV_OK;
+  if (status == LGV_ERR_INTERRUPTED) closed = lgv_run_checkpoint(run, &later);
+  if (closed == LGV_OK)
+    closed = lgv__run_close_records(run, status == LGV_OK ? NULL : err->message, &later);
   if (status == LGV_OK && closed != LGV_OK) {
     status = closed;
     *err = later;

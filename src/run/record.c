@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static lgv_status write_json(const char *directory, const char *name, lgv_json *json,
                              lgv_error *err) {
@@ -81,9 +82,27 @@ lgv_status lgv__record_row(lgv_record *record, const double *values, size_t coun
   return fputc('\n', record->metrics) == EOF ? metrics_error(record, err) : LGV_OK;
 }
 
-lgv_status lgv__record_flush(lgv_record *record, lgv_error *err) {
+lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err) {
+  *size = 0;
   if (!record->metrics) return LGV_OK;
   bool ok = fflush(record->metrics) == 0 && !ferror(record->metrics);
+  *size = ftell(record->metrics);
+  return ok && *size >= 0 ? LGV_OK : metrics_error(record, err);
+}
+
+lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
+                              const char *directory, int64_t size, lgv_error *err) {
+  char path[PATH_MAX];
+  *record = (lgv_record){.directory = directory};
+  LGV_TRY(lgv__record_check_directory(plan, seed, directory, err));
+  LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
+  record->metrics = fopen(path, "r+b");
+  if (!record->metrics) return metrics_error(record, err);
+  if (fseek(record->metrics, 0, SEEK_END) != 0 || ftell(record->metrics) < size)
+    return lgv_fail(err, LGV_ERR_IO, "%s is shorter than its checkpoint says: it was changed since",
+                    path);
+  bool ok =
+      ftruncate(fileno(record->metrics), size) == 0 && fseek(record->metrics, size, SEEK_SET) == 0;
   return ok ? LGV_OK : metrics_error(record, err);
 }
 

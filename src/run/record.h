@@ -16,13 +16,17 @@ typedef struct lgv_record {
  */
 LGV_CHECK lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
                                       const char *directory, lgv_error *err);
+/* Goes on with the records of the same run after the first `size` bytes of metrics.csv. */
+LGV_CHECK lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
+                                        const char *directory, int64_t size, lgv_error *err);
 /* One line of metrics.csv. Names are written as a header, values as numbers; NaN is an empty field.
  */
 LGV_CHECK lgv_status lgv__record_header(lgv_record *record, const char *const *names, size_t count,
                                         lgv_error *err);
 LGV_CHECK lgv_status lgv__record_row(lgv_record *record, const double *values, size_t count,
                                      lgv_error *err);
-LGV_CHECK lgv_status lgv__record_flush(lgv_record *record, lgv_error *err);
+/* Everything written so far is with the system; *size: bytes of metrics.csv. */
+LGV_CHECK lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err);
 /* failure: why the run stopped early, or NULL. */
 LGV_CHECK lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan,
                                          const lgv_summary *summary, const char *failure,

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "env/env.h"
+#include "run/checkpoint.h"
 #include "run/plan.h"
 #include "run/record.h"
 
@@ -23,6 +24,23 @@
 
 enum { RECENT = 10, MOST_COLUMNS = 64 };
 
+/* All that changes from step to step outside the environment and the agent: 8-byte members only,
+ * saved as they lie. */
+typedef struct run_state {
+  int64_t in_episode;
+  int64_t steps, episodes;
+  double episode_return, total_return;
+  double value, pending_regret,
+      regret;           /* of the current policy; of the current episode; of finished ones */
+  double window_return; /* training returns since the last row */
+  int64_t window_episodes;
+  double recent[RECENT]; /* the last evaluations or exact values, in turn */
+  int64_t n_recent;
+  double eval_return; /* of the last evaluation; NaN before */
+  int64_t next_eval;
+  int64_t metrics_size; /* bytes of metrics.csv when the checkpoint was written */
+} run_state;
+
 struct lgv_run {
   const lgv_plan *plan;
   uint64_t seed;
@@ -30,6 +48,7 @@ struct lgv_run {
   lgv_agent *agent;
   lgv_record record;
   char *directory;
+  const char *columns[MOST_COLUMNS]; /* of metrics.csv */
   size_t n_columns, n_stats, n_counters;
   double *row;       /* one line of metrics.csv */
   int64_t *counters; /* (n_counters) */
@@ -38,20 +57,11 @@ struct lgv_run {
   double *policy;    /* (H x S x A) */
   double *values;    /* ((H+1) x S): V of the current policy */
   double optimal_mean;
-  double started; /* seconds */
-
-  bool in_episode;
+  double started;   /* seconds */
+  int64_t saved_at; /* steps at the newest checkpoint, -1 if there is none */
   lgv_obs obs;
-  int64_t steps, episodes;
-  double episode_return, total_return;
-  double value, pending_regret,
-      regret;           /* of the current policy; of the current episode; of finished episodes */
-  double window_return; /* training returns since the last row */
-  int64_t window_episodes;
-  double recent[RECENT]; /* the last evaluations or exact values, in turn */
-  int64_t n_recent;
-  double eval_return; /* of the last evaluation; NaN before */
-  int64_t next_eval;
+
+  run_state at;
 };
 
 static double now(void) {
@@ -85,10 +95,13 @@ static lgv_status open_exact(lgv_run *run, lgv_error *err) {
 }
 
 static lgv_status open_columns(lgv_run *run, lgv_error *err) {
-  const char *names[MOST_COLUMNS] = {"step", "episode", "return"};
+  const char **names = run->columns;
   const char *const *stats = run->plan->agent_type->stat_names;
   const char *const *counters = run->plan->env_type->counter_names;
-  size_t n = 3;
+  size_t n = 0;
+  names[n++] = "step";
+  names[n++] = "episode";
+  names[n++] = "return";
   run->n_stats = count_names(stats);
   run->n_counters = count_names(counters);
   if (run->n_stats + run->n_counters + 6 > MOST_COLUMNS)
@@ -105,7 +118,7 @@ static lgv_status open_columns(lgv_run *run, lgv_error *err) {
   run->row = lgv__calloc(n, sizeof *run->row);
   run->counters = lgv__calloc(run->n_counters + 1, sizeof *run->counters);
   if (!run->row || !run->counters) return lgv__out_of_memory(err, "records");
-  return lgv__record_header(&run->record, names, n, err);
+  return LGV_OK;
 }
 
 static lgv_status open_parts(lgv_run *run, const char *directory, lgv_error *err) {
@@ -120,23 +133,80 @@ static lgv_status open_parts(lgv_run *run, const char *directory, lgv_error *err
   LGV_TRY(
       lgv__agent_open(plan->agent_type, plan->agent_params, &problem, run->seed, &run->agent, err));
   LGV_TRY(open_exact(run, err));
-  LGV_TRY(lgv__record_open(&run->record, plan, run->seed, run->directory, err));
   return open_columns(run, err);
 }
 
-lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **out,
+static lgv_status create(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **out,
+                         lgv_error *err) {
+  *out = lgv__calloc(1, sizeof **out);
+  if (!*out) return lgv__out_of_memory(err, "a run");
+  **out = (lgv_run){.plan = plan, .seed = seed, .started = now()};
+  (*out)->saved_at = -1;
+  (*out)->at = (run_state){.eval_return = NAN, .value = NAN};
+  return open_parts(*out, directory, err);
+}
+
+static lgv_status start_records(lgv_run *run, lgv_error *err) {
+  LGV_TRY(lgv__record_open(&run->record, run->plan, run->seed, run->directory, err));
+  return lgv__record_header(&run->record, run->columns, run->n_columns, err);
+}
+
+/* Either a whole run or none. */
+static lgv_status settle(lgv_status status, lgv_run **run) {
+  if (status == LGV_OK) return LGV_OK;
+  lgv_run_free(*run);
+  *run = NULL;
+  return status;
+}
+
+lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **run,
                           lgv_error *err) {
-  *out = NULL;
-  lgv_run *run = lgv__calloc(1, sizeof *run);
-  if (!run) return lgv__out_of_memory(err, "a run");
-  *run = (lgv_run){.plan = plan, .seed = seed, .eval_return = NAN, .value = NAN, .started = now()};
-  lgv_status status = open_parts(run, directory, err);
-  if (status != LGV_OK) {
-    lgv_run_free(run);
-    return status;
-  }
-  *out = run;
-  return LGV_OK;
+  lgv_status status = create(plan, seed, directory, run, err);
+  if (status == LGV_OK) status = start_records(*run, err);
+  return settle(status, run);
+}
+
+/* ---- Checkpoints ---- */
+
+static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
+  LGV_TRY(lgv__tensors_add(tensors, "run.state", LGV_U64, sizeof run->at / 8, &run->at, err));
+  LGV_TRY(lgv__tensors_add_arena(tensors, "env", lgv__env_arena(run->env), err));
+  if (run->eval_env)
+    LGV_TRY(lgv__tensors_add_arena(tensors, "eval", lgv__env_arena(run->eval_env), err));
+  return lgv__tensors_add_arena(tensors, "agent", lgv__agent_arena(run->agent), err);
+}
+
+lgv_status lgv_run_checkpoint(lgv_run *run, lgv_error *err) {
+  if (!run->directory) return LGV_OK;
+  lgv_tensors tensors = {0};
+  lgv_status status = lgv__record_flush(&run->record, &run->at.metrics_size, err);
+  if (status == LGV_OK) status = collect(run, &tensors, err);
+  if (status == LGV_OK) status = lgv__checkpoint_write(&tensors, run->directory, err);
+  lgv__tensors_free(&tensors);
+  if (status == LGV_OK) run->saved_at = run->at.steps;
+  return status;
+}
+
+static lgv_status restore(lgv_run *run, lgv_error *err) {
+  lgv_tensors tensors = {0};
+  bool found = false;
+  lgv_status status = collect(run, &tensors, err);
+  if (status == LGV_OK) status = lgv__checkpoint_read(&tensors, run->directory, &found, err);
+  lgv__tensors_free(&tensors);
+  LGV_TRY(status);
+  if (!found)
+    return start_records(run, err); /* stopped before its first checkpoint: from the start */
+  run->obs = lgv__env_obs(run->env);
+  run->saved_at = run->at.steps;
+  return lgv__record_reopen(&run->record, run->plan, run->seed, run->directory,
+                            run->at.metrics_size, err);
+}
+
+lgv_status lgv_run_resume(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **run,
+                          lgv_error *err) {
+  lgv_status status = create(plan, seed, directory, run, err);
+  if (status == LGV_OK) status = restore(*run, err);
+  return settle(status, run);
 }
 
 void lgv_run_free(lgv_run *run) {
@@ -156,25 +226,28 @@ void lgv_run_free(lgv_run *run) {
 
 /* ---- Records ---- */
 
-static void remember(lgv_run *run, double value) { run->recent[run->n_recent++ % RECENT] = value; }
+static void remember(lgv_run *run, double value) {
+  run->at.recent[run->at.n_recent++ % RECENT] = value;
+}
 
 static lgv_status write_row(lgv_run *run, lgv_error *err) {
   double *row = run->row;
   size_t n = 0;
-  row[n++] = (double)run->steps;
-  row[n++] = (double)run->episodes;
-  row[n++] = run->window_episodes ? run->window_return / (double)run->window_episodes : NAN;
-  if (run->eval_env) row[n++] = run->eval_return;
+  row[n++] = (double)run->at.steps;
+  row[n++] = (double)run->at.episodes;
+  row[n++] =
+      run->at.window_episodes ? run->at.window_return / (double)run->at.window_episodes : NAN;
+  if (run->eval_env) row[n++] = run->at.eval_return;
   if (run->exact) {
-    row[n++] = run->value;
-    row[n++] = run->regret;
+    row[n++] = run->at.value;
+    row[n++] = run->at.regret;
   }
   lgv__agent_stats(run->agent, row + n);
   n += run->n_stats;
   lgv__env_counters(run->env, run->counters);
   for (size_t i = 0; i < run->n_counters; i++) row[n++] = (double)run->counters[i];
-  run->window_return = 0;
-  run->window_episodes = 0;
+  run->at.window_return = 0;
+  run->at.window_episodes = 0;
   return lgv__record_row(&run->record, row, n, err);
 }
 
@@ -189,31 +262,31 @@ static void evaluate_policy(lgv_run *run) {
       (void)ok; /* (h, s) is inside, and run->exact says that the hook is there */
     }
   lgv_model_evaluate(lgv_env_get_model(run->env), run->policy, run->values);
-  run->value = run->values[run->obs.state];
-  run->pending_regret = run->optimal[run->obs.state] - run->value;
+  run->at.value = run->values[run->obs.state];
+  run->at.pending_regret = run->optimal[run->obs.state] - run->at.value;
 }
 
 static lgv_status begin_episode(lgv_run *run, lgv_error *err) {
   LGV_TRY(lgv_env_reset(run->env, &run->obs, err));
   LGV_TRY(lgv_agent_begin_episode(run->agent, err));
-  run->in_episode = true;
-  run->episode_return = 0;
+  run->at.in_episode = true;
+  run->at.episode_return = 0;
   if (run->exact) evaluate_policy(run);
   return LGV_OK;
 }
 
 static lgv_status end_episode(lgv_run *run, lgv_error *err) {
   LGV_TRY(lgv_agent_end_episode(run->agent, err));
-  run->in_episode = false;
-  run->episodes++;
-  run->total_return += run->episode_return;
-  run->window_return += run->episode_return;
-  run->window_episodes++;
+  run->at.in_episode = false;
+  run->at.episodes++;
+  run->at.total_return += run->at.episode_return;
+  run->at.window_return += run->at.episode_return;
+  run->at.window_episodes++;
   if (run->exact) {
-    run->regret += run->pending_regret;
-    if (!run->eval_env) remember(run, run->value);
+    run->at.regret += run->at.pending_regret;
+    if (!run->eval_env) remember(run, run->at.value);
   }
-  bool due = !run->eval_env && run->episodes % run->plan->run.record_every == 0;
+  bool due = !run->eval_env && run->at.episodes % run->plan->run.record_every == 0;
   return due ? write_row(run, err) : LGV_OK;
 }
 
@@ -225,8 +298,8 @@ static lgv_status step(lgv_run *run, lgv_error *err) {
   t.reward = outcome.reward;
   t.terminated = outcome.terminated;
   t.truncated = outcome.truncated;
-  run->episode_return += outcome.reward;
-  run->steps++;
+  run->at.episode_return += outcome.reward;
+  run->at.steps++;
   LGV_TRY(lgv_agent_observe(run->agent, &t, err));
   run->obs = t.next;
   return t.terminated || t.truncated ? end_episode(run, err) : LGV_OK;
@@ -253,57 +326,63 @@ static lgv_status evaluate(lgv_run *run, lgv_error *err) {
     LGV_TRY(evaluate_once(run, &result, err));
     sum += result;
   }
-  run->next_eval += run->plan->run.eval_every;
-  run->eval_return = sum / (double)run->plan->run.eval_episodes;
-  remember(run, run->eval_return);
+  run->at.next_eval += run->plan->run.eval_every;
+  run->at.eval_return = sum / (double)run->plan->run.eval_episodes;
+  remember(run, run->at.eval_return);
   return write_row(run, err);
 }
 
 static bool is_done(const lgv_run *run) {
   const lgv_run_params *p = &run->plan->run;
-  return (p->steps > 0 && run->steps >= p->steps) ||
-         (p->episodes > 0 && run->episodes >= p->episodes);
+  return (p->steps > 0 && run->at.steps >= p->steps) ||
+         (p->episodes > 0 && run->at.episodes >= p->episodes);
 }
 
 lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_error *err) {
   for (int64_t i = 0; i < max_steps && !is_done(run); i++) {
-    if (!run->in_episode) LGV_TRY(begin_episode(run, err));
-    if (run->eval_env && run->steps == 0 && run->next_eval == 0) LGV_TRY(evaluate(run, err));
+    if (!run->at.in_episode) LGV_TRY(begin_episode(run, err));
+    if (run->eval_env && run->at.steps == 0 && run->at.next_eval == 0) LGV_TRY(evaluate(run, err));
     LGV_TRY(step(run, err));
-    if (run->eval_env && run->steps == run->next_eval) LGV_TRY(evaluate(run, err));
+    if (run->eval_env && run->at.steps == run->at.next_eval) LGV_TRY(evaluate(run, err));
+    int64_t every = run->plan->run.checkpoint_every;
+    if (every > 0 && run->at.steps % every == 0) LGV_TRY(lgv_run_checkpoint(run, err));
   }
   *done = is_done(run);
   return LGV_OK;
 }
 
 void lgv_run_summary(const lgv_run *run, lgv_summary *summary) {
-  int64_t n = run->n_recent < RECENT ? run->n_recent : RECENT;
+  int64_t n = run->at.n_recent < RECENT ? run->at.n_recent : RECENT;
   double sum = 0;
-  for (int64_t i = 0; i < n; i++) sum += run->recent[i];
+  for (int64_t i = 0; i < n; i++) sum += run->at.recent[i];
   *summary = (lgv_summary){
       .seed = run->seed,
-      .steps = run->steps,
-      .episodes = run->episodes,
-      .mean_return = run->episodes ? run->total_return / (double)run->episodes : NAN,
+      .steps = run->at.steps,
+      .episodes = run->at.episodes,
+      .mean_return = run->at.episodes ? run->at.total_return / (double)run->at.episodes : NAN,
       .final_return = n ? sum / (double)n : NAN,
       .optimal_value = run->optimal_mean,
-      .regret = run->exact ? run->regret : NAN,
+      .regret = run->exact ? run->at.regret : NAN,
       .finished = is_done(run),
   };
 }
 
 double lgv__run_fraction(const lgv_run *run) {
   const lgv_run_params *p = &run->plan->run;
-  double by_steps = p->steps ? (double)run->steps / (double)p->steps : 0;
-  double by_episodes = p->episodes ? (double)run->episodes / (double)p->episodes : 0;
+  double by_steps = p->steps ? (double)run->at.steps / (double)p->steps : 0;
+  double by_episodes = p->episodes ? (double)run->at.episodes / (double)p->episodes : 0;
   return fmin(1, fmax(by_steps, by_episodes));
 }
 
 lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *err) {
   lgv_summary summary;
   lgv_run_summary(run, &summary);
-  LGV_TRY(lgv__record_flush(&run->record, err));
-  LGV_TRY(lgv__record_timing(&run->record, now() - run->started, run->steps, err));
+  LGV_TRY(lgv__record_flush(&run->record, &run->at.metrics_size, err));
+  /* a run that stopped for want of time can go on; one that failed keeps its last good checkpoint
+   */
+  bool save = !failure && run->plan->run.checkpoint_final && run->saved_at != run->at.steps;
+  if (save) LGV_TRY(lgv_run_checkpoint(run, err));
+  LGV_TRY(lgv__record_timing(&run->record, now() - run->started, run->at.steps, err));
   return lgv__record_summary(&run->record, run->plan, &summary, failure, err);
 }
 

@@ -47,5 +47,17 @@ const lgv_param lgv__run_params[] = {
      .max = 1e15,
      .help =
          "episodes between rows of metrics.csv (with evaluations: a row each evaluation instead)"},
+    {.name = "checkpoint_every",
+     .type = LGV_INT,
+     .offset = offsetof(lgv_run_params, checkpoint_every),
+     .fallback = "1000000",
+     .min = 0,
+     .max = 1e15,
+     .help = "steps between checkpoints; 0: only when the run is interrupted or ends"},
+    {.name = "checkpoint_final",
+     .type = LGV_BOOL,
+     .offset = offsetof(lgv_run_params, checkpoint_final),
+     .fallback = "true",
+     .help = "write a checkpoint when the run ends, for `langevin eval` and for going on later"},
     {0},
 };

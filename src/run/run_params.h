@@ -9,6 +9,8 @@ typedef struct lgv_run_params {
   int64_t seed;
   int64_t eval_every, eval_episodes;
   int64_t record_every;
+  int64_t checkpoint_every;
+  bool checkpoint_final;
 } lgv_run_params;
 
 extern const lgv_param lgv__run_params[];

@@ -1,0 +1,311 @@
+#include "base/tensors.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <yaml.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "safetensors files are little-endian; this machine would need byte swaps"
+#endif
+
+static const char format_name[] = "langevin-checkpoint-1";
+enum { MOST_HEADER = 1 << 24, CHUNK = 1 << 20 };
+
+static const char *dtype_name(lgv_dtype dtype) {
+  static const char *const names[] = {
+      [LGV_U8] = "U8",   [LGV_I32] = "I32", [LGV_I64] = "I64",
+      [LGV_U64] = "U64", [LGV_F32] = "F32", [LGV_F64] = "F64",
+  };
+  return names[dtype];
+}
+
+static size_t byte_count(const lgv_tensor *t) {
+  return (t->list ? t->list->count : t->count) * lgv__dtype_size(t->dtype);
+}
+
+static const void *bytes_of(const lgv_tensor *t) { return t->list ? t->list->data : t->data; }
+
+/* 64 bits that change with any bit: multiply and fold, eight bytes at a time. */
+static uint64_t checksum(uint64_t hash, const unsigned char *data, size_t size) {
+  for (; size >= 8; size -= 8, data += 8) {
+    uint64_t word;
+    memcpy(&word, data, 8);
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  }
+  for (; size > 0; size--, data++) hash = (hash ^ *data) * 0x100000001b3u;
+  return hash;
+}
+
+/* ---- collecting ---- */
+
+void lgv__tensors_free(lgv_tensors *tensors) {
+  lgv__free(tensors->items);
+  *tensors = (lgv_tensors){0};
+}
+
+static lgv_status append(lgv_tensors *tensors, lgv_tensor item, lgv_error *err) {
+  if (tensors->count == tensors->capacity) {
+    size_t capacity = tensors->capacity ? 2 * tensors->capacity : 32;
+    lgv_tensor *grown = lgv__realloc(tensors->items, capacity * sizeof *grown);
+    if (!grown) return lgv__out_of_memory(err, "a checkpoint");
+    tensors->items = grown;
+    tensors->capacity = capacity;
+  }
+  tensors->items[tensors->count++] = item;
+  return LGV_OK;
+}
+
+lgv_status lgv__tensors_add(lgv_tensors *tensors, const char *name, lgv_dtype dtype, size_t count,
+                            void *data, lgv_error *err) {
+  lgv_tensor item = {.dtype = dtype, .count = count, .data = data};
+  snprintf(item.name, sizeof item.name, "%s", name);
+  return append(tensors, item, err);
+}
+
+lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *prefix, const lgv_arena *arena,
+                                  lgv_error *err) {
+  const lgv_layout *table = &arena->table;
+  for (size_t i = 0; i < table->n_blocks; i++) {
+    const lgv_block *block = &table->blocks[i];
+    if (!block->keep) continue;
+    lgv_tensor item = {.dtype = block->dtype,
+                       .count = block->count,
+                       .data = table->base + block->offset,
+                       .list = block->list};
+    size_t earlier = 0;
+    for (size_t j = 0; j < i; j++) earlier += strcmp(table->blocks[j].name, block->name) == 0;
+    if (earlier)
+      snprintf(item.name, sizeof item.name, "%s.%s#%zu", prefix, block->name, earlier);
+    else
+      snprintf(item.name, sizeof item.name, "%s.%s", prefix, block->name);
+    LGV_TRY(append(tensors, item, err));
+  }
+  return LGV_OK;
+}
+
+/* ---- writing ---- */
+
+static void make_header(const lgv_tensors *tensors, lgv_json *json) {
+  char hex[20];
+  lgv__json_open(json, NULL, '{');
+  lgv__json_open(json, "__metadata__", '{');
+  lgv__json_string(json, "format", format_name);
+  for (size_t i = 0; i < tensors->count; i++) {
+    const lgv_tensor *t = &tensors->items[i];
+    snprintf(hex, sizeof hex, "%016" PRIx64, checksum(byte_count(t), bytes_of(t), byte_count(t)));
+    lgv__json_string(json, t->name, hex);
+  }
+  lgv__json_close(json, '}');
+  size_t offset = 0;
+  for (size_t i = 0; i < tensors->count; i++) {
+    const lgv_tensor *t = &tensors->items[i];
+    size_t size = byte_count(t);
+    lgv__json_open(json, t->name, '{');
+    lgv__json_string(json, "dtype", dtype_name(t->dtype));
+    lgv__json_open(json, "shape", '[');
+    lgv__json_int(json, NULL, (int64_t)(size / lgv__dtype_size(t->dtype)));
+    lgv__json_close(json, ']');
+    lgv__json_open(json, "data_offsets", '[');
+    lgv__json_int(json, NULL, (int64_t)offset);
+    lgv__json_int(json, NULL, (int64_t)(offset + size));
+    lgv__json_close(json, ']');
+    lgv__json_close(json, '}');
+    offset += size;
+  }
+  lgv__json_close(json, '}');
+}
+
+static bool write_parts(FILE *file, const lgv_json *json, const lgv_tensors *tensors) {
+  uint64_t length = json->length;
+  bool ok =
+      fwrite(&length, 8, 1, file) == 1 && fwrite(json->text, 1, json->length, file) == json->length;
+  for (size_t i = 0; ok && i < tensors->count; i++) {
+    size_t size = byte_count(&tensors->items[i]);
+    if (size) ok = fwrite(bytes_of(&tensors->items[i]), 1, size, file) == size;
+  }
+  return ok && fflush(file) == 0 && fsync(fileno(file)) == 0;
+}
+
+lgv_status lgv__tensors_write(const lgv_tensors *tensors, const char *path, lgv_error *err) {
+  char temporary[PATH_MAX];
+  if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
+    return lgv_fail(err, LGV_ERR_IO, "the path %.200s... is too long", path);
+  lgv_json json = {0};
+  make_header(tensors, &json);
+  if (json.failed) {
+    lgv__json_free(&json);
+    return lgv__out_of_memory(err, "a checkpoint");
+  }
+  FILE *file = fopen(temporary, "wb");
+  bool ok = file && write_parts(file, &json, tensors);
+  int reason = errno;
+  lgv__json_free(&json);
+  if (file && fclose(file) != 0 && ok) {
+    ok = false;
+    reason = errno;
+  }
+  if (ok && rename(temporary, path) == 0) return LGV_OK;
+  if (ok) reason = errno;
+  if (file) unlink(temporary);
+  return lgv_fail(err, LGV_ERR_IO, "cannot write %s: %s", path, strerror(reason));
+}
+
+/* ---- reading ---- */
+
+typedef struct reader {
+  const char *path;
+  FILE *file;
+  long data_start, data_size;
+  yaml_document_t document;
+  bool has_document;
+  lgv_error *err;
+} reader;
+
+static lgv_status refuse(const reader *r, const char *why) {
+  return lgv_fail(r->err, LGV_ERR_IO, "%s is not a checkpoint of this run: %s", r->path, why);
+}
+
+static yaml_node_t *member(reader *r, const yaml_node_t *map, const char *key) {
+  if (!map || map->type != YAML_MAPPING_NODE) return NULL;
+  for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top; p++) {
+    yaml_node_t *name = yaml_document_get_node(&r->document, p->key);
+    if (name && name->type == YAML_SCALAR_NODE && strcmp((char *)name->data.scalar.value, key) == 0)
+      return yaml_document_get_node(&r->document, p->value);
+  }
+  return NULL;
+}
+
+static const char *text(const yaml_node_t *node) {
+  return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
+}
+
+/* Item i of a sequence of whole numbers, or -1. */
+static long number(reader *r, const yaml_node_t *list, int i) {
+  if (!list || list->type != YAML_SEQUENCE_NODE) return -1;
+  yaml_node_item_t *item = list->data.sequence.items.start + i;
+  const char *digits = item < list->data.sequence.items.top
+                           ? text(yaml_document_get_node(&r->document, *item))
+                           : NULL;
+  char *end;
+  if (!digits) return -1;
+  errno = 0;
+  long value = strtol(digits, &end, 10);
+  return *end == '\0' && end != digits && errno == 0 ? value : -1;
+}
+
+static lgv_status open_header(reader *r) {
+  r->file = fopen(r->path, "rb");
+  if (!r->file) return lgv_fail(r->err, LGV_ERR_IO, "cannot read %s: %s", r->path, strerror(errno));
+  uint64_t length;
+  if (fseek(r->file, 0, SEEK_END) != 0) return refuse(r, "it cannot be searched");
+  long size = ftell(r->file);
+  rewind(r->file);
+  if (size < 8 || fread(&length, 8, 1, r->file) != 1) return refuse(r, "it is too short");
+  if (length > MOST_HEADER || (long)length > size - 8) return refuse(r, "its header is torn");
+  unsigned char *header = lgv__calloc(length + 1, 1);
+  if (!header) return lgv__out_of_memory(r->err, "a checkpoint's header");
+  yaml_parser_t parser;
+  bool ok = fread(header, 1, length, r->file) == length && yaml_parser_initialize(&parser);
+  if (ok) {
+    yaml_parser_set_input_string(&parser, header, length);
+    ok = r->has_document = yaml_parser_load(&parser, &r->document);
+    yaml_parser_delete(&parser);
+  }
+  lgv__free(header);
+  r->data_start = 8 + (long)length;
+  r->data_size = size - r->data_start;
+  return ok ? LGV_OK : refuse(r, "its header is damaged");
+}
+
+/* Where a tensor lies, after checking that it is what we expect. */
+static lgv_status locate(reader *r, const lgv_tensor *t, long *offset, size_t *size,
+                         uint64_t *expected) {
+  char why[200];
+  yaml_node_t *root = yaml_document_get_root_node(&r->document);
+  yaml_node_t *metadata = member(r, root, "__metadata__"), *entry = member(r, root, t->name);
+  const char *format = text(member(r, metadata, "format")),
+             *sum = text(member(r, metadata, t->name));
+  if (!format || strcmp(format, format_name) != 0) return refuse(r, "its format is another one");
+  const char *dtype = text(member(r, entry, "dtype"));
+  yaml_node_t *offsets = member(r, entry, "data_offsets");
+  long begin = number(r, offsets, 0), end = number(r, offsets, 1);
+  bool fits = begin >= 0 && begin <= end && end <= r->data_size;
+  bool same = dtype && sum && strcmp(dtype, dtype_name(t->dtype)) == 0 && fits &&
+              (size_t)(end - begin) % lgv__dtype_size(t->dtype) == 0 &&
+              (t->list || (size_t)(end - begin) == byte_count(t));
+  if (!same) {
+    snprintf(why, sizeof why, "the array %s is missing, cut off, or of another size", t->name);
+    return refuse(r, why);
+  }
+  *offset = r->data_start + begin;
+  *size = (size_t)(end - begin);
+  *expected = strtoull(sum, NULL, 16);
+  return LGV_OK;
+}
+
+static lgv_status verify(reader *r, const lgv_tensor *t, unsigned char *buffer) {
+  long offset;
+  size_t size;
+  uint64_t expected;
+  char why[200];
+  LGV_TRY(locate(r, t, &offset, &size, &expected));
+  uint64_t hash = size;
+  bool ok = fseek(r->file, offset, SEEK_SET) == 0;
+  for (size_t left = size; ok && left > 0;) {
+    size_t part = left < CHUNK ? left : CHUNK;
+    ok = fread(buffer, 1, part, r->file) == part;
+    if (ok) hash = checksum(hash, buffer, part);
+    left -= part;
+  }
+  if (ok && hash == expected) return LGV_OK;
+  snprintf(why, sizeof why, "the array %s is damaged (its checksum differs)", t->name);
+  return refuse(r, why);
+}
+
+static lgv_status load(reader *r, lgv_tensor *t) {
+  long offset;
+  size_t size;
+  uint64_t expected;
+  LGV_TRY(locate(r, t, &offset, &size, &expected));
+  if (t->list) {
+    size_t count = size / lgv__dtype_size(t->dtype);
+    t->list->count = 0;
+    LGV_TRY(lgv__list_reserve(t->list, lgv__dtype_size(t->dtype), count, r->err));
+    t->list->count = count;
+  }
+  void *place = t->list ? t->list->data : t->data;
+  bool ok = fseek(r->file, offset, SEEK_SET) == 0 &&
+            (size == 0 || fread(place, 1, size, r->file) == size);
+  return ok ? LGV_OK : refuse(r, "it changed while it was read");
+}
+
+static lgv_status read_all(reader *r, lgv_tensors *tensors) {
+  LGV_TRY(open_header(r));
+  unsigned char *buffer = lgv__calloc(CHUNK, 1);
+  if (!buffer) return lgv__out_of_memory(r->err, "a checkpoint");
+  lgv_status status = LGV_OK;
+  for (size_t i = 0; status == LGV_OK && i < tensors->count; i++)
+    status = verify(r, &tensors->items[i], buffer);
+  lgv__free(buffer);
+  for (size_t i = 0; status == LGV_OK && i < tensors->count; i++)
+    status = load(r, &tensors->items[i]);
+  return status;
+}
+
+lgv_status lgv__tensors_read(lgv_tensors *tensors, const char *path, lgv_error *err) {
+  reader r = {.path = path, .err = err};
+  lgv_status status = read_all(&r, tensors);
+  if (r.has_document) yaml_document_delete(&r.document);
+  if (r.file) fclose(r.file);
+  return status;
+}

@@ -1,0 +1,36 @@
+/* Named arrays in one file, in the safetensors format (a JSON header, then the raw little-endian
+ * data), with a checksum of each in the header's metadata. Reading checks everything before it
+ * changes anything, runs no code, and takes no more memory than the file is long. */
+#ifndef LGV_BASE_TENSORS_H
+#define LGV_BASE_TENSORS_H
+
+#include "base/arena.h"
+
+typedef struct lgv_tensor {
+  char name[96]; /* unique in a file */
+  lgv_dtype dtype;
+  size_t count;
+  void *data;
+  lgv_list *list; /* a growing block: data and count are the list's; else NULL */
+} lgv_tensor;
+
+typedef struct lgv_tensors {
+  lgv_tensor *items;
+  size_t count, capacity;
+} lgv_tensors;
+
+/* Collects the kept blocks of an arena as prefix.name (a repeated name gets #1, #2, ...). */
+LGV_CHECK lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *prefix,
+                                            const lgv_arena *arena, lgv_error *err);
+LGV_CHECK lgv_status lgv__tensors_add(lgv_tensors *tensors, const char *name, lgv_dtype dtype,
+                                      size_t count, void *data, lgv_error *err);
+void lgv__tensors_free(lgv_tensors *tensors);
+
+/* Writes path whole or not at all. */
+LGV_CHECK lgv_status lgv__tensors_write(const lgv_tensors *tensors, const char *path,
+                                        lgv_error *err);
+/* Reads path into the same arrays: names, types and lengths must agree (lists take the file's
+ * length). */
+LGV_CHECK lgv_status lgv__tensors_read(lgv_tensors *tensors, const char *path, lgv_error *err);
+
+#endif

@@ -1,0 +1,172 @@
+/* A run that was stopped and resumed leaves the same records, byte for byte, as one that was not.
+ */
+#include "registry.h"
+
+#include "run_helpers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char root[64];
+
+static int make_root(void **state) {
+  (void)state;
+  strcpy(root, "/tmp/lgv-resume-XXXXXX");
+  return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state) {
+  (void)state;
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf '%s'", root);
+  return system(command);
+}
+
+static size_t read_all(const char *directory, const char *name, char **bytes) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  FILE *file = fopen(path, "rb");
+  if (!file) fail_msg("%s is missing", path);
+  fseek(file, 0, SEEK_END);
+  long size = ftell(file);
+  rewind(file);
+  *bytes = malloc((size_t)size + 1);
+  assert_int_equal(fread(*bytes, 1, (size_t)size, file), size);
+  fclose(file);
+  return (size_t)size;
+}
+
+static void assert_same_file(const char *a, const char *b, const char *name) {
+  char *left, *right;
+  size_t n = read_all(a, name, &left), m = read_all(b, name, &right);
+  assert_int_equal(n, m);
+  assert_memory_equal(left, right, n);
+  free(left);
+  free(right);
+}
+
+static void advance(lgv_run *run, int64_t steps) {
+  lgv_error err = {0};
+  bool done;
+  if (lgv_run_advance(run, steps, &done, &err) != LGV_OK) fail_msg("%s", err.message);
+}
+
+static void finish(lgv_run *run) {
+  lgv_error err = {0};
+  if (lgv_run_finish(run, &err) != LGV_OK) fail_msg("%s", err.message);
+  lgv_run_free(run);
+}
+
+static lgv_run *open_run(const lgv_plan *plan, const char *directory, bool resume) {
+  lgv_error err = {0};
+  lgv_run *run;
+  lgv_status status = resume ? lgv_run_resume(plan, 3, directory, &run, &err)
+                             : lgv_run_create(plan, 3, directory, &run, &err);
+  if (status != LGV_OK) fail_msg("%s", err.message);
+  return run;
+}
+
+/* Stops at the given steps, forgetting everything each time. */
+static void check_plan(const lgv_plan *plan, int64_t first_stop, int64_t second_stop) {
+  char whole[128], broken[128];
+  lgv_error err = {0};
+  snprintf(whole, sizeof whole, "%s/whole", root);
+  snprintf(broken, sizeof broken, "%s/broken", root);
+  lgv_run *run = open_run(plan, whole, false);
+  advance(run, 1 << 20);
+  finish(run);
+  run = open_run(plan, broken, false);
+  advance(run, first_stop);
+  assert_int_equal(lgv_run_checkpoint(run, &err), LGV_OK);
+  advance(run, 37); /* lost work, rows of metrics.csv among it */
+  lgv_run_free(run);
+  run = open_run(plan, broken, true);
+  advance(run, second_stop - first_stop);
+  assert_int_equal(lgv_run_checkpoint(run, &err), LGV_OK);
+  lgv_run_free(run);
+  run = open_run(plan, broken, true);
+  advance(run, 1 << 20);
+  finish(run);
+  assert_same_file(whole, broken, "metrics.csv");
+  assert_same_file(whole, broken, "summary.json");
+  assert_same_file(whole, broken, "checkpoint.safetensors");
+  assert_same_file(whole, broken, "config.json");
+  assert_int_equal(remove_root(NULL), 0);
+  assert_int_equal(make_root(NULL), 0);
+}
+
+static void every_agent_resumes_exactly(void **state) {
+  (void)state;
+  for (size_t e = 0; lgv__envs[e]; e++)
+    for (size_t a = 0; lgv__agents[a]; a++) {
+      lgv_settings *settings =
+          make_settings(lgv__envs[e]->name, lgv__agents[a]->name,
+                        "run.steps=400 run.eval_every=90 run.checkpoint_every=0");
+      lgv_error err = {0};
+      lgv_plan *plan;
+      lgv_status status = lgv_plan_create(settings, &plan, &err);
+      lgv_settings_free(settings);
+      if (status != LGV_OK) continue; /* not made for each other: test_smoke checks the message */
+      check_plan(plan, 53, 277);
+      lgv_plan_free(plan);
+    }
+}
+
+static void minibatch_samplers_resume_exactly(void **state) {
+  (void)state;
+  lgv_plan *plan = make_plan("riverswim", "lmc-lsvi",
+                             "run.episodes=12 agent.sampler=svrg agent.updates=3 agent.lambda=1");
+  check_plan(plan, 100, 350);
+  lgv_plan_free(plan);
+}
+
+static void a_damaged_checkpoint_is_refused_and_the_previous_one_used(void **state) {
+  (void)state;
+  lgv_plan *plan = make_plan("riverswim", "lmc-lsvi", "run.steps=400 run.checkpoint_every=0");
+  char whole[128], broken[128], path[160];
+  lgv_error err = {0};
+  snprintf(whole, sizeof whole, "%s/whole", root);
+  snprintf(broken, sizeof broken, "%s/broken", root);
+  lgv_run *run = open_run(plan, whole, false);
+  advance(run, 1 << 20);
+  finish(run);
+  run = open_run(plan, broken, false);
+  advance(run, 80);
+  assert_int_equal(lgv_run_checkpoint(run, &err), LGV_OK);
+  advance(run, 80);
+  assert_int_equal(lgv_run_checkpoint(run, &err), LGV_OK);
+  lgv_run_free(run);
+  snprintf(path, sizeof path, "%s/checkpoint.safetensors", broken);
+  FILE *file = fopen(path, "r+b");
+  fseek(file, -5, SEEK_END);
+  int byte = fgetc(file);
+  fseek(file, -5, SEEK_END);
+  fputc(byte ^ 4, file);
+  fclose(file);
+  run = open_run(plan, broken, true);
+  lgv_summary summary;
+  lgv_run_summary(run, &summary);
+  assert_int_equal(summary.steps, 80);
+  advance(run, 1 << 20);
+  finish(run);
+  assert_same_file(whole, broken, "metrics.csv");
+  snprintf(path, sizeof path, "%s/checkpoint-previous.safetensors", broken);
+  assert_int_equal(truncate(path, 1000), 0);
+  snprintf(path, sizeof path, "%s/checkpoint.safetensors", broken);
+  assert_int_equal(truncate(path, 2000), 0);
+  assert_int_equal(lgv_run_resume(plan, 3, broken, &run, &err), LGV_ERR_IO);
+  assert_non_null(strstr(err.message, "checkpoint"));
+  assert_null(run);
+  lgv_plan_free(plan);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(every_agent_resumes_exactly, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(minibatch_samplers_resume_exactly, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(a_damaged_checkpoint_is_refused_and_the_previous_one_used,
+                                      make_root, remove_root),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
