@@ -163,6 +163,8 @@ typedef struct lgv_env_spec {
   lgv_obs_kind obs_kind;
   lgv_obs_form obs_form; /* lets a network exploit a sparse first layer */
   int32_t obs_shape[3];  /* (height, width, channels) of images; (length, 1, 1) of vectors */
+  int32_t frames; /* images: the channels are this many pictures, oldest first, so that a replay
+                   * keeps the newest only; 0 or 1: one picture */
   int32_t actions;
   int64_t states;                /* number of states if finite, else 0 */
   int64_t horizon;               /* steps after which every episode has ended, or 0 */

@@ -1,61 +1,84 @@
 /* The replay: a ring of time steps. Every observation is stored once; the next observation of step
  * t is that of t + 1.
  *
- * An entry holds an observation and what was done there. When an episode ends its last observation
- * takes an entry of its own without an action, so that it is never lost; such entries are never
- * drawn. Sparse observations (one-hot, thermometer) are kept as one index, images as bytes of their
- * newest frame with the stack rebuilt on the way out (env spec: channels are the stack, newest
- * last).
+ * An entry holds an observation and what was done there. The newest observation and the last one of
+ * every episode take an entry without an action, so that no next observation is ever lost; such
+ * entries are never drawn. Sparse observations (one-hot, thermometer) are kept as one index, images
+ * as bytes of their newest picture, the stack being rebuilt on the way out: within an episode
+ * before its first picture, the first is repeated.
  *
- * Invariants: an entry may be drawn if it has an action and its next observation is stored; a draw
- * never crosses the ring's write position; n-step sums stop at the end of an episode. */
+ * n-step targets (Watkins, 1989; Hessel et al., 2018, without off-policy correction): for the m <=
+ * n steps until the episode ends or the data do,
+ *     y = sum over l < m of gamma^l r_{t+l}  +  gamma^m [not terminated] max_a Q(s_{t+m}, a).
+ *
+ * Invariants: (1) exactly the entries with an action whose stack is complete can be drawn; (2) the
+ * entry behind one with an action is its next observation; (3) a draw never crosses the newest
+ * observation; (4) the first observation of every episode with an entry in the ring is known, even
+ * if its own entry has been overwritten. */
 #ifndef LGV_REPLAY_REPLAY_H
 #define LGV_REPLAY_REPLAY_H
 
 #include "nn/net.h"
 
+enum {
+  REPLAY_HEAD,    /* the entry of the newest observation */
+  REPLAY_FILLED,  /* entries in use */
+  REPLAY_ACTIONS, /* entries with an action */
+  REPLAY_ADDED,   /* transitions added in all */
+  REPLAY_STAGE,   /* of the newest observation */
+  REPLAY_ENDED,   /* whether the newest observation is the last of its episode */
+  REPLAY_CURSORS
+};
+
 typedef struct replay {
   lgv_env_spec env;
-  int64_t capacity;
+  int64_t capacity;  /* entries */
   int64_t obs_bytes; /* of one stored observation */
   int32_t n_step;
   double gamma;
-  int64_t *cursor; /* [0] next entry to write, [1] entries filled, [2] transitions added in all */
-  uint8_t *obs;    /* (capacity x obs_bytes) */
-  int32_t *action; /* (capacity): -1 for a last observation */
-  float *reward;   /* (capacity) */
-  uint8_t *flags;  /* (capacity): bits below */
-  int32_t *age;    /* (capacity): stage within the episode */
+  int64_t *cursor;     /* (REPLAY_CURSORS) */
+  uint8_t *obs;        /* (capacity x obs_bytes) */
+  int32_t *action;     /* (capacity): -1 for an observation where nothing was done (yet) */
+  float *reward;       /* (capacity) */
+  uint8_t *terminated; /* (capacity): whether the action there ended the task */
+  int32_t *age;        /* (capacity): steps since the episode began */
+  uint8_t *lost_first; /* (obs_bytes): the first observation that was overwritten last */
 } replay;
 
-enum { REPLAY_TERMINATED = 1, REPLAY_TRUNCATED = 2 };
-
-/* A minibatch, gathered into buffers that are ready for a network. */
+/* A minibatch, gathered into buffers that are ready for a network. The observations lie one behind
+ * the other, obs [first] next, so that a network takes any prefix as one batch. */
 typedef struct replay_batch {
   int64_t size;
-  int64_t *entry;   /* (size): where each came from */
-  void *obs, *next; /* (size) observations in net_input form; next follows obs directly in memory,
-                     * so that both together are one batch of 2 x size (next = obs + size) */
-  int32_t *action;  /* (size) */
-  float *reward;    /* (size): sum over l < m of gamma^l r */
-  float *discount;  /* (size): gamma^m, or 0 where the episode terminated */
+  int64_t *entry;                    /* (size): where each came from */
+  unsigned char *obs, *first, *next; /* (size) observations each, in net_input form; first: where
+                                      * the episode began, or NULL if it was not asked for */
+  int32_t *action;                   /* (size) */
+  float *reward;                     /* (size): sum over l < m of gamma^l r */
+  float *discount;                   /* (size): gamma^m, or 0 where the episode terminated */
 } replay_batch;
 
 void replay_layout(replay *r, const lgv_env_spec *env, int64_t capacity, int32_t n_step,
                    double gamma, lgv_layout *layout);
-void replay_batch_layout(replay_batch *b, const replay *r, int64_t size, lgv_layout *layout);
+void replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bool with_first,
+                         lgv_layout *layout);
 /* The bytes a replay of that capacity needs. */
 double replay_bytes(const lgv_env_spec *env, int64_t capacity);
-void replay_add(replay *r, const lgv_transition *transition);
+
+/* Returns the entry of the transition. It continues the episode in hand if its stage does. */
+int64_t replay_add(replay *r, const lgv_transition *transition);
 int64_t replay_size(const replay *r); /* transitions that can be drawn */
 /* Draws uniformly with replacement. replay_size must be positive. */
 void replay_sample(const replay *r, lgv_rng *rng, replay_batch *b);
 /* Fills b for entries that somebody else chose (b->entry). */
 void replay_gather(const replay *r, replay_batch *b);
-net_input replay_input(const replay *r, const void *observations);
-/* One observation, as an agent sees it, in net_input form; out has obs_bytes (images: a whole
- * stack). */
-void replay_encode(const lgv_env_spec *env, const lgv_obs *obs, void *out);
+bool replay_can_draw(const replay *r, int64_t entry);
+/* Sorts what can be drawn by age: entries of age h < stages are order[start[h]]..order[start[h + 1]
+ * - 1], oldest first. order has capacity, start has stages + 1 elements. */
+void replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start);
+
+/* One observation, as an agent sees it, in net_input form. */
 size_t replay_encoded_bytes(const lgv_env_spec *env);
+void replay_encode(const lgv_env_spec *env, const lgv_obs *obs, void *out);
+net_input replay_input(const lgv_env_spec *env, const void *encoded);
 
 #endif

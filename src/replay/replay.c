@@ -1,0 +1,300 @@
+#include "replay/replay.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- forms of an observation ---- */
+
+typedef enum form { FORM_INDEX, FORM_BYTES, FORM_FLOATS } form;
+
+static form form_of(const lgv_env_spec *env) {
+  if (env->obs_kind == LGV_OBS_BYTE) return FORM_BYTES;
+  return env->obs_form == LGV_FORM_DENSE ? FORM_FLOATS : FORM_INDEX;
+}
+
+static int64_t pixels_of(const lgv_env_spec *env) {
+  return (int64_t)env->obs_shape[0] * env->obs_shape[1];
+}
+
+static int32_t frames_of(const lgv_env_spec *env) {
+  return env->obs_kind == LGV_OBS_BYTE && env->frames > 1 ? env->frames : 1;
+}
+
+/* Channels of one picture. */
+static int32_t depth_of(const lgv_env_spec *env) { return env->obs_shape[2] / frames_of(env); }
+
+static size_t length_of(const lgv_env_spec *env) {
+  return (size_t)pixels_of(env) * (size_t)env->obs_shape[2];
+}
+
+size_t replay_encoded_bytes(const lgv_env_spec *env) {
+  switch (form_of(env)) {
+  case FORM_INDEX: return sizeof(int32_t);
+  case FORM_BYTES: return length_of(env);
+  default: return length_of(env) * sizeof(float);
+  }
+}
+
+static size_t stored_bytes(const lgv_env_spec *env) {
+  return replay_encoded_bytes(env) / (size_t)frames_of(env);
+}
+
+/* Thermometer: how many leading ones; one-hot: where the one is, -1 if nowhere. */
+static int32_t index_of(const lgv_env_spec *env, const float *x) {
+  int32_t length = (int32_t)length_of(env), i = 0;
+  if (env->obs_form == LGV_FORM_THERMOMETER) {
+    while (i < length && x[i] != 0) i++;
+    return i;
+  }
+  while (i < length && x[i] == 0) i++;
+  return i < length ? i : -1;
+}
+
+void replay_encode(const lgv_env_spec *env, const lgv_obs *obs, void *out) {
+  if (form_of(env) == FORM_INDEX) {
+    int32_t index = index_of(env, obs->data);
+    memcpy(out, &index, sizeof index);
+  } else {
+    memcpy(out, obs->data, replay_encoded_bytes(env));
+  }
+}
+
+net_input replay_input(const lgv_env_spec *env, const void *encoded) {
+  switch (form_of(env)) {
+  case FORM_INDEX: return (net_input){.index = encoded};
+  case FORM_BYTES: return (net_input){.bytes = encoded};
+  default: return (net_input){.dense = encoded};
+  }
+}
+
+/* ---- memory ---- */
+
+void replay_layout(replay *r, const lgv_env_spec *env, int64_t capacity, int32_t n_step,
+                   double gamma, lgv_layout *layout) {
+  size_t n = (size_t)capacity;
+  r->env = *env;
+  r->capacity = capacity;
+  r->obs_bytes = (int64_t)stored_bytes(env);
+  r->n_step = n_step;
+  r->gamma = gamma;
+  r->cursor = lgv_layout_array(layout, "replay.cursor", LGV_I64, REPLAY_CURSORS, LGV_KEEP);
+  r->obs = lgv_layout_array(layout, "replay.obs", LGV_U8, n * stored_bytes(env), LGV_KEEP);
+  r->action = lgv_layout_array(layout, "replay.action", LGV_I32, n, LGV_KEEP);
+  r->reward = lgv_layout_array(layout, "replay.reward", LGV_F32, n, LGV_KEEP);
+  r->terminated = lgv_layout_array(layout, "replay.terminated", LGV_U8, n, LGV_KEEP);
+  r->age = lgv_layout_array(layout, "replay.age", LGV_I32, n, LGV_KEEP);
+  r->lost_first =
+      lgv_layout_array(layout, "replay.lost_first", LGV_U8, stored_bytes(env), LGV_KEEP);
+}
+
+double replay_bytes(const lgv_env_spec *env, int64_t capacity) {
+  size_t rest = sizeof(int32_t) + sizeof(float) + sizeof(uint8_t) + sizeof(int32_t);
+  return (double)capacity * (double)(stored_bytes(env) + rest);
+}
+
+void replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bool with_first,
+                         lgv_layout *layout) {
+  size_t n = (size_t)size, bytes = n * replay_encoded_bytes(&r->env);
+  b->size = size;
+  b->entry = lgv_layout_array(layout, "batch.entry", LGV_I64, n, LGV_SCRATCH);
+  b->obs = lgv_layout_array(layout, "batch.obs", LGV_U8, (2 + with_first) * bytes, LGV_SCRATCH);
+  b->first = b->obs && with_first ? b->obs + bytes : NULL;
+  b->next = b->obs ? b->obs + (1 + with_first) * bytes : NULL;
+  b->action = lgv_layout_array(layout, "batch.action", LGV_I32, n, LGV_SCRATCH);
+  b->reward = lgv_layout_array(layout, "batch.reward", LGV_F32, n, LGV_SCRATCH);
+  b->discount = lgv_layout_array(layout, "batch.discount", LGV_F32, n, LGV_SCRATCH);
+}
+
+/* ---- writing ---- */
+
+static uint8_t *stored(const replay *r, int64_t entry) { return r->obs + entry * r->obs_bytes; }
+
+static void store(replay *r, int64_t entry, const lgv_obs *obs) {
+  int32_t frames = frames_of(&r->env), depth = depth_of(&r->env), channels = r->env.obs_shape[2];
+  uint8_t *out = stored(r, entry);
+  if (frames == 1) {
+    replay_encode(&r->env, obs, out);
+    return;
+  }
+  const uint8_t *newest = (const uint8_t *)obs->data + channels - depth;
+  for (int64_t i = 0; i < pixels_of(&r->env); i++)
+    memcpy(out + i * depth, newest + i * channels, (size_t)depth);
+}
+
+static void forget(replay *r, int64_t entry) {
+  r->cursor[REPLAY_ACTIONS] -= r->action[entry] >= 0;
+  if (r->age[entry] == 0) memcpy(r->lost_first, stored(r, entry), (size_t)r->obs_bytes);
+}
+
+/* Makes the next entry the newest one. */
+static void append(replay *r, const lgv_obs *obs, int32_t age) {
+  int64_t *c = r->cursor;
+  int64_t entry = c[REPLAY_FILLED] ? c[REPLAY_HEAD] + 1 : 0;
+  if (entry == r->capacity) entry = 0;
+  if (c[REPLAY_FILLED] == r->capacity)
+    forget(r, entry);
+  else
+    c[REPLAY_FILLED]++;
+  c[REPLAY_HEAD] = entry;
+  store(r, entry, obs);
+  r->action[entry] = -1;
+  r->reward[entry] = 0;
+  r->terminated[entry] = 0;
+  r->age[entry] = age;
+}
+
+int64_t replay_add(replay *r, const lgv_transition *t) {
+  int64_t *c = r->cursor;
+  bool goes_on =
+      c[REPLAY_FILLED] && !c[REPLAY_ENDED] && t->obs.stage > 0 && t->obs.stage == c[REPLAY_STAGE];
+  if (!goes_on) append(r, &t->obs, 0);
+  int64_t entry = c[REPLAY_HEAD];
+  r->action[entry] = t->action;
+  r->reward[entry] = (float)t->reward;
+  r->terminated[entry] = t->terminated;
+  c[REPLAY_ACTIONS]++;
+  c[REPLAY_ADDED]++;
+  append(r, &t->next, r->age[entry] + 1);
+  c[REPLAY_STAGE] = t->next.stage;
+  c[REPLAY_ENDED] = t->terminated || t->truncated;
+  return entry;
+}
+
+/* ---- reading ---- */
+
+/* How many entries older than this one are still there. */
+static int64_t behind(const replay *r, int64_t entry) {
+  if (r->cursor[REPLAY_FILLED] < r->capacity) return entry;
+  int64_t oldest = r->cursor[REPLAY_HEAD] + 1;
+  if (oldest == r->capacity) oldest = 0;
+  return entry >= oldest ? entry - oldest : entry - oldest + r->capacity;
+}
+
+static int64_t back(const replay *r, int64_t entry, int64_t steps) {
+  return entry >= steps ? entry - steps : entry - steps + r->capacity;
+}
+
+static int64_t following(const replay *r, int64_t entry) {
+  return entry + 1 == r->capacity ? 0 : entry + 1;
+}
+
+bool replay_can_draw(const replay *r, int64_t entry) {
+  int64_t needed = frames_of(&r->env) - 1;
+  if (r->age[entry] < needed) needed = r->age[entry];
+  return r->action[entry] >= 0 && (needed == 0 || behind(r, entry) >= needed);
+}
+
+int64_t replay_size(const replay *r) {
+  int64_t size = r->cursor[REPLAY_ACTIONS], filled = r->cursor[REPLAY_FILLED];
+  if (filled < r->capacity) return size;
+  int64_t entry = following(r, r->cursor[REPLAY_HEAD]);
+  for (int32_t i = 0; i < frames_of(&r->env) - 1 && i < filled; i++) {
+    size -= r->action[entry] >= 0 && !replay_can_draw(r, entry);
+    entry = following(r, entry);
+  }
+  return size;
+}
+
+/* NHWC, oldest picture first. */
+static void interleave(const lgv_env_spec *env, const uint8_t *const *picture, uint8_t *out) {
+  int32_t frames = frames_of(env), depth = depth_of(env);
+  int64_t pixels = pixels_of(env);
+  if (frames == 4 && depth == 1) {
+    const uint8_t *restrict a = picture[0], *restrict b = picture[1], *restrict c = picture[2],
+                            *restrict d = picture[3];
+    uint8_t *restrict to = out;
+    for (int64_t i = 0; i < pixels; i++) {
+      to[4 * i] = a[i];
+      to[4 * i + 1] = b[i];
+      to[4 * i + 2] = c[i];
+      to[4 * i + 3] = d[i];
+    }
+    return;
+  }
+  for (int64_t i = 0; i < pixels; i++)
+    for (int32_t f = 0; f < frames; f++, out += depth)
+      memcpy(out, picture[f] + i * depth, (size_t)depth);
+}
+
+enum { MOST_FRAMES = 64 };
+
+static void load(const replay *r, int64_t entry, unsigned char *out) {
+  int32_t frames = frames_of(&r->env);
+  if (frames == 1) {
+    memcpy(out, stored(r, entry), (size_t)r->obs_bytes);
+    return;
+  }
+  assert(frames <= MOST_FRAMES);
+  const uint8_t *picture[MOST_FRAMES];
+  for (int32_t f = 0; f < frames; f++) {
+    int64_t steps = frames - 1 - f;
+    picture[f] = stored(r, back(r, entry, steps < r->age[entry] ? steps : r->age[entry]));
+  }
+  interleave(&r->env, picture, out);
+}
+
+/* The observation with which the entry's episode began. */
+static void load_first(const replay *r, int64_t entry, unsigned char *out) {
+  int32_t frames = frames_of(&r->env), age = r->age[entry];
+  const uint8_t *first = age <= behind(r, entry) ? stored(r, back(r, entry, age)) : r->lost_first;
+  if (frames == 1) {
+    memcpy(out, first, (size_t)r->obs_bytes);
+    return;
+  }
+  const uint8_t *picture[MOST_FRAMES];
+  for (int32_t f = 0; f < frames; f++) picture[f] = first;
+  interleave(&r->env, picture, out);
+}
+
+/* Sums up to n rewards; returns the entry of the observation behind the last one. An entry without
+ * an action is the end of an episode or of the data. */
+static int64_t look_ahead(const replay *r, int64_t entry, float *reward, float *discount) {
+  double sum = 0, weight = 1;
+  for (int32_t l = 0;; l++) {
+    int64_t next = following(r, entry);
+    sum += weight * (double)r->reward[entry];
+    weight *= r->gamma;
+    if (l + 1 == r->n_step || r->action[next] < 0) {
+      *reward = (float)sum;
+      *discount = r->terminated[entry] ? 0 : (float)weight;
+      return next;
+    }
+    entry = next;
+  }
+}
+
+void replay_gather(const replay *r, replay_batch *b) {
+  size_t bytes = replay_encoded_bytes(&r->env);
+  for (int64_t i = 0; i < b->size; i++) {
+    int64_t entry = b->entry[i];
+    size_t at = (size_t)i * bytes;
+    load(r, entry, b->obs + at);
+    if (b->first) load_first(r, entry, b->first + at);
+    load(r, look_ahead(r, entry, &b->reward[i], &b->discount[i]), b->next + at);
+    b->action[i] = r->action[entry];
+  }
+}
+
+void replay_sample(const replay *r, lgv_rng *rng, replay_batch *b) {
+  for (int64_t i = 0; i < b->size; i++) {
+    do b->entry[i] = lgv_rng_below(rng, r->cursor[REPLAY_FILLED]);
+    while (!replay_can_draw(r, b->entry[i]));
+  }
+  replay_gather(r, b);
+}
+
+void replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start) {
+  int64_t filled = r->cursor[REPLAY_FILLED];
+  int64_t oldest = filled < r->capacity ? 0 : following(r, r->cursor[REPLAY_HEAD]);
+  memset(start, 0, (size_t)(stages + 1) * sizeof *start);
+  for (int64_t e = 0; e < filled; e++)
+    if (r->age[e] < stages && replay_can_draw(r, e)) start[r->age[e]]++;
+  for (int64_t h = 0, sum = 0; h <= stages; h++) { /* counts become ends */
+    sum += start[h];
+    start[h] = sum;
+  }
+  for (int64_t i = filled - 1; i >= 0; i--) { /* filling from behind turns ends into starts */
+    int64_t e = oldest + i < r->capacity ? oldest + i : oldest + i - r->capacity;
+    if (r->age[e] < stages && replay_can_draw(r, e)) order[--start[r->age[e]]] = e;
+  }
+}
