@@ -1,9 +1,10 @@
 /* Compute kernels: one source, compiled once for each instruction set, chosen once at start.
  *
  * Files named kernel_*.c here and optim_*.c in src/optim are compiled several times with LGV_ISA
- * set to the set's name; whatever they define for others to see is named by LGV_KERNEL(name), which
- * appends the set's name. One lgv_kernel_set for each collects them.
- * LANGEVIN_KERNELS=ref|x86|avx2|avx512 overrides the choice. */
+ * set to the set's name and LGV_LANES to the floats in its vectors (1 for ref: plain C); whatever
+ * they define for others to see is named by LGV_KERNEL(name), which appends the set's name. One
+ * lgv_kernel_set for each collects them. LANGEVIN_KERNELS=ref|x86|avx2|avx512 (elsewhere:
+ * ref|generic) overrides the choice. */
 #ifndef LGV_MATH_KERNELS_H
 #define LGV_MATH_KERNELS_H
 
@@ -33,7 +34,14 @@ typedef struct lgv_kernel_set {
   const lgv_optim_type *const *optimisers; /* NULL-terminated */
 } lgv_kernel_set;
 
-const lgv_kernel_set *lgv__kernels(void); /* the one in use */
+const lgv_kernel_set *lgv__kernels(void); /* the one in use: the best that this CPU can run */
+/* Fails if LANGEVIN_KERNELS names a set that does not exist or that this CPU cannot run; the best
+ * one is then in use nevertheless. */
+LGV_CHECK lgv_status lgv__kernels_check(lgv_error *err);
+/* The sets that this CPU can run, plainest first; NULL past the end. */
+const lgv_kernel_set *lgv__kernels_at(size_t index);
+/* Test hook: the set that lgv__kernels returns from now on; NULL: the choice at start. */
+void lgv__kernels_use(const lgv_kernel_set *set);
 void lgv__noise_seed(lgv_noise *noise, lgv_rng *rng);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/param.h"
 #include "env/env.h"
+#include "math/kernels.h"
 #include "run/settings.h"
 
 #include <stdio.h>
@@ -73,6 +74,7 @@ static void settle_budget(lgv_plan *plan) {
 }
 
 static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_error *err) {
+  LGV_TRY(lgv__kernels_check(err));
   LGV_TRY(lgv__settings_check_prefixes(settings, err));
   LGV_TRY(lgv__settings_env_type(settings, &plan->env_type, err));
   LGV_TRY(lgv__settings_agent_type(settings, &plan->agent_type, err));
@@ -134,6 +136,7 @@ lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *en
   const lgv_agent_type *type;
   agent_parts parts = {0};
   *agent = NULL;
+  LGV_TRY(lgv__kernels_check(err));
   LGV_TRY(lgv__settings_agent_type(settings, &type, err));
   lgv_problem problem = {.env = *env, .episodes = episodes, .steps = steps};
   lgv_status status = fill_agent(settings, type, &problem, &parts, err);

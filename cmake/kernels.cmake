@@ -1,0 +1,32 @@
+# Compute kernels: src/math/kernel_*.c and src/optim/optim_*.c, compiled once for each instruction
+# set. LGV_ISA names the set (LGV_KERNEL(name) appends it to whatever a file shows to others) and
+# LGV_LANES says how many floats its vectors hold: a type wider than the hardware is many times
+# slower than one that fits. `ref` is plain scalar C, always built, and what the others are tested
+# against. The sets that exist are told to src/math/kernels.c as LGV_KERNELS_X86 or not.
+#
+# Only the matrix products may contract into fused multiply-adds.
+file(GLOB kernel_sources CONFIGURE_DEPENDS src/math/kernel_*.c src/optim/optim_*.c)
+set_source_files_properties(src/math/kernel_gemm.c PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
+
+set(kernel_objects)
+function(add_kernel_set isa lanes)
+  add_library(kernels_${isa} OBJECT ${kernel_sources})
+  target_compile_definitions(kernels_${isa} PRIVATE LGV_ISA=${isa} LGV_LANES=${lanes})
+  target_include_directories(kernels_${isa} PRIVATE include src)
+  target_link_libraries(kernels_${isa} PRIVATE langevin_flags)
+  target_compile_options(kernels_${isa} PRIVATE ${ARGN})
+  list(APPEND kernel_objects $<TARGET_OBJECTS:kernels_${isa}>)
+  set(kernel_objects ${kernel_objects} PARENT_SCOPE)
+endfunction()
+
+add_kernel_set(ref 1 -fno-tree-vectorize -fno-tree-slp-vectorize)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(kernels_x86 TRUE)
+  add_kernel_set(x86 4 -msse2)
+  add_kernel_set(avx2 8 -mavx2 -mfma)
+  add_kernel_set(avx512 16 -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx2 -mfma
+    -mprefer-vector-width=512)
+else()
+  set(kernels_x86 FALSE)
+  add_kernel_set(generic 4)
+endif()
