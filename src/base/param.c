@@ -82,46 +82,46 @@ static bool in_range(const lgv_param *param, double x) {
   return above && below;
 }
 
-static bool parse_real(const char *text, double *value) {
-  char *end;
-  *value = strtod(text, &end);
-  return end != text && *end == '\0';
-}
-
-/* Whole numbers may be written 1000000, 1e6 or 1_000_000's value; anything with a fraction is
- * refused. */
+/* Whole numbers may be written 1000000 or 1e6; anything with a fraction is refused. */
 static bool parse_int(const char *text, int64_t *value) {
   char *end;
   errno = 0;
   *value = strtoll(text, &end, 10);
   if (end != text && *end == '\0' && errno == 0) return true;
   double real;
-  if (!parse_real(text, &real) || real != floor(real) || fabs(real) > 0x1p53) return false;
+  if (!lgv__parse_real(text, &real) || real != floor(real) || fabs(real) > 0x1p53) return false;
   *value = (int64_t)real;
   return true;
 }
 
+/* "32,32" or "[32, 32]"; nothing at all is an empty list. */
 static bool parse_ints(const lgv_param *param, const char *text, lgv_ints *list) {
   lgv_ints parsed = {0};
-  while (*text == ' ' || *text == '[') text++;
-  while (*text && *text != ']') {
+  bool bracketed = *text == '[';
+  text += bracketed;
+  text += strspn(text, " ");
+  for (bool more = *text && *text != ']'; more;) {
     char *end;
     long value = strtol(text, &end, 10);
     if (end == text || parsed.count == LGV_INTS_MAX || !in_range(param, (double)value))
       return false;
     if (value < INT32_MIN || value > INT32_MAX) return false;
     parsed.value[parsed.count++] = (int32_t)value;
-    for (text = end; *text == ',' || *text == ' ';) text++;
+    text = end + strspn(end, " ");
+    more = *text == ',';
+    text += more;
   }
+  if (bracketed && *text++ != ']') return false;
+  if (*text) return false;
   *list = parsed;
-  return *text == '\0' || text[1] == '\0';
+  return true;
 }
 
 static bool parse_into(const lgv_param *param, const char *text, void *field) {
   switch (param->type) {
   case LGV_REAL: {
     double value;
-    if (!parse_real(text, &value) || !in_range(param, value)) return false;
+    if (!lgv__parse_real(text, &value) || !in_range(param, value)) return false;
     *(double *)field = value;
     return true;
   }

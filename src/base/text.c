@@ -1,6 +1,9 @@
 #include "base/text.h"
 
+#include <float.h>
+#include <locale.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +37,34 @@ bool lgv__is_near(const char *wrong, const char *right, int distance) {
   return distance <= 1 + (int)(length / 3);
 }
 
+static locale_t plain_locale;
+static pthread_once_t plain_once = PTHREAD_ONCE_INIT;
+
+static void make_plain_locale(void) { plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
+/* Switches this thread to the C locale; the result restores what was. */
+static locale_t enter_plain_locale(void) {
+  pthread_once(&plain_once, make_plain_locale);
+  return uselocale(plain_locale);
+}
+
 void lgv__format_real(double x, char *text, size_t size) {
   if (isnan(x) || isinf(x)) {
     snprintf(text, size, "%s", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
     return;
   }
-  for (int digits = 15; digits <= 17; digits++) {
-    snprintf(text, size, "%.*g", digits, x);
-    if (strtod(text, NULL) == x) return;
-  }
+  locale_t before = enter_plain_locale();
+  /* 15 digits survive the way there and back, so fewer are never needed; subnormals hold fewer. */
+  int digits = fabs(x) < DBL_MIN ? 1 : 15;
+  do snprintf(text, size, "%.*g", digits, x);
+  while (strtod(text, NULL) != x && ++digits <= 17);
+  uselocale(before);
+}
+
+bool lgv__parse_real(const char *text, double *value) {
+  char *end;
+  locale_t before = enter_plain_locale();
+  *value = strtod(text, &end);
+  uselocale(before);
+  return end != text && *end == '\0';
 }

@@ -9,7 +9,10 @@
 int lgv__edit_distance(const char *a, const char *b);
 /* Whether b is near enough to a to be offered as what was meant. */
 bool lgv__is_near(const char *wrong, const char *right, int distance);
-/* The shortest decimal that strtod reads back to exactly x; nan, inf and -inf by these names. */
+/* Numbers are written and read with a decimal point, whatever locale the program has set. */
+/* The shortest decimal that reads back to exactly x; nan, inf and -inf by these names. */
 void lgv__format_real(double x, char *text, size_t size);
+/* Whether the whole text is one number. */
+bool lgv__parse_real(const char *text, double *value);
 
 #endif
