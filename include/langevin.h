@@ -435,8 +435,8 @@ typedef struct lgv_batch {
   void *context;
 } lgv_batch;
 
-/* summaries: batch->seeds entries. One failed seed does not stop the others; the first error is
- * returned. */
+/* summaries: batch->seeds entries. One failed seed does not stop the others; the error of the
+ * least seed is returned, or LGV_ERR_INTERRUPTED if should_stop asked for it. */
 LGV_API LGV_CHECK lgv_status lgv_batch_run(const lgv_batch *batch, lgv_summary *summaries,
                                            lgv_error *err);
 

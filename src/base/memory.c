@@ -7,7 +7,11 @@ static _Thread_local long countdown;
 
 static int refused(void) { return countdown > 0 && --countdown == 0; }
 
-void lgv__memory_fail_after(long n) { countdown = n; }
+long lgv__memory_fail_after(long n) {
+  long left = countdown;
+  countdown = n;
+  return left;
+}
 
 void *lgv__calloc(size_t count, size_t size) { return refused() ? NULL : calloc(count, size); }
 

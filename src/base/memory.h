@@ -11,7 +11,7 @@ char *lgv__strdup(const char *text);
 void lgv__free(void *block);
 
 /* Test hook: the n-th allocation from now on this thread (1 = the next) fails; 0 switches it off.
- */
-void lgv__memory_fail_after(long n);
+ * Returns what was left of the previous count: 0 if its allocation came and failed. */
+long lgv__memory_fail_after(long n);
 
 #endif

@@ -13,6 +13,8 @@
 
 enum { CHUNK = 256 }; /* steps between looks at should_stop and reports of progress */
 
+#define INTERRUPTED "interrupted; what was recorded until then is kept"
+
 typedef struct batch_state {
   const lgv_batch *batch;
   lgv_summary *summaries;
@@ -21,7 +23,9 @@ typedef struct batch_state {
   pthread_mutex_t lock;
   int32_t next_seed; /* index of the next seed that no thread has taken */
   int64_t done, failed;
-  lgv_status status; /* the first failure */
+  bool interrupted;     /* no further seed is begun */
+  lgv_status status;    /* of the failed run with the least seed, so that threads do not matter */
+  int32_t failed_index; /* that run */
   lgv_error error;
 } batch_state;
 
@@ -63,8 +67,7 @@ static lgv_status advance_to_end(batch_state *b, int32_t index, lgv_run *run, lg
   bool done = false;
   while (!done) {
     if (batch->should_stop && batch->should_stop(batch->context))
-      return lgv_fail(err, LGV_ERR_INTERRUPTED,
-                      "interrupted; what was recorded until then is kept");
+      return lgv_fail(err, LGV_ERR_INTERRUPTED, INTERRUPTED);
     LGV_TRY(lgv_run_advance(run, CHUNK, &done, err));
     note(b, index, run);
   }
@@ -96,12 +99,22 @@ static lgv_status run_seed(batch_state *b, int32_t index, lgv_error *err) {
   return status;
 }
 
+static void note_failure(batch_state *b, int32_t index, lgv_status status, const char *message) {
+  b->failed++;
+  b->interrupted |= status == LGV_ERR_INTERRUPTED;
+  if (b->status != LGV_OK && index > b->failed_index) return;
+  b->status = status;
+  b->failed_index = index;
+  lgv_fail(&b->error, status, "seed %llu: %.480s",
+           (unsigned long long)(b->batch->first_seed + (uint64_t)index), message);
+}
+
 static void *work(void *context) {
   batch_state *b = context;
   for (;;) {
     pthread_mutex_lock(&b->lock);
     int32_t index = b->next_seed;
-    bool take = index < b->batch->seeds && b->status != LGV_ERR_INTERRUPTED;
+    bool take = index < b->batch->seeds && !b->interrupted;
     if (take) b->next_seed++;
     pthread_mutex_unlock(&b->lock);
     if (!take) return NULL;
@@ -111,12 +124,7 @@ static void *work(void *context) {
     if (status == LGV_OK)
       b->done++;
     else
-      b->failed++;
-    if (status != LGV_OK && b->status == LGV_OK) {
-      b->status = status;
-      lgv_fail(&b->error, status, "seed %llu: %.480s",
-               (unsigned long long)(b->batch->first_seed + (uint64_t)index), err.message);
-    }
+      note_failure(b, index, status, err.message);
     report(b, b->summaries[index].mean_return);
     pthread_mutex_unlock(&b->lock);
   }
@@ -131,6 +139,7 @@ static lgv_status run_threads(batch_state *b, lgv_error *err) {
   work(b); /* this thread works too, so that one thread always does */
   for (int32_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
   lgv__free(threads);
+  if (b->interrupted) return lgv_fail(err, LGV_ERR_INTERRUPTED, INTERRUPTED);
   if (b->status != LGV_OK && err) *err = b->error;
   return b->status;
 }

@@ -200,10 +200,19 @@ static lgv_status get_param(const lgv_param *table, const void *params, const ch
   return LGV_OK;
 }
 
+/* The value of env.name, agent.name and optim.name, which no parameter table lists; else NULL. */
+static const char *name_of(const lgv_plan *plan, const char *key) {
+  if (strcmp(key, "env.name") == 0) return plan->env_type->name;
+  if (strcmp(key, "agent.name") == 0) return plan->agent_type->name;
+  if (strcmp(key, "optim.name") == 0 && plan->optim_type) return plan->optim_type->name;
+  return NULL;
+}
+
 lgv_status lgv_plan_get(const lgv_plan *plan, const char *key, char *text, size_t size,
                         lgv_error *err) {
-  if (strcmp(key, "env.name") == 0 || strcmp(key, "agent.name") == 0) {
-    snprintf(text, size, "%s", key[0] == 'e' ? plan->env_type->name : plan->agent_type->name);
+  const char *name = name_of(plan, key);
+  if (name) {
+    snprintf(text, size, "%s", name);
     return LGV_OK;
   }
   if (strncmp(key, "env.", 4) == 0)

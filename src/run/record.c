@@ -153,8 +153,11 @@ static lgv_status aggregate_one(lgv_json *json, const char *key, const lgv_summa
     values[i] = *(const double *)((const char *)&summaries[i] + offset);
   lgv_estimate e;
   lgv_estimate_mean(values, count, &e);
+  bool any = false;
+  for (size_t i = 0; i < count; i++) any |= !isnan(values[i]);
   lgv__free(values);
-  if (e.count == 0) return LGV_OK;
+  if (!any) return LGV_OK;
+  if (e.count == 0) return lgv__out_of_memory(err, "aggregate.json");
   lgv__json_open(json, key, '{');
   lgv__json_real(json, "mean", e.mean);
   lgv__json_real(json, "standard_error", e.standard_error);

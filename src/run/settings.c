@@ -100,6 +100,8 @@ lgv_status lgv_settings_add_agent(lgv_settings *settings, const lgv_agent_type *
   return append_type(&settings->agents, &settings->n_agents, type, err);
 }
 
+enum { WHERE_SIZE = 320 }; /* of " (in file.yaml:3:5)": the line must not be cut off a long path */
+
 /* " (in file.yaml:3:5)", or nothing. */
 static const char *place(const lgv_setting *item, char *text, size_t size) {
   text[0] = '\0';
@@ -110,7 +112,7 @@ static const char *place(const lgv_setting *item, char *text, size_t size) {
 static lgv_status unknown_name(const lgv_settings *settings, const char *kind, const char *key,
                                lgv_error *err) {
   const lgv_setting *item = find(settings, key);
-  char where[160];
+  char where[WHERE_SIZE];
   if (!item)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "no %s was named: use --%s NAME; `langevin list %ss` shows them", kind, kind,
@@ -206,7 +208,7 @@ lgv_status lgv__settings_with_preset(const lgv_settings *settings, const lgv_age
 lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
                               const lgv_param *table, void *params, bool *is_set, lgv_error *err) {
   size_t length = strlen(prefix);
-  char where[160];
+  char where[WHERE_SIZE];
   lgv__params_defaults(table, params);
   for (size_t i = 0; is_set && i < lgv__params_count(table); i++) is_set[i] = false;
   for (size_t i = 0; i < settings->count; i++) {
@@ -214,7 +216,7 @@ lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
     if (strncmp(item->key, prefix, length) != 0) continue;
     const char *name = item->key + length;
     int index = lgv__params_find(table, name);
-    if (index < 0 && strcmp(name, "name") == 0) continue;
+    if (index < 0 && strcmp(name, "name") == 0 && strcmp(prefix, "run.") != 0) continue;
     if (index < 0) {
       const char *near = lgv__params_nearest(table, name);
       return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'%s%s%s%s%s", item->key,
@@ -236,7 +238,7 @@ lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
 }
 
 lgv_status lgv__settings_check_prefixes(const lgv_settings *settings, lgv_error *err) {
-  char where[160];
+  char where[WHERE_SIZE];
   for (size_t i = 0; i < settings->count; i++) {
     const lgv_setting *item = &settings->items[i];
     bool known = false;

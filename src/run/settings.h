@@ -33,8 +33,8 @@ LGV_CHECK lgv_status lgv__settings_with_preset(const lgv_settings *settings,
                                                lgv_settings **completed, lgv_error *err);
 
 /* Fills a parameter struct: defaults, then every setting whose key is prefix + name. is_set (may be
- * NULL) has one entry a parameter. An unknown key under the prefix is an error; prefix.name itself
- * is left alone. */
+ * NULL) has one entry a parameter. An unknown key under the prefix is an error; env.name,
+ * agent.name and optim.name are left alone. */
 LGV_CHECK lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
                                         const lgv_param *table, void *params, bool *is_set,
                                         lgv_error *err);
