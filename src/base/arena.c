@@ -65,14 +65,13 @@ void lgv__layout_list(lgv_layout *layout, const char *name, lgv_dtype dtype, lgv
 }
 
 lgv_status lgv__list_reserve(lgv_list *list, size_t size, size_t extra, lgv_error *err) {
-  size_t needed = list->count + extra;
-  if (needed <= list->capacity) return LGV_OK;
-  size_t capacity = list->capacity ? list->capacity : 64;
-  while (capacity < needed) capacity *= 2;
-  void *grown = lgv__realloc(list->data, capacity * size);
+  if (extra <= list->capacity - list->count) return LGV_OK;
+  size_t capacity = list->capacity ? list->capacity : 64, most = SIZE_MAX / 2 / size;
+  while (capacity - list->count < extra && capacity <= most) capacity *= 2;
+  void *grown = capacity <= most ? lgv__realloc(list->data, capacity * size) : NULL;
   if (!grown)
     return lgv_fail(err, LGV_ERR_MEMORY, "the history needs %.1f MB, which could not be allocated",
-                    (double)(capacity * size) / 1e6);
+                    (double)capacity * (double)size / 1e6);
   list->data = grown;
   list->capacity = capacity;
   return LGV_OK;

@@ -1,0 +1,78 @@
+/* What tests of files share: a temporary directory, whole files in and out. Failures fail the test.
+ */
+#ifndef LGV_TESTS_FILE_HELPERS_H
+#define LGV_TESTS_FILE_HELPERS_H
+
+#include <ftw.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { TEMP_SIZE = 256 };
+
+static inline void make_temp(char path[TEMP_SIZE]) {
+  const char *base = getenv("TMPDIR");
+  snprintf(path, TEMP_SIZE, "%.200s/langevin-test-XXXXXX", base ? base : "/tmp");
+  assert_non_null(mkdtemp(path));
+}
+
+static inline int remove_one(const char *path, const struct stat *info, int kind, struct FTW *at) {
+  (void)info, (void)kind, (void)at;
+  return remove(path);
+}
+
+static inline void remove_tree(const char *path) {
+  assert_int_equal(nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+static inline void join(char out[PATH_MAX], const char *directory, const char *name) {
+  assert_true(snprintf(out, PATH_MAX, "%s/%s", directory, name) < PATH_MAX);
+}
+
+/* The text of a file, NUL-terminated; the caller frees it. NULL if there is none. */
+static inline char *read_text(const char *directory, const char *name) {
+  char path[PATH_MAX];
+  join(path, directory, name);
+  FILE *file = fopen(path, "rb");
+  if (!file) return NULL;
+  size_t size = 0, capacity = 1 << 16;
+  char *text = malloc(capacity + 1);
+  assert_non_null(text);
+  for (size_t n; (n = fread(text + size, 1, capacity - size, file)) > 0;) {
+    size += n;
+    if (size < capacity) continue;
+    capacity *= 2;
+    text = realloc(text, capacity + 1);
+    assert_non_null(text);
+  }
+  fclose(file);
+  text[size] = '\0';
+  return text;
+}
+
+static inline void write_text(const char *directory, const char *name, const char *text) {
+  char path[PATH_MAX];
+  join(path, directory, name);
+  FILE *file = fopen(path, "wb");
+  assert_non_null(file);
+  assert_true(fputs(text, file) >= 0);
+  assert_int_equal(fclose(file), 0);
+}
+
+static inline void assert_same_file(const char *one, const char *other, const char *name) {
+  char *a = read_text(one, name), *b = read_text(other, name);
+  if (!a || !b) fail_msg("%s is missing in %s", name, a ? other : one);
+  assert_string_equal(a, b);
+  free(a);
+  free(b);
+}
+
+#endif
