@@ -1,0 +1,109 @@
+/* Files are whole or absent, directories are made with their parents, errors say which path. */
+#include "base/file.h"
+
+#include "file_helpers.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+static void a_file_is_written_and_replaced(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE];
+  lgv_error err = {0};
+  make_temp(directory);
+  assert_int_equal(lgv__write_file(directory, "a", "one", 3, &err), LGV_OK);
+  assert_int_equal(lgv__write_file(directory, "a", "two!", 4, &err), LGV_OK);
+  char *text = read_text(directory, "a");
+  assert_string_equal(text, "two!");
+  free(text);
+  assert_null(read_text(directory, "a.tmp"));
+  remove_tree(directory);
+}
+
+/* The limit on file sizes makes a write fail half way, as a full disk would. */
+static void a_write_that_fails_leaves_the_old_file(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE], *large = calloc(1, 1 << 20);
+  lgv_error err = {0};
+  make_temp(directory);
+  assert_int_equal(lgv__write_file(directory, "a", "old", 3, &err), LGV_OK);
+  struct rlimit before, small;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  small = before;
+  small.rlim_cur = 4096;
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  lgv_status status = lgv__write_file(directory, "a", large, 1 << 20, &err);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  assert_int_equal(status, LGV_ERR_IO);
+  assert_non_null(strstr(err.message, "File too large"));
+  char *text = read_text(directory, "a");
+  assert_string_equal(text, "old");
+  assert_null(read_text(directory, "a.tmp"));
+  free(text);
+  free(large);
+  remove_tree(directory);
+}
+
+static void a_directory_is_made_with_its_parents(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE], path[PATH_MAX];
+  lgv_error err = {0};
+  struct stat info;
+  make_temp(directory);
+  join(path, directory, "a/b//c/");
+  assert_int_equal(lgv__make_directory(path, &err), LGV_OK);
+  assert_int_equal(lgv__make_directory(path, &err), LGV_OK); /* it may be there already */
+  assert_int_equal(stat(path, &info), 0);
+  assert_true(S_ISDIR(info.st_mode));
+  remove_tree(directory);
+}
+
+static void errors_name_the_path(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE], path[PATH_MAX];
+  lgv_error err = {0};
+  make_temp(directory);
+  write_text(directory, "file", "x");
+  join(path, directory, "file");
+  assert_int_equal(lgv__make_directory(path, &err), LGV_ERR_IO);
+  assert_non_null(strstr(err.message, "file is a file; a directory is needed there"));
+  join(path, directory, "file/below");
+  assert_int_equal(lgv__make_directory(path, &err), LGV_ERR_IO);
+  assert_non_null(strstr(err.message, path));
+  assert_int_equal(lgv__write_file("/no/such/place", "a", "x", 1, &err), LGV_ERR_IO);
+  assert_non_null(strstr(err.message, "/no/such/place/a"));
+  join(path, directory, "taken"); /* a directory stands where the file should be */
+  assert_int_equal(lgv__make_directory(path, &err), LGV_OK);
+  assert_int_equal(lgv__write_file(directory, "taken", "x", 1, &err), LGV_ERR_IO);
+  assert_null(read_text(directory, "taken.tmp"));
+  remove_tree(directory);
+}
+
+static void a_path_that_is_too_long_is_refused(void **state) {
+  (void)state;
+  char path[16], *longer = malloc(2 * PATH_MAX);
+  lgv_error err = {0};
+  assert_int_equal(lgv__join_path("1234567", "1234567", path, sizeof path, &err), LGV_OK);
+  assert_string_equal(path, "1234567/1234567");
+  assert_int_equal(lgv__join_path("1234567", "12345678", path, sizeof path, &err), LGV_ERR_IO);
+  memset(longer, 'x', 2 * PATH_MAX - 1);
+  longer[2 * PATH_MAX - 1] = '\0';
+  assert_int_equal(lgv__make_directory(longer, &err), LGV_ERR_IO);
+  longer[PATH_MAX - 8] = '\0'; /* room for the path, none for the temporary beside it */
+  assert_int_equal(lgv__write_file(longer, "a", "x", 1, &err), LGV_ERR_IO);
+  assert_non_null(strstr(err.message, "too long"));
+  free(longer);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_file_is_written_and_replaced),
+      cmocka_unit_test(a_write_that_fails_leaves_the_old_file),
+      cmocka_unit_test(a_directory_is_made_with_its_parents),
+      cmocka_unit_test(errors_name_the_path),
+      cmocka_unit_test(a_path_that_is_too_long_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
