@@ -8,15 +8,23 @@
 
 #include <string.h>
 
-extern const lgv_env_type lgv__env_acrobot;
-extern const lgv_env_type lgv__env_cartpole;
-extern const lgv_env_type lgv__env_deepsea;
-extern const lgv_env_type lgv__env_linear_mdp;
-extern const lgv_env_type lgv__env_mountain_car;
-extern const lgv_env_type lgv__env_nchain;
+/* a line an entry: */
+/* clang-format off */
 extern const lgv_env_type lgv__env_riverswim;
-extern const lgv_agent_type lgv__agent_lmc_lsvi, lgv__agent_ms_lmc_lsvi, lgv__agent_lsvi_ucb,
-    lgv__agent_lsvi_phe, lgv__agent_opt_rlsvi, lgv__agent_oppo, lgv__agent_rlsvi, lgv__agent_psrl;
+extern const lgv_env_type lgv__env_linear_mdp;
+extern const lgv_env_type lgv__env_nchain;
+extern const lgv_env_type lgv__env_deepsea;
+extern const lgv_env_type lgv__env_cartpole;
+extern const lgv_env_type lgv__env_mountain_car;
+extern const lgv_env_type lgv__env_acrobot;
+extern const lgv_agent_type lgv__agent_lmc_lsvi;
+extern const lgv_agent_type lgv__agent_ms_lmc_lsvi;
+extern const lgv_agent_type lgv__agent_lsvi_ucb;
+extern const lgv_agent_type lgv__agent_lsvi_phe;
+extern const lgv_agent_type lgv__agent_opt_rlsvi;
+extern const lgv_agent_type lgv__agent_oppo;
+extern const lgv_agent_type lgv__agent_rlsvi;
+extern const lgv_agent_type lgv__agent_psrl;
 
 const lgv_env_type *const lgv__envs[] = {
     &lgv__env_riverswim,
@@ -30,10 +38,17 @@ const lgv_env_type *const lgv__envs[] = {
 };
 
 const lgv_agent_type *const lgv__agents[] = {
-    &lgv__agent_lmc_lsvi, &lgv__agent_ms_lmc_lsvi, &lgv__agent_lsvi_ucb,
-    &lgv__agent_lsvi_phe, &lgv__agent_opt_rlsvi,   &lgv__agent_oppo,
-    &lgv__agent_rlsvi,    &lgv__agent_psrl,        NULL,
+    &lgv__agent_lmc_lsvi,
+    &lgv__agent_ms_lmc_lsvi,
+    &lgv__agent_lsvi_ucb,
+    &lgv__agent_lsvi_phe,
+    &lgv__agent_opt_rlsvi,
+    &lgv__agent_oppo,
+    &lgv__agent_rlsvi,
+    &lgv__agent_psrl,
+    NULL,
 };
+/* clang-format on */
 
 const lgv_optim_type *lgv__optimiser(size_t index) { return lgv__kernels()->optimisers[index]; }
 
