@@ -19,12 +19,12 @@ enum { NET_AUTO, NET_MLP, NET_NATURE };
 enum { NET_MOST_LAYERS = LGV_INTS_MAX + 4 };
 
 typedef struct net_shape {
-  int32_t family; /* NET_MLP or NET_NATURE */
+  int32_t family; /* NET_AUTO: NET_NATURE for dense images of bytes, else NET_MLP */
   lgv_obs_kind obs_kind;
   lgv_obs_form obs_form;
   int32_t obs_shape[3]; /* (height, width, channels), or (length, 1, 1) */
   lgv_ints hidden;      /* widths of the hidden dense layers; NATURE: of the dense layers behind the
-                           convolutions */
+                           convolutions, 512 if there are none */
   int32_t outputs;
   bool shared_bias;  /* the output layer has one bias for all outputs */
   float input_scale; /* multiplies every input: 1, or 1/255 */
@@ -42,6 +42,7 @@ typedef struct net_input {
 typedef struct net_layer {
   int64_t inputs, outputs;                            /* dense: units; conv: channels */
   int64_t weights, biases;                            /* offsets into the parameter vector */
+  int64_t n_weights, n_biases;                        /* n_biases: 1 if they are shared */
   int32_t kernel, stride;                             /* conv; kernel = 0 for dense layers */
   int32_t in_height, in_width, out_height, out_width; /* conv */
 } net_layer;
@@ -54,14 +55,15 @@ typedef struct net {
   int64_t activations; /* floats a sample that a tape holds */
 } net;
 
-/* Where a batch's activations live. dead: units of hidden layers that were 0 on the whole batch,
- * filled on request. */
+/* Where a batch's activations live. */
 typedef struct net_tape {
   int64_t batch;                      /* the most samples it can hold */
   float *activation[NET_MOST_LAYERS]; /* (batch x outputs) of every layer, after the rectifier; the
                                          last is linear */
   float *delta[2];                    /* backward scratch; NULL for tapes that only run forward */
   float *transposed;                  /* weights turned for the backward pass; NULL likewise */
+  float *input;                       /* (batch x length): inputs of an MLP that had to be converted
+                                         or scaled; else NULL */
 } net_tape;
 
 /* Works out layers and sizes. Fails if an image is too small for the convolutions, or a list of
@@ -81,7 +83,8 @@ const float *net_forward(const net *n, const float *params, net_input input, int
  * (1/K for an ensemble of K heads). */
 void net_backward(const net *n, const float *params, net_input input, int64_t batch, net_tape *tape,
                   const float *d_outputs, float core_scale, float *grad);
-/* The share of hidden units that were 0 for every sample of the last forward pass. */
+/* The share of hidden units that were 0 for every sample of the last forward pass. A unit of a
+ * convolution is a channel, which is 0 if it is so at every place. */
 double net_dead_share(const net *n, const net_tape *tape, int64_t batch);
 
 #endif
