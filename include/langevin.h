@@ -386,6 +386,10 @@ LGV_API void lgv_plan_free(lgv_plan *plan);
 /* A resolved value as text: lgv_plan_get(plan, "agent.lambda", ...). */
 LGV_API LGV_CHECK lgv_status lgv_plan_get(const lgv_plan *plan, const char *key, char *text,
                                           size_t size, lgv_error *err);
+enum { LGV_DIGEST_SIZE = 17 };
+/* 16 hexadecimal digits that stand for all resolved values but the seed: equal plans have equal
+ * digests, whatever the order and spelling of their settings. */
+LGV_API LGV_CHECK lgv_status lgv_plan_digest(const lgv_plan *plan, char *text, lgv_error *err);
 
 typedef struct lgv_summary {
   uint64_t seed;
@@ -397,6 +401,14 @@ typedef struct lgv_summary {
   double regret;        /* cumulative and exact; NaN if not defined */
   bool finished;
 } lgv_summary;
+
+/* The measures of a summary by name ("mean_return", "final_return", "optimal_value", "regret");
+ * NULL past the end. */
+LGV_API const char *lgv_measure_name(size_t index);
+LGV_API double lgv_measure_value(const lgv_summary *summary, size_t index);
+/* Reads back directory/summary.json. */
+LGV_API LGV_CHECK lgv_status lgv_summary_load(const char *directory, lgv_summary *summary,
+                                              lgv_error *err);
 
 /* directory: created; NULL records nothing. The run is for the given seed, whatever run.seed says.
  */
@@ -433,10 +445,12 @@ typedef struct lgv_batch {
                       const lgv_progress *progress); /* optional; one call at a time */
   bool (*should_stop)(void *context);                /* optional; asked often, from any thread */
   void *context;
+  lgv_error *errors; /* optional: seeds entries, filled for the seeds that failed */
 } lgv_batch;
 
 /* summaries: batch->seeds entries. One failed seed does not stop the others; the error of the
- * least seed is returned, or LGV_ERR_INTERRUPTED if should_stop asked for it. */
+ * least seed is returned, or LGV_ERR_INTERRUPTED if should_stop asked for it. With several seeds
+ * and a directory, aggregate.json covers those that finished. */
 LGV_API LGV_CHECK lgv_status lgv_batch_run(const lgv_batch *batch, lgv_summary *summaries,
                                            lgv_error *err);
 

@@ -173,7 +173,7 @@ static void ranges_read_as_mathematics(void **state) {
   (void)state;
   const char *const expected[] = {"a number in (0, 1]",
                                   "a number",
-                                  "a whole number in [-10, 1e+15]",
+                                  "a whole number in [-10, 1e15]",
                                   "true | false",
                                   "red | green | blue",
                                   "text",

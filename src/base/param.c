@@ -38,6 +38,15 @@ const char *lgv__params_nearest(const lgv_param *table, const char *wrong) {
 
 static bool is_bounded(const lgv_param *param) { return param->min != 0 || param->max != 0; }
 
+/* 1e12 rather than 1000000000000, where that is the same number. */
+static void format_bound(double x, char *text, size_t size) {
+  double power = isfinite(x) && x >= 1e6 ? log10(x) : 0.5;
+  if (power == floor(power))
+    snprintf(text, size, "1e%.0f", power);
+  else
+    lgv__format_real(x, text, size);
+}
+
 static void number_range(const lgv_param *param, char *text, size_t size) {
   const char *kind = param->type == LGV_REAL ? "a number" : "a whole number";
   if (!is_bounded(param)) {
@@ -45,8 +54,8 @@ static void number_range(const lgv_param *param, char *text, size_t size) {
     return;
   }
   char low[40], high[40];
-  lgv__format_real(param->min, low, sizeof low);
-  lgv__format_real(param->max, high, sizeof high);
+  format_bound(param->min, low, sizeof low);
+  format_bound(param->max, high, sizeof high);
   snprintf(text, size, "%s in %c%s, %s%c", kind,
            (param->open & LGV_OPEN_MIN) || isinf(param->min) ? '(' : '[', low, high,
            (param->open & LGV_OPEN_MAX) || isinf(param->max) ? ')' : ']');

@@ -3,17 +3,14 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "run/job.h"
 #include "run/record.h"
 #include "run/run.h"
+#include "run/summary.h"
 
 #include <limits.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
-
-enum { CHUNK = 256 }; /* steps between looks at should_stop and reports of progress */
-
-#define INTERRUPTED "interrupted; what was recorded until then is kept"
 
 typedef struct batch_state {
   const lgv_batch *batch;
@@ -29,6 +26,17 @@ typedef struct batch_state {
   lgv_error error;
 } batch_state;
 
+/* One seed's place in the batch, as the context of its job. */
+typedef struct seed_state {
+  batch_state *b;
+  int32_t index;
+} seed_state;
+
+static uint64_t seed_of(const batch_state *b, int32_t index) {
+  return b->batch->first_seed + (uint64_t)index;
+}
+
+/* With the lock held. */
 static void report(batch_state *b, double mean_return) {
   lgv_progress p = {.runs = b->batch->seeds,
                     .runs_done = b->done,
@@ -41,14 +49,20 @@ static void report(batch_state *b, double mean_return) {
   if (b->batch->on_progress) b->batch->on_progress(b->batch->context, &p);
 }
 
-static void note(batch_state *b, int32_t index, const lgv_run *run) {
-  lgv_summary s;
-  lgv_run_summary(run, &s);
-  pthread_mutex_lock(&b->lock);
-  b->fractions[index] = lgv__run_fraction(run);
-  b->steps[index] = s.steps;
-  report(b, s.mean_return);
-  pthread_mutex_unlock(&b->lock);
+static void note_chunk(void *context, const lgv_run *run) {
+  seed_state *s = context;
+  lgv_summary summary;
+  lgv_run_summary(run, &summary);
+  pthread_mutex_lock(&s->b->lock);
+  s->b->fractions[s->index] = lgv__run_fraction(run);
+  s->b->steps[s->index] = summary.steps;
+  report(s->b, summary.mean_return);
+  pthread_mutex_unlock(&s->b->lock);
+}
+
+static bool stop_asked(void *context) {
+  const lgv_batch *batch = ((seed_state *)context)->b->batch;
+  return batch->should_stop && batch->should_stop(batch->context);
 }
 
 static lgv_status seed_directory(const lgv_batch *batch, uint64_t seed, char *path, size_t size,
@@ -62,51 +76,31 @@ static lgv_status seed_directory(const lgv_batch *batch, uint64_t seed, char *pa
   return lgv__join_path(batch->directory, name, path, size, err);
 }
 
-static lgv_status advance_to_end(batch_state *b, int32_t index, lgv_run *run, lgv_error *err) {
-  const lgv_batch *batch = b->batch;
-  bool done = false;
-  while (!done) {
-    if (batch->should_stop && batch->should_stop(batch->context))
-      return lgv_fail(err, LGV_ERR_INTERRUPTED, INTERRUPTED);
-    LGV_TRY(lgv_run_advance(run, CHUNK, &done, err));
-    note(b, index, run);
-  }
-  return LGV_OK;
-}
-
 static lgv_status run_seed(batch_state *b, int32_t index, lgv_error *err) {
   const lgv_batch *batch = b->batch;
-  uint64_t seed = batch->first_seed + (uint64_t)index;
   char path[PATH_MAX];
-  lgv_run *run;
-  if (batch->directory) LGV_TRY(seed_directory(batch, seed, path, sizeof path, err));
-  if (batch->resume && batch->directory)
-    LGV_TRY(lgv_run_resume(batch->plan, seed, path, &run, err));
-  else
-    LGV_TRY(lgv_run_create(batch->plan, seed, batch->directory ? path : NULL, &run, err));
-  lgv_status status = advance_to_end(b, index, run, err);
-  lgv_error later; /* must not hide the first error */
-  lgv_status closed = LGV_OK;
-  if (status == LGV_ERR_INTERRUPTED) closed = lgv_run_checkpoint(run, &later);
-  if (closed == LGV_OK)
-    closed = lgv__run_close_records(run, status == LGV_OK ? NULL : err->message, &later);
-  if (status == LGV_OK && closed != LGV_OK) {
-    status = closed;
-    *err = later;
-  }
-  lgv_run_summary(run, &b->summaries[index]);
-  lgv_run_free(run);
-  return status;
+  seed_state context = {b, index};
+  lgv_job job = {.plan = batch->plan,
+                 .seed = seed_of(b, index),
+                 .directory = batch->directory ? path : NULL,
+                 .resume = batch->resume,
+                 .should_stop = stop_asked,
+                 .on_chunk = note_chunk,
+                 .context = &context};
+  if (batch->directory) LGV_TRY(seed_directory(batch, job.seed, path, sizeof path, err));
+  return lgv__job_run(&job, &b->summaries[index], err);
 }
 
-static void note_failure(batch_state *b, int32_t index, lgv_status status, const char *message) {
+/* With the lock held. */
+static void note_failure(batch_state *b, int32_t index, lgv_status status, const lgv_error *err) {
   b->failed++;
   b->interrupted |= status == LGV_ERR_INTERRUPTED;
+  if (b->batch->errors) b->batch->errors[index] = *err;
   if (b->status != LGV_OK && index > b->failed_index) return;
   b->status = status;
   b->failed_index = index;
-  lgv_fail(&b->error, status, "seed %llu: %.480s",
-           (unsigned long long)(b->batch->first_seed + (uint64_t)index), message);
+  lgv_fail(&b->error, status, "seed %llu: %.480s", (unsigned long long)seed_of(b, index),
+           err->message);
 }
 
 static void *work(void *context) {
@@ -121,25 +115,32 @@ static void *work(void *context) {
     lgv_error err = {0};
     lgv_status status = run_seed(b, index, &err);
     pthread_mutex_lock(&b->lock);
+    if (status != LGV_ERR_INTERRUPTED) b->fractions[index] = 1; /* a failed run has no work left */
     if (status == LGV_OK)
       b->done++;
     else
-      note_failure(b, index, status, err.message);
+      note_failure(b, index, status, &err);
     report(b, b->summaries[index].mean_return);
     pthread_mutex_unlock(&b->lock);
   }
 }
 
-static lgv_status run_threads(batch_state *b, lgv_error *err) {
-  int32_t n = b->batch->threads < b->batch->seeds ? b->batch->threads : b->batch->seeds;
-  pthread_t *threads = lgv__calloc((size_t)n, sizeof *threads);
-  if (!threads) return lgv__out_of_memory(err, "threads");
-  int32_t started = 0;
-  while (started < n - 1 && pthread_create(&threads[started], NULL, work, b) == 0) started++;
-  work(b); /* this thread works too, so that one thread always does */
-  for (int32_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
-  lgv__free(threads);
-  if (b->interrupted) return lgv_fail(err, LGV_ERR_INTERRUPTED, INTERRUPTED);
+static lgv_status run_all(batch_state *b, lgv_error *err) {
+  const lgv_batch *batch = b->batch;
+  lgv__job_threads(batch->threads < batch->seeds ? batch->threads : batch->seeds, work, b);
+  if (b->interrupted) {
+    b->status = LGV_ERR_INTERRUPTED;
+    lgv_fail(&b->error, LGV_ERR_INTERRUPTED, LGV_INTERRUPTED);
+  }
+  bool aggregate = batch->directory && batch->seeds > 1 && b->done > 0;
+  lgv_error later = {0};
+  lgv_status wrote = aggregate ? lgv__record_aggregate(batch->directory, batch->plan, b->summaries,
+                                                       (size_t)batch->seeds, &later)
+                               : LGV_OK;
+  if (b->status == LGV_OK && wrote != LGV_OK) {
+    b->status = wrote;
+    b->error = later;
+  }
   if (b->status != LGV_OK && err) *err = b->error;
   return b->status;
 }
@@ -148,20 +149,15 @@ lgv_status lgv_batch_run(const lgv_batch *batch, lgv_summary *summaries, lgv_err
   if (batch->seeds < 1 || batch->threads < 1)
     return lgv_fail(err, LGV_ERR_USAGE, "a batch needs at least one seed and one thread");
   batch_state b = {.batch = batch, .summaries = summaries};
-  for (int32_t i = 0; i < batch->seeds; i++)
-    summaries[i] = (lgv_summary){.seed = batch->first_seed + (uint64_t)i,
-                                 .mean_return = NAN,
-                                 .final_return = NAN,
-                                 .optimal_value = NAN,
-                                 .regret = NAN};
+  for (int32_t i = 0; i < batch->seeds; i++) {
+    summaries[i] = lgv__summary_none(seed_of(&b, i));
+    if (batch->errors) batch->errors[i] = (lgv_error){0};
+  }
   b.fractions = lgv__calloc((size_t)batch->seeds, sizeof *b.fractions);
   b.steps = lgv__calloc((size_t)batch->seeds, sizeof *b.steps);
   pthread_mutex_init(&b.lock, NULL);
-  lgv_status status = b.fractions && b.steps ? LGV_OK : lgv__out_of_memory(err, "a batch");
-  if (status == LGV_OK) status = run_threads(&b, err);
-  if (status == LGV_OK && batch->directory && batch->seeds > 1)
-    status =
-        lgv__record_aggregate(batch->directory, batch->plan, summaries, (size_t)batch->seeds, err);
+  lgv_status status =
+      b.fractions && b.steps ? run_all(&b, err) : lgv__out_of_memory(err, "a batch");
   pthread_mutex_destroy(&b.lock);
   lgv__free(b.fractions);
   lgv__free(b.steps);

@@ -8,6 +8,7 @@
 #include "math/kernels.h"
 #include "run/settings.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,9 +76,9 @@ static void settle_budget(lgv_plan *plan) {
 
 static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_error *err) {
   LGV_TRY(lgv__kernels_check(err));
-  LGV_TRY(lgv__settings_check_prefixes(settings, err));
   LGV_TRY(lgv__settings_env_type(settings, &plan->env_type, err));
   LGV_TRY(lgv__settings_agent_type(settings, &plan->agent_type, err));
+  LGV_TRY(lgv__settings_check_prefixes(settings, plan->env_type, plan->agent_type, err));
   LGV_TRY(lgv__settings_fill(settings, "run.", lgv__run_params, &plan->run, NULL, err));
   settle_budget(plan);
   LGV_TRY(fill(settings, "env.", plan->env_type->params, plan->env_type->params_size,
@@ -175,21 +176,40 @@ static void json_params(lgv_json *json, const char *key, const char *name, const
   lgv__json_close(json, '}');
 }
 
-void lgv__plan_json(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
+static void json_parts(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
   lgv_run_params run = plan->run;
   run.seed = (int64_t)seed;
-  lgv__json_open(json, NULL, '{');
-  lgv__json_open(json, "langevin", '{');
-  lgv__json_string(json, "version", lgv_version());
-  lgv__json_string(json, "kernels", lgv_kernels());
-  lgv__json_close(json, '}');
   json_params(json, "env", plan->env_type->name, plan->env_type->params, plan->env_params);
   json_params(json, "agent", plan->agent_type->name, plan->agent_type->params, plan->agent_params);
   if (plan->optim_type)
     json_params(json, "optim", plan->optim_type->name, plan->optim_type->params,
                 plan->optim_params);
   json_params(json, "run", NULL, lgv__run_params, &run);
+}
+
+void lgv__plan_json(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
+  lgv__json_open(json, NULL, '{');
+  lgv__json_open(json, "langevin", '{');
+  lgv__json_string(json, "version", lgv_version());
+  lgv__json_string(json, "kernels", lgv_kernels());
   lgv__json_close(json, '}');
+  json_parts(plan, seed, json);
+  lgv__json_close(json, '}');
+}
+
+lgv_status lgv_plan_digest(const lgv_plan *plan, char *text, lgv_error *err) {
+  uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+  lgv_json json = {0};
+  json_parts(plan, 0, &json);
+  if (json.failed) {
+    lgv__json_free(&json);
+    return lgv__out_of_memory(err, "a digest");
+  }
+  for (size_t i = 0; i < json.length; i++)
+    hash = (hash ^ (unsigned char)json.text[i]) * 0x100000001b3;
+  lgv__json_free(&json);
+  snprintf(text, LGV_DIGEST_SIZE, "%016" PRIx64, hash);
+  return LGV_OK;
 }
 
 static lgv_status get_param(const lgv_param *table, const void *params, const char *key,

@@ -4,11 +4,11 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "run/summary.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ static lgv_status write_json(const char *directory, const char *name, lgv_json *
 }
 
 static lgv_status metrics_error(const lgv_record *record, lgv_error *err) {
-  return lgv_fail(err, LGV_ERR_IO, "cannot write %s/metrics.csv: %s", record->directory,
+  return lgv_fail(err, LGV_ERR_IO, "cannot write %.300s/metrics.csv: %s", record->directory,
                   strerror(errno));
 }
 
@@ -42,12 +42,25 @@ lgv_status lgv__record_check_directory(const lgv_plan *plan, uint64_t seed, cons
   lgv__free(old);
   lgv__json_free(&json);
   if (no_memory) return lgv__out_of_memory(err, "config.json");
-  return same ? LGV_OK
-              : lgv_fail(err, LGV_ERR_USAGE,
-                         "%s already holds a run with other settings; choose another directory "
-                         "with --out, or "
-                         "remove it",
-                         directory);
+  if (same) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "%.300s already holds a run with other settings or of another version; choose "
+                  "another directory with --out, or remove it",
+                  directory);
+}
+
+/* An old summary.json would call a run finished that has only begun again, and an old checkpoint
+ * would be gone on from. */
+static lgv_status remove_old(const char *directory, lgv_error *err) {
+  static const char *const names[] = {"summary.json", "timing.json", "metrics.csv",
+                                      "checkpoint.safetensors", "checkpoint-previous.safetensors"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char path[PATH_MAX];
+    LGV_TRY(lgv__join_path(directory, names[i], path, sizeof path, err));
+    if (unlink(path) != 0 && errno != ENOENT)
+      return lgv_fail(err, LGV_ERR_IO, "cannot replace %.300s: %s", path, strerror(errno));
+  }
+  return LGV_OK;
 }
 
 lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
@@ -57,9 +70,11 @@ lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t s
   char path[PATH_MAX];
   LGV_TRY(lgv__make_directory(directory, err));
   LGV_TRY(lgv__record_check_directory(plan, seed, directory, err));
+  LGV_TRY(remove_old(directory, err));
   lgv_json json = {0};
   lgv__plan_json(plan, seed, &json);
   LGV_TRY(write_json(directory, "config.json", &json, err));
+  if (plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
   record->metrics = fopen(path, "wb");
   return record->metrics ? LGV_OK : metrics_error(record, err);
@@ -111,32 +126,18 @@ void lgv__record_close(lgv_record *record) {
   record->metrics = NULL;
 }
 
-static void optional_real(lgv_json *json, const char *key, double value) {
-  if (!isnan(value)) lgv__json_real(json, key, value);
-}
-
 lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan, const lgv_summary *summary,
                                const char *failure, lgv_error *err) {
   if (!record->directory) return LGV_OK;
   lgv_json json = {0};
   lgv__json_open(&json, NULL, '{');
-  lgv__json_string(&json, "env", plan->env_type->name);
-  lgv__json_string(&json, "agent", plan->agent_type->name);
-  lgv__json_int(&json, "seed", (int64_t)summary->seed);
-  lgv__json_int(&json, "steps", summary->steps);
-  lgv__json_int(&json, "episodes", summary->episodes);
-  lgv__json_real(&json, "mean_return", summary->mean_return);
-  lgv__json_real(&json, "final_return", summary->final_return);
-  optional_real(&json, "optimal_value", summary->optimal_value);
-  optional_real(&json, "regret", summary->regret);
-  lgv__json_bool(&json, "finished", summary->finished);
-  if (failure) lgv__json_string(&json, "error", failure);
+  lgv__summary_json(&json, plan, summary, failure);
   lgv__json_close(&json, '}');
   return write_json(record->directory, "summary.json", &json, err);
 }
 
 lgv_status lgv__record_timing(lgv_record *record, double seconds, int64_t steps, lgv_error *err) {
-  if (!record->directory) return LGV_OK;
+  if (!record->metrics) return LGV_OK;
   lgv_json json = {0};
   lgv__json_open(&json, NULL, '{');
   lgv__json_real(&json, "seconds", seconds);
@@ -145,52 +146,13 @@ lgv_status lgv__record_timing(lgv_record *record, double seconds, int64_t steps,
   return write_json(record->directory, "timing.json", &json, err);
 }
 
-static lgv_status aggregate_one(lgv_json *json, const char *key, const lgv_summary *summaries,
-                                size_t count, size_t offset, lgv_error *err) {
-  double *values = lgv__calloc(count + 1, sizeof *values);
-  if (!values) return lgv__out_of_memory(err, "aggregate.json");
-  for (size_t i = 0; i < count; i++)
-    values[i] = *(const double *)((const char *)&summaries[i] + offset);
-  lgv_estimate e;
-  lgv_estimate_mean(values, count, &e);
-  bool any = false;
-  for (size_t i = 0; i < count; i++) any |= !isnan(values[i]);
-  lgv__free(values);
-  if (!any) return LGV_OK;
-  if (e.count == 0) return lgv__out_of_memory(err, "aggregate.json");
-  lgv__json_open(json, key, '{');
-  lgv__json_real(json, "mean", e.mean);
-  lgv__json_real(json, "standard_error", e.standard_error);
-  lgv__json_real(json, "low", e.low);
-  lgv__json_real(json, "high", e.high);
-  lgv__json_real(json, "median", e.median);
-  lgv__json_int(json, "count", e.count);
-  lgv__json_close(json, '}');
-  return LGV_OK;
-}
-
 lgv_status lgv__record_aggregate(const char *directory, const lgv_plan *plan,
                                  const lgv_summary *summaries, size_t count, lgv_error *err) {
-  static const struct {
-    const char *key;
-    size_t offset;
-  } fields[] = {{"mean_return", offsetof(lgv_summary, mean_return)},
-                {"final_return", offsetof(lgv_summary, final_return)},
-                {"optimal_value", offsetof(lgv_summary, optimal_value)},
-                {"regret", offsetof(lgv_summary, regret)}};
   lgv_json json = {0};
   lgv__json_open(&json, NULL, '{');
-  lgv__json_string(&json, "env", plan->env_type->name);
-  lgv__json_string(&json, "agent", plan->agent_type->name);
-  lgv__json_int(&json, "seeds", (int64_t)count);
-  lgv__json_string(&json, "interval", "95 % percentile bootstrap of the mean");
-  lgv_status status = LGV_OK;
-  for (size_t i = 0; i < sizeof fields / sizeof *fields && status == LGV_OK; i++)
-    status = aggregate_one(&json, fields[i].key, summaries, count, fields[i].offset, err);
+  lgv_status status = lgv__aggregate_json(&json, plan, summaries, count, err);
   lgv__json_close(&json, '}');
-  if (status != LGV_OK) {
-    lgv__json_free(&json);
-    return status;
-  }
-  return write_json(directory, "aggregate.json", &json, err);
+  if (status == LGV_OK) return write_json(directory, "aggregate.json", &json, err);
+  lgv__json_free(&json);
+  return status;
 }

@@ -9,7 +9,7 @@
 
 typedef struct lgv_record {
   const char *directory; /* NULL: nothing is written */
-  FILE *metrics;
+  FILE *metrics; /* NULL also with run.records = summary, which writes no timing.json either */
 } lgv_record;
 
 /* Creates the directory, writes config.json, opens metrics.csv. directory must outlive the record.

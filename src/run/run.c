@@ -177,7 +177,7 @@ static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
 }
 
 lgv_status lgv_run_checkpoint(lgv_run *run, lgv_error *err) {
-  if (!run->directory) return LGV_OK;
+  if (!run->directory || run->plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
   lgv_tensors tensors = {0};
   lgv_status status = lgv__record_flush(&run->record, &run->at.metrics_size, err);
   if (status == LGV_OK) status = collect(run, &tensors, err);
@@ -377,6 +377,7 @@ double lgv__run_fraction(const lgv_run *run) {
 lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *err) {
   lgv_summary summary;
   lgv_run_summary(run, &summary);
+  summary.finished &= !failure; /* the last step of the budget may be the one that failed */
   LGV_TRY(lgv__record_flush(&run->record, &run->at.metrics_size, err));
   /* a run that stopped for want of time can go on; one that failed keeps its last good checkpoint
    */

@@ -1,5 +1,7 @@
 #include "run/run_params.h"
 
+static const char *const records[] = {"all", "summary", NULL};
+
 const lgv_param lgv__run_params[] = {
     [LGV_RUN_EPISODES] =
         {.name = "episodes",
@@ -59,5 +61,11 @@ const lgv_param lgv__run_params[] = {
      .offset = offsetof(lgv_run_params, checkpoint_final),
      .fallback = "true",
      .help = "write a checkpoint when the run ends, for `langevin eval` and for going on later"},
+    {.name = "records",
+     .type = LGV_CHOICE,
+     .offset = offsetof(lgv_run_params, records),
+     .fallback = "all",
+     .choices = records,
+     .help = "summary: config.json and summary.json alone, for sweeps of many short runs"},
     {0},
 };

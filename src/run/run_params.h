@@ -11,9 +11,12 @@ typedef struct lgv_run_params {
   int64_t record_every;
   int64_t checkpoint_every;
   bool checkpoint_final;
+  int32_t records; /* LGV_RECORDS_... */
 } lgv_run_params;
 
 extern const lgv_param lgv__run_params[];
+
+enum { LGV_RECORDS_ALL, LGV_RECORDS_SUMMARY };
 
 enum { LGV_RUN_EPISODES, LGV_RUN_STEPS }; /* indices in the table */
 

@@ -5,6 +5,7 @@
 #include "base/param.h"
 #include "base/text.h"
 #include "registry.h"
+#include "run/run_params.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -113,14 +114,15 @@ static lgv_status unknown_name(const lgv_settings *settings, const char *kind, c
                                lgv_error *err) {
   const lgv_setting *item = find(settings, key);
   char where[WHERE_SIZE];
+  const char *what = strcmp(kind, "env") == 0 ? "environment" : kind;
   if (!item)
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "no %s was named: use --%s NAME; `langevin list %ss` shows them", kind, kind,
+                    "no %s was named: use --%s NAME; `langevin list %ss` shows them", what, kind,
                     kind);
   const char *near = lgv_registry_nearest(kind, item->value);
   return lgv_fail(err, LGV_ERR_USAGE,
-                  "there is no %s '%.80s'%s%s%s%s; `langevin list %ss` shows them", kind,
-                  item->value, place(item, where, sizeof where), near ? "; did you mean '" : "",
+                  "there is no %s '%.80s'%s%s%s%s `langevin list %ss` shows all", what, item->value,
+                  place(item, where, sizeof where), near ? "; did you mean '" : ";",
                   near ? near : "", near ? "'?" : "", kind);
 }
 
@@ -237,17 +239,36 @@ lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
   return LGV_OK;
 }
 
-lgv_status lgv__settings_check_prefixes(const lgv_settings *settings, lgv_error *err) {
-  char where[WHERE_SIZE];
+/* "agent.lambda" for a key written without its part: lambda. */
+static bool guess_part(const char *key, const lgv_env_type *env, const lgv_agent_type *agent,
+                       char *guess, size_t size) {
+  const struct {
+    const char *prefix;
+    const lgv_param *table;
+  } parts[] = {{"agent.", agent->params}, {"env.", env->params}, {"run.", lgv__run_params}};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    const char *near = lgv__params_nearest(parts[i].table, key);
+    bool exact = lgv__params_find(parts[i].table, key) >= 0;
+    if (exact || near) snprintf(guess, size, "%s%s", parts[i].prefix, exact ? key : near);
+    if (exact || near) return true;
+  }
+  return false;
+}
+
+lgv_status lgv__settings_check_prefixes(const lgv_settings *settings, const lgv_env_type *env,
+                                        const lgv_agent_type *agent, lgv_error *err) {
+  char where[WHERE_SIZE], guess[128];
   for (size_t i = 0; i < settings->count; i++) {
     const lgv_setting *item = &settings->items[i];
     bool known = false;
     for (int p = 0; prefixes[p]; p++)
       known |= strncmp(item->key, prefixes[p], strlen(prefixes[p])) == 0;
-    if (!known)
-      return lgv_fail(err, LGV_ERR_USAGE,
-                      "unknown key '%.80s'%s: keys begin with env., agent., optim. or run.",
-                      item->key, place(item, where, sizeof where));
+    if (known) continue;
+    bool guessed = guess_part(item->key, env, agent, guess, sizeof guess);
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "unknown key '%.80s'%s: keys begin with env., agent., optim. or run.%s%s%s",
+                    item->key, place(item, where, sizeof where), guessed ? "; did you mean '" : "",
+                    guessed ? guess : "", guessed ? "'?" : "");
   }
   return LGV_OK;
 }

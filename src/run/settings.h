@@ -38,7 +38,10 @@ LGV_CHECK lgv_status lgv__settings_with_preset(const lgv_settings *settings,
 LGV_CHECK lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
                                         const lgv_param *table, void *params, bool *is_set,
                                         lgv_error *err);
-/* Refuses keys that begin with none of the known prefixes. */
-LGV_CHECK lgv_status lgv__settings_check_prefixes(const lgv_settings *settings, lgv_error *err);
+/* Refuses keys that begin with none of the known prefixes; the types serve to guess the right one.
+ */
+LGV_CHECK lgv_status lgv__settings_check_prefixes(const lgv_settings *settings,
+                                                  const lgv_env_type *env,
+                                                  const lgv_agent_type *agent, lgv_error *err);
 
 #endif

@@ -1,0 +1,86 @@
+/* What the sub-commands share: commands and options as const tables, complaints, progress. */
+#ifndef LGV_CLI_H
+#define LGV_CLI_H
+
+#include "langevin.h"
+#include "report/tools.h"
+
+#include <stdio.h>
+
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+typedef struct cli_option {
+  const char *name;     /* without dashes; NULL ends a table */
+  char letter;          /* short form, or 0 */
+  const char *argument; /* what follows, e.g. "FILE"; NULL for a switch */
+  const char *help;
+} cli_option;
+
+typedef struct cli_command {
+  const char *name, *summary;
+  const char *usage; /* after "langevin NAME" */
+  const cli_option *options;
+  const char *notes; /* printed below the options; may be NULL */
+  int (*main)(const struct cli_command *command, int count, char **words);
+} cli_command;
+
+extern const cli_command cli_run, cli_sweep, cli_plot, cli_list, cli_theory, cli_help, cli_version;
+extern const cli_command *const cli_commands[]; /* NULL-terminated */
+
+/* ---- Options: while (cli_next(&args)) ...; if (args.stopped) return args.exit_code; ---- */
+
+typedef struct cli_args {
+  const cli_command *command;
+  int count;
+  char **words;
+  int at;
+  bool plain_only;          /* after -- */
+  const cli_option *option; /* NULL: value is a plain word */
+  const char *value;
+  bool stopped; /* a mistake was reported, or --help was answered */
+  int exit_code;
+} cli_args;
+
+bool cli_next(cli_args *args);
+/* Which option it is: its place in the command's table; -1 for a plain word. */
+int cli_which(const cli_args *args);
+/* The value of the current option as a number; on a mistake args->stopped is set. */
+int64_t cli_value_int(cli_args *args, int64_t least, int64_t most);
+double cli_value_real(cli_args *args);
+/* Ends the parsing with a complaint. */
+void cli_reject(cli_args *args, const char *format, ...) LGV_PRINTF(2, 3);
+
+/* ---- Complaints, all on stderr ---- */
+
+int cli_wrong(const cli_command *command, const char *format, ...) LGV_PRINTF(2, 3);
+/* Prints the error; its exit code. */
+int cli_error(const cli_command *command, const lgv_error *err);
+/* Prints a finished JSON text on stdout and frees it. */
+int cli_print_json(const cli_command *command, lgv_json *json);
+
+/* ---- Help texts ---- */
+
+void cli_print_command(const cli_command *command, FILE *out);
+int cli_terminal_width(void);
+/* "env." for env, ...: what the keys of a kind begin with. */
+const char *cli_kind_prefix(const char *kind);
+
+/* ---- Progress on stderr: a bar on a terminal, a line now and then elsewhere ---- */
+
+typedef struct cli_progress {
+  bool quiet, terminal;
+  double started, shown;
+  int64_t runs_before; /* of lgv_progress.runs_done: found finished, not run now */
+} cli_progress;
+
+double cli_now(void); /* seconds, monotonic */
+void cli_progress_start(cli_progress *progress, bool quiet);
+void cli_progress_show(cli_progress *progress, const lgv_progress *now);
+void cli_progress_clear(cli_progress *progress);
+
+/* ---- Ctrl-C ---- */
+
+void cli_interrupt_install(void);
+int cli_interrupted(void); /* the signal, or 0 */
+
+#endif

@@ -1,0 +1,106 @@
+#include "cli.h"
+
+#include <string.h>
+
+enum { JSON };
+
+static const cli_option options[] = {
+    [JSON] = {"json", 0, NULL, "one JSON object on stdout, with every parameter"},
+    {0},
+};
+
+static const struct {
+  const char *word, *kind;
+} kinds[] = {{"envs", "env"}, {"agents", "agent"}, {"optimisers", "optimiser"}};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* "envs", "env", "optimizers" and the like; -1 if it is none of them. */
+static int find_kind(const char *word) {
+  if (strncmp(word, "optimizer", 9) == 0) return 2;
+  for (int i = 0; i < KINDS; i++)
+    if (strcmp(word, kinds[i].word) == 0 || strcmp(word, kinds[i].kind) == 0) return i;
+  return -1;
+}
+
+static void print_kind(int kind) {
+  lgv_entry entry;
+  lgv_table table = lgv__table("ll");
+  for (size_t i = 0; lgv_registry_get(kinds[kind].kind, i, &entry); i++) {
+    if (i == 0) printf("%s\n", kinds[kind].word);
+    lgv__table_cell(&table, "%s", entry.name);
+    lgv__table_cell(&table, "%s", entry.summary);
+  }
+  lgv__table_print(&table, stdout, 2, cli_terminal_width());
+}
+
+static void json_params(lgv_json *json, const lgv_param *params) {
+  static const char *const types[] = {
+      [LGV_REAL] = "real",     [LGV_INT] = "int",   [LGV_BOOL] = "bool",
+      [LGV_CHOICE] = "choice", [LGV_TEXT] = "text", [LGV_INTS] = "ints"};
+  lgv__json_open(json, "params", '[');
+  for (; params && params->name; params++) {
+    char range[512];
+    lgv_param_range(params, range, sizeof range);
+    lgv__json_open(json, NULL, '{');
+    lgv__json_string(json, "name", params->name);
+    lgv__json_string(json, "type", types[params->type]);
+    lgv__json_string(json, "default", params->fallback);
+    lgv__json_string(json, "accepts", range);
+    lgv__json_string(json, "help", params->help);
+    lgv__json_close(json, '}');
+  }
+  lgv__json_close(json, ']');
+}
+
+static void json_kind(lgv_json *json, int kind) {
+  lgv_entry entry;
+  lgv__json_open(json, kinds[kind].word, '[');
+  for (size_t i = 0; lgv_registry_get(kinds[kind].kind, i, &entry); i++) {
+    lgv__json_open(json, NULL, '{');
+    lgv__json_string(json, "name", entry.name);
+    lgv__json_string(json, "summary", entry.summary);
+    json_params(json, entry.params);
+    lgv__json_close(json, '}');
+  }
+  lgv__json_close(json, ']');
+}
+
+static int list_main(const cli_command *command, int count, char **words) {
+  cli_args args = {.command = command, .count = count, .words = words};
+  bool json = false, wanted[KINDS] = {0}, any = false;
+  while (cli_next(&args)) {
+    if (cli_which(&args) == JSON) {
+      json = true;
+      continue;
+    }
+    int kind = find_kind(args.value);
+    if (kind < 0) {
+      cli_reject(&args, "'%s' is none of envs, agents, optimisers", args.value);
+      break;
+    }
+    wanted[kind] = any = true;
+  }
+  if (args.stopped) return args.exit_code;
+  lgv_json text = {0};
+  if (json) lgv__json_open(&text, NULL, '{');
+  for (int k = 0; k < KINDS; k++) {
+    if (any && !wanted[k]) continue;
+    if (json)
+      json_kind(&text, k);
+    else
+      print_kind(k);
+  }
+  if (!json) return CLI_OK;
+  lgv__json_close(&text, '}');
+  return cli_print_json(command, &text);
+}
+
+const cli_command cli_list = {
+    .name = "list",
+    .summary = "what there is: environments, agents, optimisers",
+    .usage = "[envs|agents|optimisers] [--json]",
+    .options = options,
+    .notes = "`langevin help NAME` shows the parameters of one of them.",
+    .main = list_main,
+};

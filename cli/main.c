@@ -1,0 +1,41 @@
+/* langevin: the command line of liblangevin. */
+#include "cli.h"
+
+#include <string.h>
+
+const cli_command *const cli_commands[] = {
+    &cli_run, &cli_list, &cli_theory, &cli_help, &cli_version, NULL,
+};
+
+static const cli_command *find(const char *name) {
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) return &cli_help;
+  if (strcmp(name, "--version") == 0) return &cli_version;
+  for (size_t i = 0; cli_commands[i]; i++)
+    if (strcmp(cli_commands[i]->name, name) == 0) return cli_commands[i];
+  return NULL;
+}
+
+static int unknown_command(const char *name) {
+  const char *names[16] = {0};
+  for (size_t i = 0; cli_commands[i]; i++) names[i] = cli_commands[i]->name;
+  const char *near = lgv__nearest_name(name, names);
+  fprintf(stderr, "langevin: there is no command '%s'", name);
+  if (near) fprintf(stderr, "; did you mean '%s'?", near);
+  fprintf(stderr, "\n`langevin help` shows what there is\n");
+  return CLI_USAGE;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) {
+    cli_help.main(&cli_help, 0, NULL);
+    return CLI_USAGE;
+  }
+  const cli_command *command = find(argv[1]);
+  if (!command) return unknown_command(argv[1]);
+  int code = command->main(command, argc - 2, argv + 2);
+  if (fflush(stdout) != 0 && code == CLI_OK) {
+    perror("langevin: cannot write to standard output");
+    code = CLI_FAILED;
+  }
+  return code;
+}

@@ -1,0 +1,146 @@
+/* The option parser: --name value, --name=value, -n value, plain words, and -- before words that
+ * begin with a dash. */
+#include "cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_OPTIONS = 32 };
+
+static void complain(const cli_command *command, const char *format, va_list args) {
+  fprintf(stderr, "langevin %s: ", command->name);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+}
+
+int cli_wrong(const cli_command *command, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  complain(command, format, args);
+  va_end(args);
+  return CLI_USAGE;
+}
+
+void cli_reject(cli_args *args, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  complain(args->command, format, list);
+  va_end(list);
+  fprintf(stderr, "`langevin help %s` shows how it is used\n", args->command->name);
+  args->stopped = true;
+  args->exit_code = CLI_USAGE;
+}
+
+int cli_error(const cli_command *command, const lgv_error *err) {
+  cli_wrong(command, "%s", err->message);
+  return err->status == LGV_ERR_USAGE ? CLI_USAGE : CLI_FAILED;
+}
+
+int cli_print_json(const cli_command *command, lgv_json *json) {
+  bool ok = !json->failed && fputs(json->text, stdout) >= 0 && fflush(stdout) == 0;
+  if (!ok) cli_wrong(command, "cannot write the JSON result: %s", strerror(errno));
+  lgv__json_free(json);
+  return ok ? CLI_OK : CLI_FAILED;
+}
+
+static const cli_option *find_long(const cli_command *command, const char *name, size_t length) {
+  for (const cli_option *o = command->options; o->name; o++)
+    if (strlen(o->name) == length && strncmp(o->name, name, length) == 0) return o;
+  return NULL;
+}
+
+static const cli_option *find_letter(const cli_command *command, char letter) {
+  for (const cli_option *o = command->options; o->name; o++)
+    if (o->letter == letter) return o;
+  return NULL;
+}
+
+static void reject_unknown(cli_args *args, const char *word) {
+  const char *names[MOST_OPTIONS + 1] = {0};
+  char name[64];
+  size_t n = 0;
+  for (const cli_option *o = args->command->options; o->name && n < MOST_OPTIONS; o++)
+    names[n++] = o->name;
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(word + strspn(word, "-"), "="),
+           word + strspn(word, "-"));
+  const char *near = lgv__nearest_name(name, names);
+  bool has_set = find_long(args->command, "set", 3) != NULL;
+  if (near)
+    cli_reject(args, "unknown option '%s'; did you mean '--%s'?", word, near);
+  else
+    cli_reject(args, "unknown option '%s'%s", word,
+               has_set ? "; parameters are set like this: --set agent.lambda=0.1" : "");
+}
+
+/* The option that word names, and the value after '=' if there is one. */
+static const cli_option *match(cli_args *args, const char *word, const char **value) {
+  *value = NULL;
+  if (word[1] != '-') return word[2] == '\0' ? find_letter(args->command, word[1]) : NULL;
+  size_t length = strcspn(word + 2, "=");
+  if (word[2 + length] == '=') *value = word + 2 + length + 1;
+  return find_long(args->command, word + 2, length);
+}
+
+static bool take_option(cli_args *args, const char *word) {
+  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+    cli_print_command(args->command, stdout);
+    args->stopped = true;
+    args->exit_code = CLI_OK;
+    return false;
+  }
+  args->option = match(args, word, &args->value);
+  if (!args->option) {
+    reject_unknown(args, word);
+    return false;
+  }
+  const cli_option *o = args->option;
+  if (o->argument && !args->value && args->at < args->count) args->value = args->words[args->at++];
+  if (o->argument && !args->value)
+    cli_reject(args, "--%s needs a value: --%s %s", o->name, o->name, o->argument);
+  if (!o->argument && args->value) cli_reject(args, "--%s takes no value", o->name);
+  return !args->stopped;
+}
+
+/* -1 and -.5 are numbers, not options. */
+static bool is_option(const char *word) {
+  return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) && word[1] != '.';
+}
+
+bool cli_next(cli_args *args) {
+  if (args->stopped || args->at >= args->count) return false;
+  const char *word = args->words[args->at++];
+  if (!args->plain_only && strcmp(word, "--") == 0) {
+    args->plain_only = true;
+    return cli_next(args);
+  }
+  if (!args->plain_only && is_option(word)) return take_option(args, word);
+  args->option = NULL;
+  args->value = word;
+  return true;
+}
+
+int cli_which(const cli_args *args) {
+  return args->option ? (int)(args->option - args->command->options) : -1;
+}
+
+double cli_value_real(cli_args *args) {
+  char *end;
+  double value = strtod(args->value, &end);
+  if (end == args->value || *end)
+    cli_reject(args, "--%s takes a number, not '%s'", args->option->name, args->value);
+  return value;
+}
+
+int64_t cli_value_int(cli_args *args, int64_t least, int64_t most) {
+  double value = cli_value_real(args); /* 1e6 is as good as 1000000 */
+  if (args->stopped) return least;
+  if (value != (double)(int64_t)value || value < (double)least || value > (double)most) {
+    cli_reject(args, "--%s takes a whole number from %lld to %lld, not '%s'", args->option->name,
+               (long long)least, (long long)most, args->value);
+    return least;
+  }
+  return (int64_t)value;
+}

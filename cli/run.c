@@ -1,0 +1,233 @@
+#include "cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CONFIG, ENV, AGENT, SET, EPISODES, STEPS, SEED, SEEDS, THREADS, OUT, JSON, QUIET };
+
+static const cli_option options[] = {
+    [CONFIG] = {"config", 'c', "FILE", "settings from a YAML or JSON file, such as a config.json"},
+    [ENV] = {"env", 'e', "NAME", "environment: env.name"},
+    [AGENT] = {"agent", 'a', "NAME", "agent: agent.name"},
+    [SET] = {"set", 's', "KEY=VALUE", "a parameter, such as agent.lambda=0.1; may be repeated"},
+    [EPISODES] = {"episodes", 0, "K", "training episodes: run.episodes"},
+    [STEPS] = {"steps", 0, "T", "training steps: run.steps"},
+    [SEED] = {"seed", 0, "S", "seed, or the first of several: run.seed"},
+    [SEEDS] = {"seeds", 'n', "N", "number of seeds: S, S+1, ...; one directory each (default 1)"},
+    [THREADS] = {"threads", 'j', "T", "runs side by side (default: one a core)"},
+    [OUT] = {"out", 'o', "DIR", "where to write records (default: runs/ENV-AGENT-1, -2, ...)"},
+    [JSON] = {"json", 0, NULL, "the result as one JSON object on stdout"},
+    [QUIET] = {"quiet", 'q', NULL, "no progress on stderr"},
+    {0},
+};
+
+typedef struct request {
+  lgv_settings *settings;
+  int64_t seeds, threads;
+  const char *out; /* NULL: choose one */
+  bool json, quiet;
+} request;
+
+static void check(cli_args *args, lgv_status status, const lgv_error *err) {
+  if (status == LGV_OK) return;
+  args->exit_code = cli_error(args->command, err);
+  args->exit_code =
+      status == LGV_ERR_IO ? CLI_USAGE : args->exit_code; /* a file that is not there */
+  args->stopped = true;
+}
+
+/* Files first, so that what stands on the command line always wins. */
+static void load_files(cli_args args, request *r, cli_args *outcome) {
+  while (cli_next(&args)) {
+    lgv_error err = {0};
+    if (cli_which(&args) == CONFIG)
+      check(&args, lgv_settings_load(r->settings, args.value, &err), &err);
+  }
+  outcome->stopped = args.stopped;
+  outcome->exit_code = args.exit_code;
+}
+
+static void set_from(cli_args *args, request *r, const char *key) {
+  lgv_error err = {0};
+  char origin[64];
+  snprintf(origin, sizeof origin, "--%s", args->option->name);
+  lgv_status status = key ? lgv_settings_set(r->settings, key, args->value, origin, &err)
+                          : lgv_settings_assign(r->settings, args->value, origin, &err);
+  check(args, status, &err);
+}
+
+static void parse(cli_args *args, request *r) {
+  load_files(*args, r, args);
+  while (cli_next(args)) {
+    switch (cli_which(args)) {
+    case CONFIG: break;
+    case ENV: set_from(args, r, "env.name"); break;
+    case AGENT: set_from(args, r, "agent.name"); break;
+    case SET: set_from(args, r, NULL); break;
+    case EPISODES: set_from(args, r, "run.episodes"); break;
+    case STEPS: set_from(args, r, "run.steps"); break;
+    case SEED: set_from(args, r, "run.seed"); break;
+    case SEEDS: r->seeds = cli_value_int(args, 1, 1000000); break;
+    case THREADS: r->threads = cli_value_int(args, 1, 4096); break;
+    case OUT: r->out = args->value; break;
+    case JSON: r->json = true; break;
+    case QUIET: r->quiet = true; break;
+    default:
+      cli_reject(args, "unexpected '%s'%s", args->value,
+                 strchr(args->value, '=') ? "; parameters need --set before them"
+                                          : "; name things like this: --env riverswim");
+    }
+  }
+}
+
+/* ---- Where to ---- */
+
+/* The first runs/ENV-AGENT-N that does not exist, created here so that two programs started at the
+ * same time do not take the same one. */
+static lgv_status first_free(const lgv_plan *plan, char *path, size_t size, lgv_error *err) {
+  char env[128], agent[128];
+  lgv_status status = lgv_plan_get(plan, "env.name", env, sizeof env, err);
+  if (status == LGV_OK) status = lgv_plan_get(plan, "agent.name", agent, sizeof agent, err);
+  if (status != LGV_OK) return status;
+  if (mkdir("runs", 0777) != 0 && errno != EEXIST)
+    return lgv_fail(err, LGV_ERR_IO, "cannot create the directory runs: %s; choose one with --out",
+                    strerror(errno));
+  for (int n = 1; n < INT_MAX; n++) {
+    snprintf(path, size, "runs/%s-%s-%d", env, agent, n);
+    if (mkdir(path, 0777) == 0) return LGV_OK;
+    if (errno != EEXIST) break;
+  }
+  return lgv_fail(err, LGV_ERR_IO, "cannot create the directory %s: %s", path, strerror(errno));
+}
+
+/* ---- The run ---- */
+
+static void on_progress(void *context, const lgv_progress *progress) {
+  cli_progress_show(context, progress);
+}
+
+static bool should_stop(void *context) {
+  (void)context;
+  return cli_interrupted() != 0;
+}
+
+static int print_result(const cli_command *command, const request *r,
+                        const lgv_run_report *report) {
+  lgv_error err = {0};
+  lgv_json json = {0};
+  if (!r->json)
+    return lgv__run_report_print(report, stdout, &err) == LGV_OK ? CLI_OK
+                                                                 : cli_error(command, &err);
+  if (lgv__run_report_json(report, &json, &err) == LGV_OK) return cli_print_json(command, &json);
+  lgv__json_free(&json);
+  return cli_error(command, &err);
+}
+
+static void print_failures(const cli_command *command, const lgv_run_report *report) {
+  enum { MOST = 5 };
+  size_t failed = 0;
+  for (size_t i = 0; i < report->seeds; i++) {
+    const lgv_error *e = &report->errors[i];
+    if (e->status == LGV_OK || e->status == LGV_ERR_INTERRUPTED) continue;
+    if (failed++ >= MOST) continue;
+    if (report->seeds == 1)
+      cli_wrong(command, "%s", e->message);
+    else
+      cli_wrong(command, "seed %llu failed: %s", (unsigned long long)report->summaries[i].seed,
+                e->message);
+  }
+  if (failed > MOST) cli_wrong(command, "and %zu more failed", failed - MOST);
+}
+
+static int execute(const cli_command *command, const request *r, const lgv_plan *plan,
+                   lgv_batch *batch, lgv_run_report *report) {
+  cli_progress progress;
+  lgv_error err = {0};
+  cli_progress_start(&progress, r->quiet);
+  cli_interrupt_install();
+  batch->on_progress = on_progress;
+  batch->should_stop = should_stop;
+  batch->context = &progress;
+  lgv_status status = lgv_batch_run(batch, (lgv_summary *)report->summaries, &err);
+  cli_progress_clear(&progress);
+  report->seconds = cli_now() - progress.started;
+  report->plan = plan;
+  print_failures(command, report);
+  bool began = false; /* a run that never began has no result */
+  for (size_t i = 0; i < report->seeds; i++) began |= report->summaries[i].steps > 0;
+  int code = began || r->json ? print_result(command, r, report) : CLI_OK;
+  if (cli_interrupted()) return 128 + cli_interrupted();
+  if (status != LGV_OK) return status == LGV_ERR_USAGE ? CLI_USAGE : CLI_FAILED;
+  return code;
+}
+
+static int run_plan(const cli_command *command, const request *r, const lgv_plan *plan) {
+  char seed[32], path[PATH_MAX];
+  lgv_error err = {0};
+  if (lgv_plan_get(plan, "run.seed", seed, sizeof seed, &err) != LGV_OK)
+    return cli_error(command, &err);
+  if (!r->out && first_free(plan, path, sizeof path, &err) != LGV_OK)
+    return cli_error(command, &err);
+  int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
+  int64_t threads = r->threads ? r->threads : cores > 0 ? cores : 1;
+  lgv_summary *summaries = calloc((size_t)r->seeds, sizeof *summaries);
+  lgv_error *errors = calloc((size_t)r->seeds, sizeof *errors);
+  lgv_batch batch = {.plan = plan,
+                     .first_seed = strtoull(seed, NULL, 10),
+                     .seeds = (int32_t)r->seeds,
+                     .threads = (int32_t)(threads < r->seeds ? threads : r->seeds),
+                     .directory = r->out ? r->out : path,
+                     .errors = errors};
+  lgv_run_report report = {.summaries = summaries,
+                           .errors = errors,
+                           .seeds = (size_t)r->seeds,
+                           .directory = batch.directory};
+  int code = CLI_FAILED;
+  if (summaries && errors)
+    code = execute(command, r, plan, &batch, &report);
+  else
+    cli_wrong(command, "not enough memory for %lld seeds", (long long)r->seeds);
+  if (code != CLI_OK && !r->out) rmdir(path); /* only where nothing was recorded */
+  free(summaries);
+  free(errors);
+  return code;
+}
+
+static int run_main(const cli_command *command, int count, char **words) {
+  cli_args args = {.command = command, .count = count, .words = words};
+  request r = {.seeds = 1};
+  lgv_error err = {0};
+  lgv_plan *plan = NULL;
+  if (lgv_settings_create(&r.settings, &err) != LGV_OK) return cli_error(command, &err);
+  parse(&args, &r);
+  int code = args.exit_code;
+  if (!args.stopped) {
+    if (lgv_plan_create(r.settings, &plan, &err) == LGV_OK)
+      code = run_plan(command, &r, plan);
+    else
+      code = cli_error(command, &err);
+  }
+  lgv_plan_free(plan);
+  lgv_settings_free(r.settings);
+  return code;
+}
+
+const cli_command cli_run = {
+    .name = "run",
+    .summary = "train an agent on an environment, for one seed or several",
+    .usage = "[--config FILE] --env ENV --agent AGENT [--set KEY=VALUE]... [OPTIONS]",
+    .options = options,
+    .notes =
+        "What stands on the command line wins over files; later values win over earlier ones.\n"
+        "The records: config.json (repeats the run: langevin run --config DIR/config.json), "
+        "metrics.csv, summary.json, timing.json; with several seeds a directory each and "
+        "aggregate.json.\n"
+        "Ctrl-C ends the run and keeps what was recorded; twice stops at once.\n"
+        "Exit codes: 0 done, 1 a run failed, 2 wrong usage, 130 and 143 interrupted.\n"
+        "`langevin list` shows environments and agents, `langevin help NAME` their parameters.",
+    .main = run_main,
+};

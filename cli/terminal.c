@@ -1,0 +1,120 @@
+/* The terminal: its width, the progress bar, and Ctrl-C. */
+#include "cli.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DEFAULT_WIDTH = 100, WIDEST = 140, BAR = 24 };
+
+static const double terminal_period = 0.1, line_period = 10; /* seconds between reports */
+
+int cli_terminal_width(void) {
+  struct winsize size = {0};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return DEFAULT_WIDTH;
+  return size.ws_col < WIDEST ? size.ws_col : WIDEST;
+}
+
+/* ---- Progress ---- */
+
+double cli_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void cli_progress_start(cli_progress *p, bool quiet) {
+  const char *term = getenv("TERM");
+  *p = (cli_progress){.quiet = quiet, .started = cli_now()};
+  p->terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+  p->shown = p->started;
+}
+
+/* 812, 12.3k, 4.56M */
+static void format_count(double x, char *text, size_t size) {
+  if (x < 1e3)
+    snprintf(text, size, "%.0f", x);
+  else if (x < 1e6)
+    snprintf(text, size, "%.3gk", fmin(x, 999e3) / 1e3);
+  else
+    snprintf(text, size, "%.3gM", x / 1e6);
+}
+
+/* 0:42, 12:05, 3:20:00 */
+static void format_seconds(double seconds, char *text, size_t size) {
+  if (!(seconds < 1e8)) {
+    snprintf(text, size, "?");
+    return;
+  }
+  long s = lround(seconds);
+  if (s < 3600)
+    snprintf(text, size, "%ld:%02ld", s / 60, s % 60);
+  else
+    snprintf(text, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+}
+
+static void format_report(const cli_progress *p, const lgv_progress *now, double elapsed,
+                          char *text, size_t size) {
+  char rate[24], left[24], runs[64] = "";
+  double fraction = now->fraction;
+  format_count((double)now->steps / elapsed, rate, sizeof rate);
+  format_seconds(fraction > 0 ? elapsed * (1 - fraction) / fraction : INFINITY, left, sizeof left);
+  if (now->runs > 1)
+    snprintf(runs, sizeof runs, "%lld of %lld runs, ", (long long)(now->runs_done + p->runs_before),
+             (long long)(now->runs + p->runs_before));
+  int used =
+      snprintf(text, size, "%3.0f %%  %s%s steps/s, %s left", 100 * fraction, runs, rate, left);
+  if (!isnan(now->mean_return) && now->runs == 1 && used > 0 && (size_t)used < size)
+    used += snprintf(text + used, size - (size_t)used, ", mean return %.4g", now->mean_return);
+  if (now->runs_failed > 0 && used > 0 && (size_t)used < size)
+    snprintf(text + used, size - (size_t)used, ", %lld failed", (long long)now->runs_failed);
+}
+
+void cli_progress_show(cli_progress *p, const lgv_progress *now) {
+  double time = cli_now();
+  if (p->quiet || time - p->shown < (p->terminal ? terminal_period : line_period)) return;
+  p->shown = time;
+  char text[200];
+  format_report(p, now, time - p->started, text, sizeof text);
+  if (!p->terminal) {
+    fprintf(stderr, "%s\n", text);
+    return;
+  }
+  char bar[BAR + 1];
+  for (int i = 0; i < BAR; i++) bar[i] = i < (int)(now->fraction * BAR + 0.5) ? '=' : ' ';
+  bar[BAR] = '\0';
+  fprintf(stderr, "\r[%s] %s\033[K", bar, text);
+  fflush(stderr);
+}
+
+void cli_progress_clear(cli_progress *p) {
+  if (!p->quiet && p->terminal && p->shown > p->started) fprintf(stderr, "\r\033[K");
+}
+
+/* ---- Ctrl-C ---- */
+
+static volatile sig_atomic_t caught;
+
+static void on_signal(int number) {
+  static const char text[] = "\nstopping; what was recorded is kept. Once more stops at once.\n";
+  if (caught) _exit(128 + number);
+  caught = number;
+  ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+  (void)ignored;
+}
+
+void cli_interrupt_install(void) {
+  const int numbers[] = {SIGINT, SIGTERM};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigaction(numbers[i], NULL, &old);
+    if (old.sa_handler == SIG_IGN) continue; /* as nohup and shells ask for */
+    sigaction(numbers[i], &action, NULL);
+  }
+}
+
+int cli_interrupted(void) { return caught; }

@@ -1,0 +1,28 @@
+/* Aligned columns of text for people to read. */
+#ifndef LGV_REPORT_TEXT_TABLE_H
+#define LGV_REPORT_TEXT_TABLE_H
+
+#include "langevin.h"
+
+#include <stdio.h>
+
+typedef struct lgv_table {
+  const char *align; /* one letter a column: l or r */
+  size_t columns;
+  char **cells; /* row by row */
+  size_t count, capacity;
+  bool failed; /* out of memory; what is there is still printed */
+} lgv_table;
+
+lgv_table lgv__table(const char *align);
+/* The next cell, left to right, top to bottom. */
+void lgv__table_cell(lgv_table *table, const char *format, ...) LGV_PRINTF(2, 3);
+/* The number with 4 significant digits; "-" for NaN. */
+void lgv__table_real(lgv_table *table, double value);
+/* indent: blanks before every line. A last left-aligned column is wrapped so that lines have at
+ * most `width` bytes. Frees the cells. */
+void lgv__table_print(lgv_table *table, FILE *out, int indent, int width);
+/* 4 significant digits, without an exponent where that is readable. */
+void lgv__format_short(double value, char *text, size_t size);
+
+#endif

@@ -1,0 +1,14 @@
+/* The private tools library, as the command line sees it: readable tables, JSON, nearest names,
+ * the results of runs and sweeps, and pictures. liblangevin needs none of this. */
+#ifndef LGV_REPORT_TOOLS_H
+#define LGV_REPORT_TOOLS_H
+
+#include "base/json.h"
+#include "langevin.h"
+#include "report/run_report.h"
+#include "report/text_table.h"
+
+/* The name nearest to a wrong one, or NULL; names: a NULL-terminated list. */
+const char *lgv__nearest_name(const char *wrong, const char *const *names);
+
+#endif

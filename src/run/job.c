@@ -1,0 +1,54 @@
+#include "run/job.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "run/run.h"
+#include "run/summary.h"
+
+#include <pthread.h>
+
+enum { CHUNK = 256 }; /* steps between looks at should_stop and reports of progress */
+
+static lgv_status advance_to_end(const lgv_job *job, lgv_run *run, lgv_error *err) {
+  bool done = false;
+  while (!done) {
+    if (job->should_stop && job->should_stop(job->context))
+      return lgv_fail(err, LGV_ERR_INTERRUPTED, LGV_INTERRUPTED);
+    LGV_TRY(lgv_run_advance(run, CHUNK, &done, err));
+    job->on_chunk(job->context, run);
+  }
+  return LGV_OK;
+}
+
+lgv_status lgv__job_run(const lgv_job *job, lgv_summary *summary, lgv_error *err) {
+  lgv_run *run;
+  *summary = lgv__summary_none(job->seed);
+  if (job->resume && job->directory)
+    LGV_TRY(lgv_run_resume(job->plan, job->seed, job->directory, &run, err));
+  else
+    LGV_TRY(lgv_run_create(job->plan, job->seed, job->directory, &run, err));
+  lgv_status status = advance_to_end(job, run, err);
+  lgv_error later; /* must not hide the first error */
+  lgv_status closed = LGV_OK;
+  if (status == LGV_ERR_INTERRUPTED) closed = lgv_run_checkpoint(run, &later);
+  if (closed == LGV_OK)
+    closed = lgv__run_close_records(run, status == LGV_OK ? NULL : err->message, &later);
+  if (status == LGV_OK && closed != LGV_OK) {
+    status = closed;
+    *err = later;
+  }
+  lgv_run_summary(run, summary);
+  summary->finished = status == LGV_OK && summary->finished;
+  lgv_run_free(run);
+  return status;
+}
+
+void lgv__job_threads(int32_t n, void *(*work)(void *context), void *context) {
+  pthread_t *threads = lgv__calloc((size_t)n, sizeof *threads);
+  int32_t started = 0;
+  while (threads && started < n - 1 && pthread_create(&threads[started], NULL, work, context) == 0)
+    started++;
+  work(context); /* this thread works too, so that one thread always does */
+  for (int32_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
+  lgv__free(threads);
+}
