@@ -427,6 +427,11 @@ LGV_API void lgv_run_summary(const lgv_run *run, lgv_summary *summary);
 /* Writes summary.json and timing.json; call once, whether or not the budget is spent. */
 LGV_API LGV_CHECK lgv_status lgv_run_finish(lgv_run *run, lgv_error *err);
 
+/* Returns of fresh evaluation episodes of a run's agent. path: a run directory, or one checkpoint
+ * in it. */
+LGV_API LGV_CHECK lgv_status lgv_evaluate(const char *path, int64_t episodes, uint64_t seed,
+                                          double *returns, lgv_error *err);
+
 typedef struct lgv_progress {
   int64_t runs, runs_done, runs_failed;
   double fraction;    /* of the whole work, 0..1 */

@@ -161,12 +161,36 @@ static void a_damaged_checkpoint_is_refused_and_the_previous_one_used(void **sta
   lgv_plan_free(plan);
 }
 
+static void a_checkpoint_can_be_evaluated(void **state) {
+  (void)state;
+  lgv_plan *plan = make_plan("riverswim", "lmc-lsvi", "run.episodes=400");
+  char directory[128], file[160];
+  double returns[200], again[200], sum = 0;
+  lgv_error err = {0};
+  lgv_summary summary;
+  snprintf(directory, sizeof directory, "%s/run", root);
+  snprintf(file, sizeof file, "%s/checkpoint.safetensors", directory);
+  lgv_run *run = open_run(plan, directory, false);
+  advance(run, 1 << 20);
+  lgv_run_summary(run, &summary);
+  finish(run);
+  if (lgv_evaluate(directory, 200, 5, returns, &err) != LGV_OK) fail_msg("%s", err.message);
+  assert_int_equal(lgv_evaluate(file, 200, 5, again, &err), LGV_OK);
+  assert_memory_equal(returns, again, sizeof returns);
+  for (int i = 0; i < 200; i++) sum += returns[i];
+  /* the policy of the last episode: returns spread by about 4, so 5 standard errors are 1.4 */
+  assert_true(sum / 200 > summary.final_return - 1.4 && sum / 200 < summary.final_return + 1.4);
+  assert_int_equal(lgv_evaluate("/nowhere/at/all", 1, 5, returns, &err), LGV_ERR_IO);
+  lgv_plan_free(plan);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(every_agent_resumes_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(minibatch_samplers_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_damaged_checkpoint_is_refused_and_the_previous_one_used,
                                       make_root, remove_root),
+      cmocka_unit_test_setup_teardown(a_checkpoint_can_be_evaluated, make_root, remove_root),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,6 +90,10 @@ lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bo
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent) { return agent->type; }
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent) { return &agent->arena; }
 
+void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed) {
+  lgv_rng_seed(agent->problem.eval, seed, "agent.fresh");
+}
+
 void lgv__agent_stats(const lgv_agent *agent, double *values) {
   if (agent->type->stats) agent->type->stats(agent->self, values);
 }

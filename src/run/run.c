@@ -305,25 +305,11 @@ static lgv_status step(lgv_run *run, lgv_error *err) {
   return t.terminated || t.truncated ? end_episode(run, err) : LGV_OK;
 }
 
-static lgv_status evaluate_once(lgv_run *run, double *result, lgv_error *err) {
-  lgv_obs obs;
-  lgv_outcome outcome = {0};
-  *result = 0;
-  LGV_TRY(lgv_env_reset(run->eval_env, &obs, err));
-  while (!outcome.terminated && !outcome.truncated) {
-    int32_t action;
-    LGV_TRY(lgv_agent_act(run->agent, &obs, LGV_EVAL, &action, err));
-    LGV_TRY(lgv_env_step(run->eval_env, action, &outcome, &obs, err));
-    *result += outcome.reward;
-  }
-  return LGV_OK;
-}
-
 static lgv_status evaluate(lgv_run *run, lgv_error *err) {
   double sum = 0;
   for (int64_t i = 0; i < run->plan->run.eval_episodes; i++) {
     double result;
-    LGV_TRY(evaluate_once(run, &result, err));
+    LGV_TRY(lgv__evaluate_episode(run->agent, run->eval_env, &result, err));
     sum += result;
   }
   run->at.next_eval += run->plan->run.eval_every;

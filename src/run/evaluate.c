@@ -1,0 +1,100 @@
+/* Fresh evaluation episodes of a finished or interrupted run's agent. */
+#include "agent/agent.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "env/env.h"
+#include "run/checkpoint.h"
+#include "run/plan.h"
+#include "run/run.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+lgv_status lgv__evaluate_episode(lgv_agent *agent, lgv_env *env, double *result, lgv_error *err) {
+  lgv_obs obs;
+  lgv_outcome outcome = {0};
+  *result = 0;
+  LGV_TRY(lgv_env_reset(env, &obs, err));
+  while (!outcome.terminated && !outcome.truncated) {
+    int32_t action;
+    LGV_TRY(lgv_agent_act(agent, &obs, LGV_EVAL, &action, err));
+    LGV_TRY(lgv_env_step(env, action, &outcome, &obs, err));
+    *result += outcome.reward;
+  }
+  return LGV_OK;
+}
+
+/* The run directory of a checkpoint, and the one file meant (NULL: the newest that is whole). */
+static lgv_status split_path(const char *path, char *directory, size_t size, const char **file,
+                             lgv_error *err) {
+  struct stat info;
+  if (stat(path, &info) != 0)
+    return lgv_fail(err, LGV_ERR_IO, "there is no checkpoint or run directory %s", path);
+  *file = S_ISDIR(info.st_mode) ? NULL : path;
+  const char *slash = *file ? strrchr(path, '/') : path + strlen(path);
+  int length = slash ? (int)(slash - path) : 1;
+  if ((size_t)length >= size)
+    return lgv_fail(err, LGV_ERR_IO, "the path %.200s... is too long", path);
+  snprintf(directory, size, "%.*s", length, slash ? (length ? path : "/") : ".");
+  return LGV_OK;
+}
+
+static lgv_status load_plan(const char *directory, lgv_plan **plan, lgv_error *err) {
+  char config[PATH_MAX];
+  lgv_settings *settings;
+  LGV_TRY(lgv__join_path(directory, "config.json", config, sizeof config, err));
+  LGV_TRY(lgv_settings_create(&settings, err));
+  lgv_status status = lgv_settings_load(settings, config, err);
+  if (status == LGV_OK) status = lgv_plan_create(settings, plan, err);
+  lgv_settings_free(settings);
+  return status;
+}
+
+static lgv_status load_agent(lgv_agent *agent, const char *directory, const char *file,
+                             lgv_error *err) {
+  lgv_tensors tensors = {0};
+  bool found = true;
+  lgv_status status = lgv__tensors_add_arena(&tensors, "agent", lgv__agent_arena(agent), err);
+  if (status == LGV_OK)
+    status = file ? lgv__tensors_read(&tensors, file, err)
+                  : lgv__checkpoint_read(&tensors, directory, &found, err);
+  lgv__tensors_free(&tensors);
+  if (status == LGV_OK && !found)
+    return lgv_fail(err, LGV_ERR_IO, "%s holds no checkpoint (run.checkpoint_final was off)",
+                    directory);
+  return status;
+}
+
+typedef struct parts {
+  lgv_plan *plan;
+  lgv_env *env;
+  lgv_agent *agent;
+} parts;
+
+static lgv_status open_parts(parts *p, const char *path, uint64_t seed, lgv_error *err) {
+  char directory[PATH_MAX];
+  const char *file = NULL;
+  LGV_TRY(split_path(path, directory, sizeof directory, &file, err));
+  LGV_TRY(load_plan(directory, &p->plan, err));
+  const lgv_plan *plan = p->plan;
+  LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, seed, "env.fresh", &p->env, err));
+  lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(p->env));
+  LGV_TRY(lgv__agent_open(plan->agent_type, plan->agent_params, &problem, seed, &p->agent, err));
+  LGV_TRY(load_agent(p->agent, directory, file, err));
+  lgv__agent_seed_eval(p->agent, seed);
+  return LGV_OK;
+}
+
+lgv_status lgv_evaluate(const char *path, int64_t episodes, uint64_t seed, double *returns,
+                        lgv_error *err) {
+  parts p = {0};
+  lgv_status status = open_parts(&p, path, seed, err);
+  for (int64_t i = 0; status == LGV_OK && i < episodes; i++)
+    status = lgv__evaluate_episode(p.agent, p.env, &returns[i], err);
+  lgv_agent_free(p.agent);
+  lgv_env_free(p.env);
+  lgv_plan_free(p.plan);
+  return status;
+}
