@@ -1,0 +1,252 @@
+/* Exact models: values against closed forms and against the published RiverSwim variants, and what
+ * building a model refuses. */
+#include "env_helpers.h"
+
+/* ---- Building ---- */
+
+static lgv_model *new_model(int64_t states, int32_t actions, int64_t horizon, bool stationary) {
+  lgv_model *m;
+  lgv_error err = {0};
+  assert_int_equal(lgv_model_create(states, actions, horizon, stationary, &m, &err), LGV_OK);
+  return m;
+}
+
+static void add(lgv_model *m, int64_t stage, int64_t state, int32_t action, int64_t next,
+                double probability) {
+  lgv_error err = {0};
+  if (lgv_model_add(m, stage, state, action, next, probability, &err) != LGV_OK)
+    fail_msg("%s", err.message);
+}
+
+static void seal(lgv_model *m) {
+  lgv_error err = {0};
+  if (lgv_model_seal(m, &err) != LGV_OK) fail_msg("%s", err.message);
+}
+
+/* Refuses to seal, with a message that holds `part`; frees the model. */
+static void seal_is_refused(lgv_model *m, const char *part) {
+  lgv_error err = {0};
+  assert_int_equal(lgv_model_seal(m, &err), LGV_ERR_USAGE);
+  if (!strstr(err.message, part)) fail_msg("'%s' lacks '%s'", err.message, part);
+  lgv_model_free(m);
+}
+
+static void sizes_that_make_no_model_are_refused(void **state) {
+  (void)state;
+  lgv_model *m;
+  lgv_error err = {0};
+  assert_int_equal(lgv_model_create(0, 1, 1, true, &m, &err), LGV_ERR_USAGE);
+  assert_int_equal(lgv_model_create(1, 0, 1, true, &m, &err), LGV_ERR_USAGE);
+  assert_int_equal(lgv_model_create(1, 1, 0, true, &m, &err), LGV_ERR_USAGE);
+  assert_null(m);
+  assert_int_equal(lgv_model_create(INT64_MAX / 2, 4, 1, true, &m, &err), LGV_ERR_MEMORY);
+  assert_int_equal(lgv_model_create(INT64_MAX / 2, 1, 8, false, &m, &err), LGV_ERR_MEMORY);
+  assert_null(m);
+}
+
+static void transitions_outside_the_model_are_refused(void **state) {
+  (void)state;
+  lgv_model *m = new_model(2, 2, 3, false);
+  const struct {
+    int64_t stage, state;
+    int32_t action;
+    int64_t next;
+    double probability;
+  } wrong[] = {
+      {-1, 0, 0, 0, 1}, {3, 0, 0, 0, 1},     {0, -1, 0, 0, 1},  {0, 2, 0, 0, 1},
+      {0, 0, -1, 0, 1}, {0, 0, 2, 0, 1},     {0, 0, 0, -2, 1},  {0, 0, 0, 2, 1},
+      {0, 0, 0, 0, -1}, {0, 0, 0, 0, 1.001}, {0, 0, 0, 0, NAN}, {0, 0, 0, 0, INFINITY},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    lgv_error err = {0};
+    assert_int_equal(lgv_model_add(m, wrong[i].stage, wrong[i].state, wrong[i].action,
+                                   wrong[i].next, wrong[i].probability, &err),
+                     LGV_ERR_USAGE);
+    assert_true(strlen(err.message) > 0);
+  }
+  lgv_model_free(m);
+  m = new_model(2, 1, 3, true);
+  lgv_error err = {0};
+  assert_int_equal(lgv_model_add(m, 1, 0, 0, 0, 1, &err), LGV_ERR_USAGE); /* stationary: stage 0 */
+  lgv_model_free(m);
+}
+
+static void rows_and_starts_must_sum_to_one(void **state) {
+  (void)state;
+  lgv_model *m = new_model(1, 1, 1, true);
+  add(m, 0, 0, 0, 0, 0.5);
+  lgv_model_set_start(m, 0, 1);
+  seal_is_refused(m, "sum to 0.5, not 1");
+
+  m = new_model(2, 1, 2, false); /* three of four rows */
+  add(m, 0, 0, 0, 0, 1);
+  add(m, 0, 1, 0, 0, 1);
+  add(m, 1, 0, 0, 0, 1);
+  lgv_model_set_start(m, 0, 1);
+  seal_is_refused(m, "stage 1, state 1, action 0");
+
+  m = new_model(1, 1, 1, true);
+  add(m, 0, 0, 0, 0, 1);
+  seal_is_refused(m, "start probabilities sum to 0");
+
+  const double starts[][2] = {{-0.5, 1.5}, {NAN, 1}, {0.25, 0.25}};
+  for (int i = 0; i < 3; i++) {
+    m = new_model(2, 1, 1, true);
+    add(m, 0, 0, 0, 0, 1);
+    add(m, 0, 1, 0, 0, 1);
+    for (int s = 0; s < 2; s++) lgv_model_set_start(m, s, starts[i][s]);
+    seal_is_refused(m, "start probabilit");
+  }
+}
+
+static void rewards_must_be_finite_and_inside(void **state) {
+  (void)state;
+  const struct {
+    int64_t stage, state;
+    int32_t action;
+    double mean;
+    const char *part;
+  } wrong[] = {
+      {0, 0, 0, NAN, "not finite"}, {0, 0, 0, INFINITY, "not finite"}, {1, 0, 0, 1, "outside"},
+      {-1, 0, 0, 1, "outside"},     {0, 1, 0, 1, "outside"},           {0, 0, 1, 1, "outside"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    lgv_model *m = new_model(1, 1, 5, true);
+    add(m, 0, 0, 0, 0, 1);
+    lgv_model_set_start(m, 0, 1);
+    lgv_model_set_reward(m, wrong[i].stage, wrong[i].state, wrong[i].action, wrong[i].mean);
+    seal_is_refused(m, wrong[i].part);
+  }
+  lgv_model *m = new_model(1, 1, 5, true);
+  add(m, 0, 0, 0, 0, 1);
+  lgv_model_set_start(m, 0, 1);
+  lgv_model_set_start(m, 1, 0);
+  seal_is_refused(m, "outside");
+}
+
+/* ---- Values ---- */
+
+/* Two states, three stages, by hand: action 0 stays and pays 0.1; action 1 moves from 0 to 1 with
+ * probability p, else leaves for good; state 1 pays 1 whatever is done. */
+static void values_by_hand(void **state) {
+  (void)state;
+  const double p = 0.75;
+  lgv_model *m = new_model(2, 2, 3, true);
+  add(m, 0, 0, 1, LGV_END, 1 - p);
+  add(m, 0, 0, 0, 0, 1);
+  add(m, 0, 0, 1, 1, p / 2);
+  add(m, 0, 0, 1, 1, p / 2); /* given twice: they add up */
+  for (int32_t a = 0; a < 2; a++) {
+    add(m, 0, 1, a, 1, 1);
+    lgv_model_set_reward(m, 0, 1, a, 1);
+  }
+  lgv_model_set_reward(m, 0, 0, 0, 0.1);
+  lgv_model_set_start(m, 0, 0.5);
+  lgv_model_set_start(m, 1, 0.5);
+  seal(m);
+  double values[8];
+  lgv_model_optimal(m, values);
+  const double best[8] = {2 * p, 3, p, 2, 0.1, 1, 0, 0};
+  for (int i = 0; i < 8; i++) assert_near(values[i], best[i], 1e-15);
+  assert_near(lgv_model_start_mean(m, values), (2 * p + 3) / 2, 1e-15);
+
+  double policy[12]; /* half and half, then always stay, then always go */
+  const double stay[3] = {0.5, 1, 0};
+  for (int h = 0; h < 3; h++)
+    for (int s = 0; s < 2; s++) {
+      policy[(h * 2 + s) * 2] = stay[h];
+      policy[(h * 2 + s) * 2 + 1] = 1 - stay[h];
+    }
+  lgv_model_evaluate(m, policy, values);
+  const double mine[8] = {0.5 * (0.1 + 0.1) + 0.5 * p * 2, 3, 0.1, 2, 0, 1, 0, 0};
+  for (int i = 0; i < 8; i++) assert_near(values[i], mine[i], 1e-15);
+  lgv_model_free(m);
+}
+
+static void stages_of_a_non_stationary_model_differ(void **state) {
+  (void)state;
+  lgv_model *m = new_model(1, 2, 4, false);
+  for (int64_t h = 0; h < 4; h++)
+    for (int32_t a = 0; a < 2; a++) {
+      add(m, h, 0, a, 0, 1);
+      lgv_model_set_reward(m, h, 0, a, a ? (double)(h * h) : 2);
+    }
+  lgv_model_set_start(m, 0, 1);
+  seal(m);
+  assert_near(optimal_value(m), 2 + 2 + 4 + 9, 0);
+  assert_near(value_of(m, (const double[]){0, 1}), 0 + 1 + 4 + 9, 0);
+  assert_near(value_of(m, (const double[]){1, 0}), 8, 0);
+  lgv_model_free(m);
+}
+
+/* Strehl and Littman (2008) and Osband et al. (2013), by backward induction: the optimal value,
+ * always right, always left. */
+static void riverswim_has_the_known_values(void **state) {
+  (void)state;
+  const struct {
+    const char *settings;
+    double best, right, left;
+  } rows[] = {
+      {"env.variant=osband env.n=6 env.horizon=20", 3.397264, 3.396637, 0.100},
+      {"env.variant=osband env.n=12 env.horizon=40", 3.878714, 3.877104, 0.200},
+      {"env.variant=osband env.n=6 env.horizon=40", 11.788067, 11.787982, 0.200},
+      {"env.variant=osband env.n=12 env.horizon=100", 28.928659, 28.928658, 0.500},
+      {"env.variant=stay-only env.n=6 env.horizon=20", 2.038623, 2.037982, 0.100},
+      {"env.variant=stay-only env.n=12 env.horizon=40", 2.328271, 2.326263, 0.200},
+      {"env.variant=strehl-littman env.n=6 env.horizon=20", 0.365337, 0.364946, 0.010},
+      {"env.variant=strehl-littman env.n=12 env.horizon=40", 0.248989, 0.247534, 0.020},
+      {NULL, 3.878714, 3.877104, 0.200}, /* the default */
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    lgv_env *env = make_env("riverswim", rows[i].settings, 1);
+    const lgv_model *m = lgv_env_get_model(env);
+    assert_near(optimal_value(m), rows[i].best, 1e-6);
+    assert_near(value_of(m, (const double[]){0, 1}), rows[i].right, 1e-6);
+    assert_near(value_of(m, (const double[]){1, 0}), rows[i].left, 1e-6);
+    lgv_env_free(env);
+  }
+}
+
+static int32_t always_right(void *context, const lgv_obs *obs) {
+  (void)context;
+  (void)obs;
+  return 1;
+}
+
+/* Monte Carlo of always right, within 5 standard errors of the exact value. */
+static void riverswim_pays_what_its_model_says(void **state) {
+  (void)state;
+  const char *const variants[] = {"env.variant=osband", "env.variant=stay-only",
+                                  "env.variant=strehl-littman"};
+  enum { EPISODES = 20000 };
+  for (int v = 0; v < 3; v++) {
+    lgv_env *env = make_env("riverswim", variants[v], 7);
+    double sum = 0, squares = 0;
+    for (int i = 0; i < EPISODES; i++) {
+      lgv_outcome last;
+      double x = play(env, always_right, NULL, &last, NULL);
+      assert_true(last.truncated && !last.terminated);
+      sum += x;
+      squares += x * x;
+    }
+    double mean = sum / EPISODES, error = sqrt((squares / EPISODES - mean * mean) / EPISODES);
+    double exact = value_of(lgv_env_get_model(env), (const double[]){0, 1});
+    assert_true(error > 0 && error < 0.1 * exact);
+    assert_true(fabs(mean - exact) < 5 * error);
+    lgv_env_free(env);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sizes_that_make_no_model_are_refused),
+      cmocka_unit_test(transitions_outside_the_model_are_refused),
+      cmocka_unit_test(rows_and_starts_must_sum_to_one),
+      cmocka_unit_test(rewards_must_be_finite_and_inside),
+      cmocka_unit_test(values_by_hand),
+      cmocka_unit_test(stages_of_a_non_stationary_model_differ),
+      cmocka_unit_test(riverswim_has_the_known_values),
+      cmocka_unit_test(riverswim_pays_what_its_model_says),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
