@@ -89,8 +89,9 @@ static void kept_blocks_are_the_whole_state(void **state) {
   (void)state;
   for (size_t e = 0; lgv__envs[e]; e++) {
     bare_env a, b;
-    bare_open(&a, lgv__envs[e], NULL, NULL);
-    bare_open(&b, lgv__envs[e], NULL, NULL);
+    const char *size = lgv__params_find(lgv__envs[e]->params, "n") >= 0 ? "n" : NULL;
+    bare_open(&a, lgv__envs[e], size, "3"); /* small, so that something is counted */
+    bare_open(&b, lgv__envs[e], size, "3");
     lgv_rng env_rng, act_rng;
     lgv_rng_seed(&env_rng, 1, "env");
     lgv_rng_seed(&act_rng, 1, "act");

@@ -4,11 +4,10 @@
  * Action 0 swims left with the current and always succeeds; action 1 swims right and mostly does
  * not.
  *
- *   variant          right at s_1    right inside         right at s_n    reward 1 is paid
- *   osband           .4 stay .6 on   .05 / .60 / .35      .40 / .60 stay  for (s_n, right)
- *   stay-only        the same        the same             the same        for (s_n, right) that
- * stays strehl-littman   .7 stay .3 on   .10 / .60 / .30      .70 / .30 stay  for (s_n, right) that
- * stays
+ *   variant          right at s_1    right inside         right at s_n    1 for (s_n, right)
+ *   osband           .4 stay .6 on   .05 / .60 / .35      .40 / .60 stay  always
+ *   stay-only        the same        the same             the same        if it stays
+ *   strehl-littman   .7 stay .3 on   .10 / .60 / .30      .70 / .30 stay  if it stays
  *
  * (left / stay / right). The small reward for (s_1, left) is 0.005, and 5/10000 for strehl-littman,
  * whose rewards 5 and 10000 are divided by 10000 here and whose start, uniform over s_2 and s_3 in
