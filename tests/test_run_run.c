@@ -1,0 +1,247 @@
+/* One run against numbers worked out by hand: regret, returns, rows, evaluations, failures. */
+#include "tiny_world.h"
+
+#include "file_helpers.h"
+
+#include <math.h>
+
+/* Advances in slices of `slice` steps and finishes. */
+static lgv_status complete(lgv_run *run, int64_t slice, lgv_error *err) {
+  bool done = false;
+  while (!done) {
+    lgv_status status = lgv_run_advance(run, slice, &done, err);
+    if (status != LGV_OK) return status;
+  }
+  return lgv_run_finish(run, err);
+}
+
+static lgv_summary run_into(const lgv_plan *plan, uint64_t seed, const char *directory,
+                            int64_t slice) {
+  lgv_run *run;
+  lgv_error err = {0};
+  lgv_summary summary;
+  if (lgv_run_create(plan, seed, directory, &run, &err) != LGV_OK) fail_msg("%s", err.message);
+  if (complete(run, slice, &err) != LGV_OK) fail_msg("%s", err.message);
+  lgv_run_summary(run, &summary);
+  lgv_run_free(run);
+  return summary;
+}
+
+/* Reads metrics.csv into rows of numbers (empty fields are NaN); returns how many there are. */
+static size_t read_rows(const char *directory, const char *header, double rows[][8], size_t most) {
+  char *text = read_text(directory, "metrics.csv"), *rest = text, *line = strsep(&rest, "\n");
+  size_t n = 0;
+  assert_non_null(text);
+  assert_string_equal(line, header);
+  while ((line = strsep(&rest, "\n")) && *line) {
+    assert_true(n < most);
+    size_t column = 0;
+    for (char *field; (field = strsep(&line, ","));)
+      rows[n][column++] = *field ? strtod(field, NULL) : NAN;
+    n++;
+  }
+  free(text);
+  return n;
+}
+
+static void regret_is_the_exact_sum_over_policies(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE];
+  double rows[16][8];
+  make_temp(directory);
+  lgv_plan *plan = make_coin_plan("run.episodes=9");
+  lgv_summary s = run_into(plan, 1, directory, 1000);
+  assert_true(s.finished && s.episodes == 9 && s.steps == 27);
+  assert_true(s.optimal_value == 3);
+  assert_true(s.regret == 3 * 27.0 / 8);
+  assert_true(s.final_return == 3 * (3 + 1.875 + 0.75) / 9); /* the values of the 9 policies */
+  assert_int_equal(read_rows(directory, "step,episode,return,value,regret,ones", rows, 16), 9);
+  const double values[] = {3, 1.875, 0.75}, regrets[] = {0, 1.125, 3.375};
+  double total = 0, ones = 0;
+  for (int i = 0; i < 9; i++) {
+    assert_true(rows[i][0] == 3 * (i + 1) && rows[i][1] == i + 1);
+    assert_true(rows[i][3] == values[i % 3]);
+    assert_true(rows[i][4] == i / 3 * 3.375 + regrets[i % 3]);
+    total += rows[i][2];
+    /* a return is 3/4 and another 3/4 for each time that action 1 was taken */
+    assert_true(rows[i][2] == 0.75 + 0.75 * (rows[i][5] - ones));
+    ones = rows[i][5];
+  }
+  assert_true(s.mean_return == total / 9);
+  lgv_plan_free(plan);
+  remove_tree(directory);
+}
+
+static void rows_average_over_what_lies_between(void **state) {
+  (void)state;
+  char every[TEMP_SIZE], third[TEMP_SIZE];
+  double all[16][8], few[16][8];
+  make_temp(every);
+  make_temp(third);
+  lgv_plan *one = make_coin_plan("run.episodes=9"),
+           *three = make_coin_plan("run.episodes=9 run.record_every=3");
+  run_into(one, 1, every, 1000);
+  run_into(three, 1, third, 1000);
+  const char *header = "step,episode,return,value,regret,ones";
+  assert_int_equal(read_rows(every, header, all, 16), 9);
+  assert_int_equal(read_rows(third, header, few, 16), 3);
+  for (int i = 0; i < 3; i++) {
+    double mean = (all[3 * i][2] + all[3 * i + 1][2] + all[3 * i + 2][2]) / 3;
+    assert_true(few[i][2] == mean && few[i][4] == 3.375 * (i + 1));
+  }
+  lgv_plan_free(one);
+  lgv_plan_free(three);
+  remove_tree(every);
+  remove_tree(third);
+}
+
+static void how_a_run_is_sliced_does_not_matter(void **state) {
+  (void)state;
+  lgv_plan *plan = make_plan("riverswim", "lmc-lsvi", "run.episodes=20");
+  char one[TEMP_SIZE], other[TEMP_SIZE];
+  make_temp(one);
+  make_temp(other);
+  run_into(plan, 5, one, 1);
+  run_into(plan, 5, other, 1000000);
+  const char *const files[] = {"config.json", "metrics.csv", "summary.json"};
+  for (int i = 0; i < 3; i++) assert_same_file(one, other, files[i]);
+  lgv_plan_free(plan);
+  remove_tree(one);
+  remove_tree(other);
+}
+
+static void evaluation_does_not_touch_training(void **state) {
+  (void)state;
+  const char *const agents[] = {"lmc-lsvi", "lsvi-ucb", "psrl"};
+  for (int a = 0; a < 3; a++) {
+    lgv_plan *without = make_plan("riverswim", agents[a], "run.episodes=30"),
+             *with = make_plan("riverswim", agents[a],
+                               "run.episodes=30 run.eval_every=7 run.eval_episodes=2");
+    lgv_summary x = run_plan(without, 3), y = run_plan(with, 3);
+    assert_true(x.regret == y.regret && x.mean_return == y.mean_return);
+    lgv_plan_free(without);
+    lgv_plan_free(with);
+  }
+}
+
+static void evaluations_come_at_their_steps(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE];
+  double rows[16][8];
+  make_temp(directory);
+  lgv_plan *plan = make_coin_plan("run.steps=20 run.eval_every=6 run.eval_episodes=2");
+  lgv_summary s = run_into(plan, 1, directory, 7);
+  assert_true(s.steps == 20 && s.episodes == 6); /* the last episode is cut by the budget */
+  assert_true(s.regret == 2 * 3.375);            /* and costs no regret */
+  size_t n = read_rows(directory, "step,episode,return,eval_return,value,regret,ones", rows, 16);
+  assert_int_equal(n, 4);
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    assert_true(rows[i][0] == 6.0 * (double)i);
+    sum += rows[i][3];
+  }
+  assert_true(isnan(rows[0][2])); /* no training episode had ended */
+  assert_true(rows[0][3] == 3);   /* the first policy always takes action 1 */
+  assert_true(s.final_return == sum / (double)n);
+  lgv_plan_free(plan);
+  remove_tree(directory);
+}
+
+static void a_budget_ends_with_whichever_comes_first(void **state) {
+  (void)state;
+  const struct {
+    const char *settings;
+    int64_t steps, episodes;
+  } cases[] = {{"run.episodes=4 run.steps=100", 12, 4}, {"run.episodes=100 run.steps=4", 4, 1}};
+  for (int i = 0; i < 2; i++) {
+    lgv_plan *plan = make_coin_plan(cases[i].settings);
+    lgv_summary s = run_plan(plan, 0);
+    assert_int_equal(s.steps, cases[i].steps);
+    assert_int_equal(s.episodes, cases[i].episodes);
+    lgv_plan_free(plan);
+  }
+}
+
+static void what_was_recorded_before_a_failure_stays(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE];
+  double rows[16][8];
+  lgv_error err = {0};
+  lgv_run *run;
+  bool done;
+  make_temp(directory);
+  lgv_plan *plan = make_coin_plan("run.episodes=9 env.fail_at=8");
+  assert_int_equal(lgv_run_create(plan, 1, directory, &run, &err), LGV_OK);
+  assert_int_equal(lgv_run_advance(run, 100, &done, &err), LGV_ERR_ENV);
+  assert_string_equal(err.message, "the coin rolled away");
+  assert_int_equal(lgv_run_finish(run, &err), LGV_OK);
+  lgv_summary s;
+  lgv_run_summary(run, &s);
+  assert_false(s.finished);
+  assert_int_equal(s.episodes, 2);
+  lgv_run_free(run);
+  assert_int_equal(read_rows(directory, "step,episode,return,value,regret,ones", rows, 16), 2);
+  char *summary = read_text(directory, "summary.json");
+  assert_non_null(strstr(summary, "\"finished\": false"));
+  free(summary);
+  lgv_plan_free(plan);
+  remove_tree(directory);
+}
+
+static void a_directory_of_other_settings_is_refused(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE];
+  lgv_error err = {0};
+  lgv_run *run;
+  make_temp(directory);
+  lgv_plan *nine = make_coin_plan("run.episodes=9"), *ten = make_coin_plan("run.episodes=10");
+  run_into(nine, 1, directory, 1000);
+  char *before = read_text(directory, "metrics.csv");
+  assert_int_equal(lgv_run_create(ten, 1, directory, &run, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "other settings"));
+  assert_null(run);
+  assert_int_equal(lgv_run_create(nine, 2, directory, &run, &err), LGV_ERR_USAGE); /* other seed */
+  char *after = read_text(directory, "metrics.csv");
+  assert_string_equal(before, after);
+  free(before);
+  free(after);
+  run_into(nine, 1, directory, 1000); /* the same may be run again */
+  lgv_plan_free(nine);
+  lgv_plan_free(ten);
+  remove_tree(directory);
+}
+
+/* Where metrics.csv leads to a device that is always full, the run must not call itself done. */
+static void a_full_disk_is_reported(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE], path[PATH_MAX];
+  lgv_error err = {0};
+  lgv_run *run;
+  if (access("/dev/full", W_OK) != 0) skip();
+  make_temp(directory);
+  join(path, directory, "metrics.csv");
+  assert_int_equal(symlink("/dev/full", path), 0);
+  lgv_plan *plan = make_coin_plan("run.episodes=2000");
+  assert_int_equal(lgv_run_create(plan, 1, directory, &run, &err), LGV_OK);
+  assert_int_equal(complete(run, 100, &err), LGV_ERR_IO);
+  assert_non_null(strstr(err.message, "metrics.csv: No space left on device"));
+  lgv_run_free(run);
+  assert_null(read_text(directory, "summary.json"));
+  lgv_plan_free(plan);
+  remove_tree(directory);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(regret_is_the_exact_sum_over_policies),
+      cmocka_unit_test(rows_average_over_what_lies_between),
+      cmocka_unit_test(how_a_run_is_sliced_does_not_matter),
+      cmocka_unit_test(evaluation_does_not_touch_training),
+      cmocka_unit_test(evaluations_come_at_their_steps),
+      cmocka_unit_test(a_budget_ends_with_whichever_comes_first),
+      cmocka_unit_test(what_was_recorded_before_a_failure_stays),
+      cmocka_unit_test(a_directory_of_other_settings_is_refused),
+      cmocka_unit_test(a_full_disk_is_reported),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
