@@ -74,7 +74,7 @@ static void unknown_keys_are_refused_and_the_nearest_named(void **state) {
       {"optim.lr=1", "optim.lr", NULL}, /* this agent has no optimiser */
       {"optim.name=adam", "optimiser", NULL},
       {"agnet.lambda=1", "keys begin with env., agent., optim. or run.", NULL},
-      {"lambda=1", "keys begin with env., agent., optim. or run.", NULL},
+      {"lambda=1", "keys begin with env., agent., optim. or run.", "'agent.lambda'"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     lgv_settings *s = make_settings("riverswim", "lmc-lsvi", cases[i].assignment);
@@ -93,10 +93,10 @@ static void unknown_names_are_refused_and_the_nearest_named(void **state) {
   const struct {
     const char *env, *agent, *said, *nearest;
   } cases[] = {
-      {"riverswin", "lmc-lsvi", "no env 'riverswin' (in test)", "'riverswim'"},
+      {"riverswin", "lmc-lsvi", "no environment 'riverswin' (in test)", "'riverswim'"},
       {"riverswim", "lmc-lsv", "no agent 'lmc-lsv'", "'lmc-lsvi'"},
-      {"zzzzzzzzzzzz", "lmc-lsvi", "no env 'zzzzzzzzzzzz'", NULL},
-      {NULL, "lmc-lsvi", "no env was named", NULL},
+      {"zzzzzzzzzzzz", "lmc-lsvi", "no environment 'zzzzzzzzzzzz'", NULL},
+      {NULL, "lmc-lsvi", "no environment was named", NULL},
       {"riverswim", NULL, "no agent was named", NULL},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -103,8 +103,8 @@ static void errors_name_file_line_and_column(void **state) {
       {"env: riverswim\n\tagent: x\n", "c.yaml:2:1: "},                     /* a tab */
       {"- a\n- b\n", "c.yaml:1:1: "},
       {"just words\n", "c.yaml:1:1: "},
-      {"agent:\n  list: [1, [2]]\n", "c.yaml:2:9: "},
-      {"agent:\n  ? [a]\n  : 1\n", "c.yaml:2:3: "},
+      {"agent:\n  list: [1, [2]]\n", "c.yaml:2:13: "},
+      {"agent:\n  ? [a]\n  : 1\n", "c.yaml:2:5: "},
       {"a: {b: {c: {d: {e: {f: {g: {h: {i: {j: 1}}}}}}}}}\n", "nested too deeply"},
       {"", "is empty"},
       {"# nothing\n", "is empty"},

@@ -44,7 +44,7 @@ lgv_status lgv__job_run(const lgv_job *job, lgv_summary *summary, lgv_error *err
 }
 
 void lgv__job_threads(int32_t n, void *(*work)(void *context), void *context) {
-  pthread_t *threads = lgv__calloc((size_t)n, sizeof *threads);
+  pthread_t *threads = n > 1 ? lgv__calloc((size_t)n - 1, sizeof *threads) : NULL;
   int32_t started = 0;
   while (threads && started < n - 1 && pthread_create(&threads[started], NULL, work, context) == 0)
     started++;
