@@ -32,18 +32,18 @@ typedef struct params {
 enum { PARAM_BONUS = LSVI_PARAM_COUNT, PARAM_STEP };
 
 static const lgv_param param_table[] = {
-    LSVI_PARAM_ROWS("1e-3", "false"),
+    LSVI_PARAM_ROWS("1e-6", "false"),
     {.name = "bonus",
      .type = LGV_REAL,
      .offset = offsetof(params, bonus),
-     .fallback = "0.3",
+     .fallback = "0.5",
      .min = 0,
      .max = 1e12,
      .help = "width of the confidence bound, in units of ||phi||_{Lambda^-1}"},
     {.name = "step",
      .type = LGV_REAL,
      .offset = offsetof(params, step),
-     .fallback = "100",
+     .fallback = "1",
      .min = 0,
      .max = 1e12,
      .help = "alpha, how much of Q an episode adds to the policy's logits"},

@@ -3,7 +3,7 @@
  *
  * Each episode draws one model from the posterior and plays its optimal policy:
  *
- *   P(.|s,a) ~ Dirichlet(prior_count + n(s,a,.)),
+ *   P(.|s,a) ~ Dirichlet(prior_mass / S + n(s,a,.)),
  *   R(s,a)   ~ N( (sum r / sigma^2) / tau, 1 / tau ),  tau = lambda + n(s,a) / sigma^2,
  *   Q_h = R + P V_{h+1}, V_h = max_a Q_h; greedy.
  *
@@ -21,7 +21,7 @@
 
 typedef struct params {
   lsvi_params lsvi;
-  double sigma, prior_count;
+  double sigma, prior_mass;
 } params;
 
 static const lgv_param param_table[] = {
@@ -31,19 +31,19 @@ static const lgv_param param_table[] = {
     {.name = "sigma",
      .type = LGV_REAL,
      .offset = offsetof(params, sigma),
-     .fallback = "1",
+     .fallback = "0.1",
      .min = 0,
      .max = 1e12,
      .open = LGV_OPEN_MIN,
      .help = "standard deviation of the noise on a reward"},
-    {.name = "prior_count",
+    {.name = "prior_mass",
      .type = LGV_REAL,
-     .offset = offsetof(params, prior_count),
+     .offset = offsetof(params, prior_mass),
      .fallback = "1",
      .min = 0,
      .max = 1e12,
      .open = LGV_OPEN_MIN,
-     .help = "Dirichlet prior: how often each next state counts as seen"},
+     .help = "Dirichlet prior: visits that count as seen, spread evenly over the next states"},
     {0},
 };
 
@@ -90,13 +90,14 @@ static void draw_dirichlet(lgv_rng *rng, double *shape, int64_t n) {
 static void draw_model(self *s, int64_t group) {
   const lsvi *c = &s->core;
   double noise_precision = 1 / (s->p->sigma * s->p->sigma);
+  double prior = s->p->prior_mass / (double)c->S;
   for (int64_t i = 0; i < c->SA; i++) {
     int64_t row = group * c->SA + i;
     double tau = s->p->lsvi.lambda + (double)c->visits[row] * noise_precision;
     s->reward[i] =
         c->reward_sum[row] * noise_precision / tau + lgv_rng_normal(c->noise) / sqrt(tau);
     double *p = s->transition + i * (c->S + 1);
-    for (int64_t x = 0; x < c->S; x++) p[x] = s->p->prior_count;
+    for (int64_t x = 0; x < c->S; x++) p[x] = prior;
     p[c->S] = 0;
     lsvi_add_counts(c, group, i, p);
     draw_dirichlet(c->noise, p, c->S + 1);

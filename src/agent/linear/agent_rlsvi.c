@@ -26,7 +26,7 @@ typedef struct params {
 enum { PARAM_LAMBDA, PARAM_POOL, PARAM_FEATURES, PARAM_GRAM, PARAM_SCHEDULE, PARAM_SIGMA };
 
 static const lgv_param param_table[] = {
-    LSVI_LAMBDA_ROW("1e-3", "prior precision of a weight: its prior variance is 1 / lambda"),
+    LSVI_LAMBDA_ROW("1e-5", "prior precision of a weight: its prior variance is 1 / lambda"),
     LSVI_POOL_ROW("false"),
     LSVI_FEATURES_ROW,
     LSVI_GRAM_ROW,

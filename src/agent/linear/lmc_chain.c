@@ -62,17 +62,23 @@ void lmc_layout(lmc *m, lsvi *core, const lmc_params *p, lgv_layout *layout) {
 
 /* ---- the law of J steps ---- */
 
+/* Past J 2 eta l = 64 the start has faded below the last bit of any double of its size, since
+ * log1p(-x) <= -x. */
+static const double faded = 64;
+
+/* The noise of infinitely many steps. */
+static inline double stationary_spread(double l, double eta, double beta) {
+  return sqrt(1 / (beta * l * (2 - 2 * eta * l)));
+}
+
 /* a = 1 - 2 eta l lies in (0, 1). var = (1/beta) (1 - a^{2J}) / (l (1 + a)). */
 void lmc_law(double l, double eta, double J, double beta, double *decay, double *spread) {
-  double step = 2 * eta * l, forgotten = 1; /* 1 - a^{2J} */
   *decay = 0;
-  /* log1p(-x) <= -x: past 64 the start has faded below the last bit of any double of its size */
-  if (J * step < 64) {
-    double exponent = J * log1p(-step);
-    *decay = exp(exponent);
-    forgotten = -expm1(2 * exponent);
-  }
-  *spread = sqrt(forgotten / (beta * l * (2 - step)));
+  *spread = stationary_spread(l, eta, beta);
+  if (J * 2 * eta * l >= faded) return;
+  double exponent = J * log1p(-2 * eta * l);
+  *decay = exp(exponent);
+  *spread *= sqrt(-expm1(2 * exponent));
 }
 
 static lgv_status find_spectrum(lmc *m, int64_t g, lgv_error *err) {
@@ -106,15 +112,21 @@ static double curvature(const lmc *m, int64_t g) {
   return most;
 }
 
-/* Most of a Gram matrix's eigenvalues repeat in runs, so a law often serves its neighbour too. */
+/* Few eigenvalues are so small that the start has not faded, and most of those are equal (lambda,
+ * of what no data touch): the transcendental part of the law is worked out once for a run of them.
+ */
 static void find_laws(lmc *m) {
+  const double *l = m->spectrum, eta = m->eta, beta = m->p->beta,
+               last_faded = faded / (m->J * 2 * eta);
+  double known = 0, decay = 0, spread = 0;
+  for (int64_t i = 0; i < m->core->d; i++) m->spread[i] = stationary_spread(l[i], eta, beta);
   for (int64_t i = 0; i < m->core->d; i++) {
-    if (i > 0 && m->spectrum[i] == m->spectrum[i - 1]) {
-      m->decay[i] = m->decay[i - 1];
-      m->spread[i] = m->spread[i - 1];
-    } else {
-      lmc_law(m->spectrum[i], m->eta, m->J, m->p->beta, &m->decay[i], &m->spread[i]);
-    }
+    m->decay[i] = 0;
+    if (l[i] >= last_faded) continue;
+    if (l[i] != known) lmc_law(l[i], eta, m->J, beta, &decay, &spread);
+    known = l[i];
+    m->decay[i] = decay;
+    m->spread[i] = spread;
   }
 }
 
