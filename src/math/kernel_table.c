@@ -23,5 +23,6 @@ extern const lgv_kernel_set LGV_KERNEL(lgv__kernel_set);
 const lgv_kernel_set LGV_KERNEL(lgv__kernel_set) = {
     .name = TEXT(LGV_ISA),
     .gemm = LGV_KERNEL(lgv__gemm),
+    .normals = LGV_KERNEL(lgv__normals),
     .optimisers = optimisers,
 };

@@ -44,4 +44,8 @@ const lgv_kernel_set *lgv__kernels_at(size_t index);
 void lgv__kernels_use(const lgv_kernel_set *set);
 void lgv__noise_seed(lgv_noise *noise, lgv_rng *rng);
 
+#ifdef LGV_ISA /* within a set, without the detour over the table */
+void LGV_KERNEL(lgv__normals)(lgv_noise *noise, float *restrict out, size_t count);
+#endif
+
 #endif
