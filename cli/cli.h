@@ -70,7 +70,6 @@ const char *cli_kind_prefix(const char *kind);
 typedef struct cli_progress {
   bool quiet, terminal;
   double started, shown;
-  int64_t runs_before; /* of lgv_progress.runs_done: found finished, not run now */
 } cli_progress;
 
 double cli_now(void); /* seconds, monotonic */

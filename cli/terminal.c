@@ -57,15 +57,14 @@ static void format_seconds(double seconds, char *text, size_t size) {
     snprintf(text, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
 }
 
-static void format_report(const cli_progress *p, const lgv_progress *now, double elapsed,
-                          char *text, size_t size) {
+static void format_report(const lgv_progress *now, double elapsed, char *text, size_t size) {
   char rate[24], left[24], runs[64] = "";
   double fraction = now->fraction;
   format_count((double)now->steps / elapsed, rate, sizeof rate);
   format_seconds(fraction > 0 ? elapsed * (1 - fraction) / fraction : INFINITY, left, sizeof left);
   if (now->runs > 1)
-    snprintf(runs, sizeof runs, "%lld of %lld runs, ", (long long)(now->runs_done + p->runs_before),
-             (long long)(now->runs + p->runs_before));
+    snprintf(runs, sizeof runs, "%lld of %lld runs, ", (long long)now->runs_done,
+             (long long)now->runs);
   int used =
       snprintf(text, size, "%3.0f %%  %s%s steps/s, %s left", 100 * fraction, runs, rate, left);
   if (!isnan(now->mean_return) && now->runs == 1 && used > 0 && (size_t)used < size)
@@ -79,7 +78,7 @@ void cli_progress_show(cli_progress *p, const lgv_progress *now) {
   if (p->quiet || time - p->shown < (p->terminal ? terminal_period : line_period)) return;
   p->shown = time;
   char text[200];
-  format_report(p, now, time - p->started, text, sizeof text);
+  format_report(now, time - p->started, text, sizeof text);
   if (!p->terminal) {
     fprintf(stderr, "%s\n", text);
     return;

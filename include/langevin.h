@@ -433,10 +433,11 @@ LGV_API LGV_CHECK lgv_status lgv_evaluate(const char *path, int64_t episodes, ui
                                           double *returns, lgv_error *err);
 
 typedef struct lgv_progress {
-  int64_t runs, runs_done, runs_failed;
-  double fraction;    /* of the whole work, 0..1 */
-  int64_t steps;      /* environment steps so far */
-  double mean_return; /* of the run that reported last */
+  int64_t runs, runs_done, runs_failed; /* of those to do now */
+  int64_t runs_found;                   /* a sweep's: finished before, not run again */
+  double fraction;                      /* of the whole work, 0..1 */
+  int64_t steps;                        /* environment steps so far */
+  double mean_return;                   /* of the run that reported last */
 } lgv_progress;
 
 /* Several seeds of one plan on several threads. Results do not depend on the number of threads. */
@@ -457,6 +458,58 @@ typedef struct lgv_batch {
  * least seed is returned, or LGV_ERR_INTERRUPTED if should_stop asked for it. With several seeds
  * and a directory, aggregate.json covers those that finished. */
 LGV_API LGV_CHECK lgv_status lgv_batch_run(const lgv_batch *batch, lgv_summary *summaries,
+                                           lgv_error *err);
+
+/* ---- Sweeps ---- */
+
+/* One YAML file stands for many configurations: common settings, `grid` (key: list of values; every
+ * combination), and optionally `cases`, a list of settings each with a grid of its own.
+ * Configurations are numbered 0, 1, ... in the order of the file: cases one after the other, and
+ * within a case the key written last varies fastest. */
+typedef struct lgv_sweep lgv_sweep;
+
+typedef struct lgv_sweep_info {
+  size_t configs, cases; /* without `cases` there is one */
+  uint64_t first_seed;
+  int32_t seeds;
+  const char *measure; /* what configurations are ranked by: see lgv_measure_name */
+  bool lowest_is_best;
+} lgv_sweep_info;
+
+LGV_API LGV_CHECK lgv_status lgv_sweep_load(const char *yaml_path, lgv_sweep **sweep,
+                                            lgv_error *err);
+LGV_API void lgv_sweep_free(lgv_sweep *sweep);
+LGV_API const lgv_sweep_info *lgv_sweep_get_info(const lgv_sweep *sweep);
+/* The settings of a configuration; the caller frees them. */
+LGV_API LGV_CHECK lgv_status lgv_sweep_settings(const lgv_sweep *sweep, size_t config,
+                                                lgv_settings **settings, lgv_error *err);
+LGV_API size_t lgv_sweep_case(const lgv_sweep *sweep, size_t config);
+/* The keys in which configurations differ, in the order of the file; NULL past the end. */
+LGV_API const char *lgv_sweep_key(const lgv_sweep *sweep, size_t index);
+/* The value of such a key in a configuration; NULL where it is left open. */
+LGV_API const char *lgv_sweep_value(const lgv_sweep *sweep, size_t config, size_t key);
+/* ENV-AGENT-DIGEST: where the runs of a configuration are, below the directory of the sweep. It
+ * depends on the resolved settings alone, so that a sweep can grow and keep what is done. */
+enum { LGV_SWEEP_NAME_SIZE = 256 };
+LGV_API LGV_CHECK lgv_status lgv_sweep_directory(const lgv_plan *plan, char *name, lgv_error *err);
+
+typedef struct lgv_sweep_job {
+  const lgv_sweep *sweep;
+  int32_t threads;
+  const char *directory;
+  void (*on_progress)(void *context, const lgv_progress *progress); /* optional, one at a time */
+  void (*on_failure)(void *context, size_t config, uint64_t seed,
+                     const lgv_error *err); /* optional, one at a time */
+  bool (*should_stop)(void *context);       /* optional; asked often, from any thread */
+  void *context;
+  char (*names)[LGV_SWEEP_NAME_SIZE]; /* optional: configs entries, becomes their directories */
+} lgv_sweep_job;
+
+/* Runs what has not finished yet, one directory a configuration and seed. All configurations are
+ * checked before the first run begins. A failed run does not stop the others; only LGV_ERR_USAGE
+ * (before anything ran), LGV_ERR_MEMORY and LGV_ERR_INTERRUPTED are returned. summaries: configs x
+ * seeds entries, `finished` false where there is no result. */
+LGV_API LGV_CHECK lgv_status lgv_sweep_run(const lgv_sweep_job *job, lgv_summary *summaries,
                                            lgv_error *err);
 
 /* ---- Statistics ---- */

@@ -52,14 +52,14 @@ static bool write_all(int descriptor, const char *text, size_t length) {
   return true;
 }
 
-lgv_status lgv__write_file(const char *directory, const char *name, const char *text, size_t length,
-                           lgv_error *err) {
+static lgv_status write_file(const char *directory, const char *name, const char *text,
+                             size_t length, bool sync, lgv_error *err) {
   char path[PATH_MAX], temporary[PATH_MAX];
   LGV_TRY(lgv__join_path(directory, name, path, sizeof path - 8, err));
   snprintf(temporary, sizeof temporary, "%.*s.tmp", PATH_MAX - 8, path);
   int descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) return io_error(err, "write", temporary);
-  bool ok = write_all(descriptor, text, length) && fsync(descriptor) == 0;
+  bool ok = write_all(descriptor, text, length) && (!sync || fsync(descriptor) == 0);
   int saved = errno;
   if (close(descriptor) != 0 && ok) {
     ok = false;
@@ -70,4 +70,14 @@ lgv_status lgv__write_file(const char *directory, const char *name, const char *
   lgv_status status = io_error(err, "write", path);
   unlink(temporary);
   return status;
+}
+
+lgv_status lgv__write_file(const char *directory, const char *name, const char *text, size_t length,
+                           lgv_error *err) {
+  return write_file(directory, name, text, length, true, err);
+}
+
+lgv_status lgv__write_file_unsynced(const char *directory, const char *name, const char *text,
+                                    size_t length, lgv_error *err) {
+  return write_file(directory, name, text, length, false, err);
 }

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "langevin.h"
 #include "report/run_report.h"
+#include "report/sweep_report.h"
 #include "report/text_table.h"
 
 /* The name nearest to a wrong one, or NULL; names: a NULL-terminated list. */

@@ -12,13 +12,21 @@
 #include <string.h>
 #include <unistd.h>
 
-static lgv_status write_json(const char *directory, const char *name, lgv_json *json,
-                             lgv_error *err) {
-  lgv_status status = json->failed
-                          ? lgv__out_of_memory(err, name)
-                          : lgv__write_file(directory, name, json->text, json->length, err);
+typedef lgv_status (*write_fn)(const char *directory, const char *name, const char *text,
+                               size_t length, lgv_error *err);
+
+static lgv_status write_json(write_fn write_text, const char *directory, const char *name,
+                             lgv_json *json, lgv_error *err) {
+  lgv_status status = json->failed ? lgv__out_of_memory(err, name)
+                                   : write_text(directory, name, json->text, json->length, err);
   lgv__json_free(json);
   return status;
+}
+
+/* Runs that keep a summary alone are short and many: syncing would take longer than running, and a
+ * summary that was lost is a run that has not finished. */
+static write_fn writer_of(const lgv_plan *plan) {
+  return plan->run.records == LGV_RECORDS_SUMMARY ? lgv__write_file_unsynced : lgv__write_file;
 }
 
 static lgv_status metrics_error(const lgv_record *record, lgv_error *err) {
@@ -73,7 +81,7 @@ lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t s
   LGV_TRY(remove_old(directory, err));
   lgv_json json = {0};
   lgv__plan_json(plan, seed, &json);
-  LGV_TRY(write_json(directory, "config.json", &json, err));
+  LGV_TRY(write_json(writer_of(plan), directory, "config.json", &json, err));
   if (plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
   record->metrics = fopen(path, "wb");
@@ -133,7 +141,7 @@ lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan, const l
   lgv__json_open(&json, NULL, '{');
   lgv__summary_json(&json, plan, summary, failure);
   lgv__json_close(&json, '}');
-  return write_json(record->directory, "summary.json", &json, err);
+  return write_json(writer_of(plan), record->directory, "summary.json", &json, err);
 }
 
 lgv_status lgv__record_timing(lgv_record *record, double seconds, int64_t steps, lgv_error *err) {
@@ -143,7 +151,7 @@ lgv_status lgv__record_timing(lgv_record *record, double seconds, int64_t steps,
   lgv__json_real(&json, "seconds", seconds);
   lgv__json_real(&json, "steps_per_second", seconds > 0 ? (double)steps / seconds : 0);
   lgv__json_close(&json, '}');
-  return write_json(record->directory, "timing.json", &json, err);
+  return write_json(lgv__write_file, record->directory, "timing.json", &json, err);
 }
 
 lgv_status lgv__record_aggregate(const char *directory, const lgv_plan *plan,
@@ -152,7 +160,7 @@ lgv_status lgv__record_aggregate(const char *directory, const lgv_plan *plan,
   lgv__json_open(&json, NULL, '{');
   lgv_status status = lgv__aggregate_json(&json, plan, summaries, count, err);
   lgv__json_close(&json, '}');
-  if (status == LGV_OK) return write_json(directory, "aggregate.json", &json, err);
+  if (status == LGV_OK) return write_json(lgv__write_file, directory, "aggregate.json", &json, err);
   lgv__json_free(&json);
   return status;
 }

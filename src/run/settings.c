@@ -165,7 +165,7 @@ static const char *preset_name(const lgv_settings *settings, const lgv_env_spec 
   return env->obs_kind == LGV_OBS_BYTE ? "atari" : "small";
 }
 
-static lgv_status copy_settings(const lgv_settings *from, lgv_settings *to, lgv_error *err) {
+lgv_status lgv__settings_copy(const lgv_settings *from, lgv_settings *to, lgv_error *err) {
   for (size_t i = 0; i < from->count; i++) {
     const lgv_setting *item = &from->items[i];
     LGV_TRY(lgv_settings_set(to, item->key, item->value, item->origin, err));
@@ -197,7 +197,7 @@ lgv_status lgv__settings_with_preset(const lgv_settings *settings, const lgv_age
                                      lgv_error *err) {
   const char *name = preset_name(settings, env);
   LGV_TRY(lgv_settings_create(completed, err));
-  lgv_status status = copy_settings(settings, *completed, err);
+  lgv_status status = lgv__settings_copy(settings, *completed, err);
   for (const lgv_preset *preset = type->presets; status == LGV_OK && preset->name; preset++)
     if (strcmp(preset->name, name) == 0) status = apply_preset(*completed, preset, type, err);
   if (status != LGV_OK) {

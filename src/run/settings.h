@@ -16,6 +16,9 @@ struct lgv_settings {
   size_t n_envs, n_agents;
 };
 
+/* Every setting of `from` into `to`; descriptors are left alone. */
+LGV_CHECK lgv_status lgv__settings_copy(const lgv_settings *from, lgv_settings *to, lgv_error *err);
+
 /* Descriptors by name: the user's own first, then the registry's. The error names the nearest. */
 LGV_CHECK lgv_status lgv__settings_env_type(const lgv_settings *settings, const lgv_env_type **type,
                                             lgv_error *err);

@@ -1,0 +1,202 @@
+/* From a sweep to its configurations. Index and configuration stand in a fixed relation: the
+ * configurations of a case follow one another, and its axes are the digits of a mixed-radix number
+ * whose last digit, the key written last, moves fastest. */
+#include "run/sweep.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "run/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_CONFIGS = 1000000 };
+
+/* ---- Axes ---- */
+
+lgv_axis *lgv__axes_find(const lgv_axes *axes, const char *key) {
+  for (size_t i = 0; i < axes->count; i++)
+    if (strcmp(axes->items[i].key, key) == 0) return &axes->items[i];
+  return NULL;
+}
+
+lgv_status lgv__axes_add(lgv_axes *axes, const char *key, lgv_axis **axis, lgv_error *err) {
+  lgv_axis *grown = lgv__realloc(axes->items, (axes->count + 1) * sizeof *grown);
+  if (grown) axes->items = grown;
+  char *copy = lgv__strdup(key);
+  if (!grown || !copy) {
+    lgv__free(copy);
+    return lgv__out_of_memory(err, "a sweep");
+  }
+  *axis = &axes->items[axes->count++];
+  **axis = (lgv_axis){.key = copy};
+  return LGV_OK;
+}
+
+static bool reserve(lgv_axis *axis) {
+  if (axis->count < axis->capacity) return true;
+  size_t capacity = axis->capacity ? 2 * axis->capacity : 8;
+  char **values = lgv__realloc(axis->values, capacity * sizeof *values);
+  if (values) axis->values = values;
+  char **origins = lgv__realloc(axis->origins, capacity * sizeof *origins);
+  if (origins) axis->origins = origins;
+  if (values && origins) axis->capacity = capacity;
+  return values && origins;
+}
+
+lgv_status lgv__axis_add(lgv_axis *axis, const char *value, const char *origin, lgv_error *err) {
+  if (!reserve(axis)) return lgv__out_of_memory(err, "a sweep");
+  char *value_copy = lgv__strdup(value), *origin_copy = lgv__strdup(origin);
+  if (!value_copy || !origin_copy) {
+    lgv__free(value_copy);
+    lgv__free(origin_copy);
+    return lgv__out_of_memory(err, "a sweep");
+  }
+  axis->values[axis->count] = value_copy;
+  axis->origins[axis->count++] = origin_copy;
+  return LGV_OK;
+}
+
+static void free_axis(lgv_axis *axis) {
+  for (size_t i = 0; i < axis->count; i++) {
+    lgv__free(axis->values[i]);
+    lgv__free(axis->origins[i]);
+  }
+  lgv__free(axis->values);
+  lgv__free(axis->origins);
+  lgv__free(axis->key);
+}
+
+void lgv__axes_remove(lgv_axes *axes, const char *key) {
+  lgv_axis *axis = lgv__axes_find(axes, key);
+  if (!axis) return;
+  size_t index = (size_t)(axis - axes->items);
+  free_axis(axis);
+  memmove(axis, axis + 1, (--axes->count - index) * sizeof *axis);
+}
+
+void lgv__axes_free(lgv_axes *axes) {
+  for (size_t i = 0; i < axes->count; i++) free_axis(&axes->items[i]);
+  lgv__free(axes->items);
+  *axes = (lgv_axes){0};
+}
+
+/* ---- Building ---- */
+
+lgv_status lgv__sweep_add_key(lgv_sweep *sweep, const char *key, lgv_error *err) {
+  for (size_t i = 0; i < sweep->n_keys; i++)
+    if (strcmp(sweep->keys[i], key) == 0) return LGV_OK;
+  char **grown = lgv__realloc(sweep->keys, (sweep->n_keys + 1) * sizeof *grown);
+  if (!grown) return lgv__out_of_memory(err, "a sweep");
+  sweep->keys = grown;
+  grown[sweep->n_keys] = lgv__strdup(key);
+  if (!grown[sweep->n_keys]) return lgv__out_of_memory(err, "a sweep");
+  sweep->n_keys++;
+  return LGV_OK;
+}
+
+lgv_status lgv__sweep_add_case(lgv_sweep *sweep, lgv_settings *settings, lgv_axes axes,
+                               lgv_error *err) {
+  lgv_case *grown = lgv__realloc(sweep->cases, (sweep->info.cases + 1) * sizeof *grown);
+  if (!grown) {
+    lgv_settings_free(settings);
+    lgv__axes_free(&axes);
+    return lgv__out_of_memory(err, "a sweep");
+  }
+  sweep->cases = grown;
+  lgv_case *c = &grown[sweep->info.cases++];
+  *c = (lgv_case){.settings = settings, .axes = axes, .first = sweep->info.configs, .configs = 1};
+  for (size_t i = 0; i < axes.count; i++) {
+    LGV_TRY(lgv__sweep_add_key(sweep, axes.items[i].key, err));
+    c->configs *= axes.items[i].count;
+    if (c->configs > MOST_CONFIGS) break;
+  }
+  sweep->info.configs += c->configs;
+  if (c->configs > MOST_CONFIGS || sweep->info.configs > MOST_CONFIGS)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "the grids make more than %d configurations; take out values or keys",
+                    MOST_CONFIGS);
+  return LGV_OK;
+}
+
+void lgv_sweep_free(lgv_sweep *sweep) {
+  if (!sweep) return;
+  for (size_t i = 0; i < sweep->info.cases; i++) {
+    lgv_settings_free(sweep->cases[i].settings);
+    lgv__axes_free(&sweep->cases[i].axes);
+  }
+  for (size_t i = 0; i < sweep->n_keys; i++) lgv__free(sweep->keys[i]);
+  lgv__free(sweep->cases);
+  lgv__free(sweep->keys);
+  lgv__free(sweep);
+}
+
+/* ---- Reading ---- */
+
+const lgv_sweep_info *lgv_sweep_get_info(const lgv_sweep *sweep) { return &sweep->info; }
+
+const char *lgv_sweep_key(const lgv_sweep *sweep, size_t index) {
+  return index < sweep->n_keys ? sweep->keys[index] : NULL;
+}
+
+size_t lgv_sweep_case(const lgv_sweep *sweep, size_t config) {
+  size_t low = 0, high = sweep->info.cases; /* the last case whose first is not beyond config */
+  while (high - low > 1) {
+    size_t middle = (low + high) / 2;
+    if (sweep->cases[middle].first <= config)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Which value of its axis a configuration of the case takes. */
+static size_t digit(const lgv_case *c, size_t config, const lgv_axis *axis) {
+  size_t rest = config - c->first;
+  for (size_t i = c->axes.count - 1; &c->axes.items[i] != axis; i--) rest /= c->axes.items[i].count;
+  return rest % axis->count;
+}
+
+const char *lgv_sweep_value(const lgv_sweep *sweep, size_t config, size_t key) {
+  if (config >= sweep->info.configs || key >= sweep->n_keys) return NULL;
+  const lgv_case *c = &sweep->cases[lgv_sweep_case(sweep, config)];
+  const lgv_axis *axis = lgv__axes_find(&c->axes, sweep->keys[key]);
+  if (!axis) return lgv_settings_get(c->settings, sweep->keys[key]);
+  return axis->values[digit(c, config, axis)];
+}
+
+static lgv_status fill(const lgv_case *c, size_t config, lgv_settings *settings, lgv_error *err) {
+  LGV_TRY(lgv__settings_copy(c->settings, settings, err));
+  for (size_t i = 0; i < c->axes.count; i++) {
+    const lgv_axis *axis = &c->axes.items[i];
+    size_t at = digit(c, config, axis);
+    LGV_TRY(lgv_settings_set(settings, axis->key, axis->values[at], axis->origins[at], err));
+  }
+  return LGV_OK;
+}
+
+lgv_status lgv_sweep_settings(const lgv_sweep *sweep, size_t config, lgv_settings **settings,
+                              lgv_error *err) {
+  *settings = NULL;
+  if (config >= sweep->info.configs)
+    return lgv_fail(err, LGV_ERR_USAGE, "there is no configuration %zu: the sweep has 0 to %zu",
+                    config, sweep->info.configs - 1);
+  LGV_TRY(lgv_settings_create(settings, err));
+  lgv_status status = fill(&sweep->cases[lgv_sweep_case(sweep, config)], config, *settings, err);
+  if (status == LGV_OK) return LGV_OK;
+  lgv_settings_free(*settings);
+  *settings = NULL;
+  return status;
+}
+
+lgv_status lgv_sweep_directory(const lgv_plan *plan, char *name, lgv_error *err) {
+  char env[128], agent[128], digest[LGV_DIGEST_SIZE];
+  LGV_TRY(lgv_plan_get(plan, "env.name", env, sizeof env, err));
+  LGV_TRY(lgv_plan_get(plan, "agent.name", agent, sizeof agent, err));
+  LGV_TRY(lgv_plan_digest(plan, digest, err));
+  int length = snprintf(name, LGV_SWEEP_NAME_SIZE, "%s-%s-%s", env, agent, digest);
+  if (length >= LGV_SWEEP_NAME_SIZE)
+    return lgv_fail(err, LGV_ERR_IO, "the name of a directory is too long");
+  return LGV_OK;
+}

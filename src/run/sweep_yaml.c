@@ -1,0 +1,282 @@
+/* The sweep file. Settings are written as in the file of a run; beside them:
+ *
+ *   grid: {agent.lambda: [1, 0.1, 0.01], agent.beta: [1, 10]}   every combination
+ *   cases:                                                      optional: one grid an agent, ...
+ *     - agent: lmc-lsvi
+ *       grid: {agent.eta: [0.1, 1]}
+ *     - {agent: lsvi-ucb, agent.lambda: 1}
+ *   seeds: {first: 100, count: 20}
+ *   measure: regret          what configurations are ranked by (default final_return)
+ *   best: lowest             lowest or highest (default: lowest for regret, else highest)
+ *   records: summary         the same as run.records: summary
+ *
+ * A case's own setting or axis replaces the common one of the same key. In a grid, a list within
+ * the list is one value: agent.hidden: [[32, 32], [64, 64]]. Checkpoints of finished runs are not
+ * kept unless the file sets run.checkpoint_final. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "run/settings.h"
+#include "run/settings_yaml.h"
+#include "run/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SEEDS = 1000000, MOST_AXIS_VALUES = 10000 };
+
+/* Settings and grid of the whole file, or of one case. */
+typedef struct part {
+  lgv_yaml *yaml;
+  lgv_sweep *sweep;
+  lgv_settings *settings;
+  lgv_axes axes;
+  const yaml_node_t *cases; /* of the whole file; NULL if there are none */
+  const char *best;
+  bool is_case;
+} part;
+
+/* ---- Grids ---- */
+
+static lgv_status add_value(part *p, lgv_axis *axis, const yaml_node_t *node, lgv_error *err) {
+  char value[LGV_YAML_VALUE_SIZE], origin[300];
+  if (lgv__yaml_is_null(node))
+    return lgv__yaml_fail(p->yaml, node, err, "write the value itself: null is none");
+  if (axis->count == MOST_AXIS_VALUES)
+    return lgv__yaml_fail(p->yaml, node, err, "more than %d values", MOST_AXIS_VALUES);
+  LGV_TRY(lgv__yaml_value(p->yaml, node, value, sizeof value, err));
+  lgv__yaml_origin(p->yaml, node, origin, sizeof origin);
+  return lgv__axis_add(axis, value, origin, err);
+}
+
+static lgv_status read_axis(void *context, const char *name, const yaml_node_t *node,
+                            lgv_error *err) {
+  part *p = context;
+  const char *key = lgv__settings_key(name);
+  lgv_axis *axis;
+  if (lgv__axes_find(&p->axes, key))
+    return lgv__yaml_fail(p->yaml, node, err, "'%s' is in this grid twice", key);
+  LGV_TRY(lgv__axes_add(&p->axes, key, &axis, err));
+  if (node->type != YAML_SEQUENCE_NODE) return add_value(p, axis, node, err);
+  const yaml_node_item_t *item = node->data.sequence.items.start;
+  if (item == node->data.sequence.items.top)
+    return lgv__yaml_fail(p->yaml, node, err, "the list of '%s' is empty", name);
+  for (; item < node->data.sequence.items.top; item++)
+    LGV_TRY(add_value(p, axis, yaml_document_get_node(&p->yaml->document, *item), err));
+  return LGV_OK;
+}
+
+static lgv_status read_grid(part *p, const yaml_node_t *node, lgv_error *err) {
+  if (node->type != YAML_MAPPING_NODE)
+    return lgv__yaml_fail(p->yaml, node, err,
+                          "grid is a mapping from keys to lists: agent.lambda: [1, 0.1]");
+  return lgv__yaml_leaves(p->yaml, node, "", read_axis, p, err);
+}
+
+/* ---- Seeds, measure ---- */
+
+static lgv_status read_whole(part *p, const yaml_node_t *node, int64_t least, int64_t most,
+                             int64_t *value, lgv_error *err) {
+  const char *text = lgv__yaml_text(node);
+  char *end = NULL;
+  *value = text ? strtoll(text, &end, 10) : 0;
+  if (!text || end == text || *end || *value < least || *value > most)
+    return lgv__yaml_fail(p->yaml, node, err, "a whole number from %lld to %lld is needed here",
+                          (long long)least, (long long)most);
+  return LGV_OK;
+}
+
+static lgv_status read_seed_key(void *context, const char *key, const yaml_node_t *node,
+                                lgv_error *err) {
+  part *p = context;
+  int64_t value;
+  if (strcmp(key, "first") == 0) {
+    LGV_TRY(read_whole(p, node, 0, (int64_t)1 << 53, &value, err));
+    p->sweep->info.first_seed = (uint64_t)value;
+    return LGV_OK;
+  }
+  if (strcmp(key, "count") != 0)
+    return lgv__yaml_fail(p->yaml, node, err, "unknown '%.40s': seeds has first and count", key);
+  LGV_TRY(read_whole(p, node, 1, MOST_SEEDS, &value, err));
+  p->sweep->info.seeds = (int32_t)value;
+  return LGV_OK;
+}
+
+static lgv_status read_seeds(part *p, const yaml_node_t *node, lgv_error *err) {
+  if (node->type != YAML_MAPPING_NODE)
+    return lgv__yaml_fail(p->yaml, node, err, "name the seeds: seeds: {first: 0, count: 20}");
+  return lgv__yaml_pairs(p->yaml, node, read_seed_key, p, err);
+}
+
+static lgv_status read_measure(part *p, const yaml_node_t *node, lgv_error *err) {
+  const char *text = lgv__yaml_text(node);
+  char names[160] = "";
+  for (size_t i = 0; lgv_measure_name(i); i++) {
+    if (text && strcmp(text, lgv_measure_name(i)) == 0)
+      p->sweep->info.measure = lgv_measure_name(i);
+    if (text && strcmp(text, lgv_measure_name(i)) == 0) return LGV_OK;
+    size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", lgv_measure_name(i));
+  }
+  return lgv__yaml_fail(p->yaml, node, err, "measure is one of %s", names);
+}
+
+static lgv_status read_best(part *p, const yaml_node_t *node, lgv_error *err) {
+  p->best = lgv__yaml_text(node);
+  if (p->best && (strcmp(p->best, "lowest") == 0 || strcmp(p->best, "highest") == 0)) return LGV_OK;
+  return lgv__yaml_fail(p->yaml, node, err, "best is lowest or highest");
+}
+
+/* ---- The file ---- */
+
+static bool is_setting(const char *key) {
+  static const char *const parts[] = {"env", "agent", "optim", "run"};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    size_t length = strlen(parts[i]);
+    if (strncmp(key, parts[i], length) == 0 && (key[length] == '.' || !key[length])) return true;
+  }
+  return false;
+}
+
+static lgv_status unknown_key(part *p, const char *key, const yaml_node_t *node, lgv_error *err) {
+  static const char *const words[] = {"grid", "cases", "seeds", "measure", "best", "records"};
+  const char *near = NULL;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (lgv__is_near(key, words[i], lgv__edit_distance(key, words[i]))) near = words[i];
+  return lgv__yaml_fail(p->yaml, node, err, "unknown key '%.80s'%s%s%s", key,
+                        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static lgv_status read_pair(void *context, const char *key, const yaml_node_t *node,
+                            lgv_error *err) {
+  part *p = context;
+  if (strcmp(key, "grid") == 0) return read_grid(p, node, err);
+  if (is_setting(key)) return lgv__settings_from_yaml(p->settings, p->yaml, node, key, err);
+  if (p->is_case)
+    return lgv__yaml_fail(p->yaml, node, err, "unknown key '%.80s': a case has settings and a grid",
+                          key);
+  if (strcmp(key, "langevin") == 0) return LGV_OK;
+  if (strcmp(key, "seeds") == 0) return read_seeds(p, node, err);
+  if (strcmp(key, "measure") == 0) return read_measure(p, node, err);
+  if (strcmp(key, "best") == 0) return read_best(p, node, err);
+  if (strcmp(key, "records") == 0)
+    return lgv__settings_from_yaml(p->settings, p->yaml, node, "run.records", err);
+  if (strcmp(key, "cases") != 0) return unknown_key(p, key, node, err);
+  p->cases = node;
+  return LGV_OK;
+}
+
+static lgv_status check_seed(const part *p, lgv_error *err) {
+  if (!lgv_settings_get(p->settings, "run.seed") && !lgv__axes_find(&p->axes, "run.seed"))
+    return LGV_OK;
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "%.200s: the seeds of a sweep are named like this, not by run.seed: seeds: "
+                  "{first: 0, count: 20}",
+                  p->yaml->path);
+}
+
+/* What a case varies by settings rather than by its grid is worth a column too. */
+static lgv_status add_own_keys(lgv_sweep *sweep, const lgv_settings *own, lgv_error *err) {
+  for (size_t i = 0; i < own->count; i++)
+    LGV_TRY(lgv__sweep_add_key(sweep, own->items[i].key, err));
+  return LGV_OK;
+}
+
+/* A key stands either in the settings of a part or in its grid. */
+static lgv_status check_clash(const part *p, lgv_error *err) {
+  for (size_t i = 0; i < p->axes.count; i++)
+    if (lgv_settings_get(p->settings, p->axes.items[i].key))
+      return lgv_fail(err, LGV_ERR_USAGE, "%s: '%.80s' has a value of its own and is in the grid",
+                      p->axes.items[i].origins[0], p->axes.items[i].key);
+  return LGV_OK;
+}
+
+static lgv_status copy_axes(const lgv_axes *from, lgv_axes *to, lgv_error *err) {
+  for (size_t i = 0; i < from->count; i++) {
+    const lgv_axis *axis = &from->items[i];
+    lgv_axis *copy;
+    lgv__axes_remove(to, axis->key);
+    LGV_TRY(lgv__axes_add(to, axis->key, &copy, err));
+    for (size_t v = 0; v < axis->count; v++)
+      LGV_TRY(lgv__axis_add(copy, axis->values[v], axis->origins[v], err));
+  }
+  return LGV_OK;
+}
+
+/* Common settings and axes, then the case's own, which replace them. */
+static lgv_status merge(const part *common, const part *own, part *whole, lgv_error *err) {
+  LGV_TRY(lgv__settings_copy(common->settings, whole->settings, err));
+  LGV_TRY(copy_axes(&common->axes, &whole->axes, err));
+  for (size_t i = 0; i < own->settings->count; i++)
+    lgv__axes_remove(&whole->axes, own->settings->items[i].key);
+  LGV_TRY(lgv__settings_copy(own->settings, whole->settings, err));
+  LGV_TRY(copy_axes(&own->axes, &whole->axes, err));
+  if (!lgv_settings_get(whole->settings, "run.checkpoint_final"))
+    LGV_TRY(lgv_settings_set(whole->settings, "run.checkpoint_final", "false", "the sweep", err));
+  return check_seed(whole, err);
+}
+
+static lgv_status read_case(part *own, const yaml_node_t *node, lgv_error *err) {
+  if (!node) return LGV_OK;
+  if (node->type != YAML_MAPPING_NODE)
+    return lgv__yaml_fail(own->yaml, node, err, "a case is a mapping: {agent: lmc-lsvi, ...}");
+  LGV_TRY(lgv__yaml_pairs(own->yaml, node, read_pair, own, err));
+  return check_clash(own, err);
+}
+
+/* node: of the case; NULL for the only case of a file without `cases`. */
+static lgv_status add_case(const part *common, const yaml_node_t *node, lgv_error *err) {
+  part own = {.yaml = common->yaml, .sweep = common->sweep, .is_case = true}, whole = own;
+  lgv_status status = lgv_settings_create(&own.settings, err);
+  if (status == LGV_OK) status = lgv_settings_create(&whole.settings, err);
+  if (status == LGV_OK) status = read_case(&own, node, err);
+  if (status == LGV_OK) status = merge(common, &own, &whole, err);
+  if (status == LGV_OK) status = add_own_keys(common->sweep, own.settings, err);
+  lgv_settings_free(own.settings);
+  lgv__axes_free(&own.axes);
+  if (status == LGV_OK) return lgv__sweep_add_case(common->sweep, whole.settings, whole.axes, err);
+  lgv_settings_free(whole.settings);
+  lgv__axes_free(&whole.axes);
+  return status;
+}
+
+static lgv_status add_cases(const part *common, lgv_error *err) {
+  if (!common->cases) return add_case(common, NULL, err);
+  const yaml_node_t *list = common->cases;
+  if (list->type != YAML_SEQUENCE_NODE ||
+      list->data.sequence.items.start == list->data.sequence.items.top)
+    return lgv__yaml_fail(common->yaml, list, err, "cases is a list: - {agent: lmc-lsvi, ...}");
+  for (yaml_node_item_t *i = list->data.sequence.items.start; i < list->data.sequence.items.top;
+       i++)
+    LGV_TRY(add_case(common, yaml_document_get_node(&common->yaml->document, *i), err));
+  return LGV_OK;
+}
+
+static lgv_status read_file(lgv_sweep *sweep, lgv_yaml *yaml, lgv_error *err) {
+  part common = {.yaml = yaml, .sweep = sweep};
+  LGV_TRY(lgv_settings_create(&common.settings, err));
+  sweep->info.seeds = 1;
+  sweep->info.measure = "final_return";
+  lgv_status status = lgv__yaml_pairs(yaml, yaml->root, read_pair, &common, err);
+  if (status == LGV_OK) status = check_clash(&common, err);
+  bool is_regret = strcmp(sweep->info.measure, "regret") == 0;
+  sweep->info.lowest_is_best = common.best ? strcmp(common.best, "lowest") == 0 : is_regret;
+  if (status == LGV_OK) status = add_cases(&common, err);
+  lgv_settings_free(common.settings);
+  lgv__axes_free(&common.axes);
+  return status;
+}
+
+lgv_status lgv_sweep_load(const char *path, lgv_sweep **out, lgv_error *err) {
+  lgv_yaml yaml;
+  *out = NULL;
+  LGV_TRY(lgv__yaml_open(&yaml, path, err));
+  lgv_sweep *sweep = lgv__calloc(1, sizeof *sweep);
+  lgv_status status = sweep ? read_file(sweep, &yaml, err) : lgv__out_of_memory(err, "a sweep");
+  lgv__yaml_close(&yaml);
+  if (status == LGV_OK)
+    *out = sweep;
+  else
+    lgv_sweep_free(sweep);
+  return status;
+}
