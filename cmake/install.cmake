@@ -22,3 +22,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/langevin-config.cmake
 file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/langevin.pc.in langevin.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/langevin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(TARGET langevin_cli)
+  install(FILES docs/man/langevin.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES packaging/langevin.bash-completion RENAME langevin
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()

@@ -18,3 +18,30 @@ foreach(source ${test_sources})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300)
 endforeach()
+
+# Examples are built as a user would, against the shared library, and run.
+file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
+foreach(source ${example_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(example_${name} ${source})
+  target_link_libraries(example_${name} PRIVATE langevin_shared langevin_flags)
+  add_test(NAME example_${name} COMMAND example_${name})
+  set_tests_properties(example_${name} PROPERTIES LABELS example TIMEOUT 300)
+endforeach()
+
+set(install_flags "")
+if(LANGEVIN_SANITIZE)
+  set(install_flags -fsanitize=${LANGEVIN_SANITIZE})
+else() # sanitizers export names of their own
+  add_test(NAME exports COMMAND ${CMAKE_SOURCE_DIR}/tests/exports_test.sh
+    $<TARGET_FILE:langevin_shared> ${CMAKE_SOURCE_DIR}/include/langevin.h)
+  set_tests_properties(exports PROPERTIES LABELS install)
+endif()
+add_test(NAME install COMMAND ${CMAKE_SOURCE_DIR}/tests/install_test.sh ${CMAKE_COMMAND}
+  ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR} ${CMAKE_C_COMPILER} ${install_flags})
+set_tests_properties(install PROPERTIES LABELS install TIMEOUT 300)
+if(TARGET langevin_cli)
+  add_test(NAME man COMMAND ${CMAKE_SOURCE_DIR}/tests/man_test.sh
+    $<TARGET_FILE:langevin_cli> ${CMAKE_SOURCE_DIR}/docs/man/langevin.1)
+  set_tests_properties(man PROPERTIES LABELS install)
+endif()
