@@ -3,8 +3,25 @@
 #include "base/error.h"
 
 #include <cblas.h>
+#include <dlfcn.h>
 #include <lapacke.h>
 #include <math.h>
+#include <pthread.h>
+
+/* ---- One thread. How a sum is split between threads shows in its last bits: an OpenBLAS with
+ * threads of its own gives other eigenvectors of a 24 x 24 matrix on two threads than on one. Which
+ * BLAS there is, is known when the program is loaded, so its switch is looked up then. ---- */
+
+static pthread_once_t one_thread_once = PTHREAD_ONCE_INIT;
+
+static void set_one_thread(void) {
+  void (*set_num_threads)(int);
+  *(void **)&set_num_threads = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
+  if (set_num_threads) set_num_threads(1);
+}
+
+/* Before every call of BLAS or LAPACK. */
+static void one_thread(void) { pthread_once(&one_thread_once, set_one_thread); }
 
 void lgv__rank_one_add(double *c, int64_t d, const double *x) {
   for (int64_t i = 0; i < d; i++) {
@@ -29,26 +46,31 @@ void lgv__cholesky_update(double *l, int64_t d, double *x) {
 }
 
 void lgv__cholesky_solve(const double *l, int64_t d, double *x) {
+  one_thread();
   cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
   lgv__cholesky_solve_transposed(l, d, x);
 }
 
 void lgv__cholesky_solve_transposed(const double *l, int64_t d, double *x) {
+  one_thread();
   cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
 }
 
 void lgv__cholesky_whiten(const double *l, int64_t d, double *x, int64_t n) {
+  one_thread();
   /* rows: x L^-T, that is (L^-1 x^T)^T */
   cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)d, 1, l,
               (int)d, x, (int)d);
 }
 
 void lgv__multiply(const double *a, int64_t rows, int64_t cols, const double *x, double *y) {
+  one_thread();
   cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)cols, 1, a, (int)cols, x, 1, 0, y, 1);
 }
 
 void lgv__multiply_transposed(const double *a, int64_t rows, int64_t cols, const double *x,
                               double *y) {
+  one_thread();
   cblas_dgemv(CblasRowMajor, CblasTrans, (int)rows, (int)cols, 1, a, (int)cols, x, 1, 0, y, 1);
 }
 
@@ -57,6 +79,7 @@ int64_t lgv__eigen_iwork(int64_t d) { return 3 + 5 * d; }
 
 lgv_status lgv__eigen(double *vectors, int64_t d, double *values, double *work, int32_t *iwork,
                       lgv_error *err) {
+  one_thread();
   /* column-major: LAPACK leaves eigenvector i in column i, which row-major code reads as row i */
   lapack_int info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)d, vectors,
                                         (lapack_int)d, values, work, (lapack_int)lgv__eigen_work(d),

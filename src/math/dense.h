@@ -1,6 +1,6 @@
 /* Small dense linear algebra in double. Symmetric matrices are d x d, either triangle; factors are
- * lower triangular in row-major order. LAPACK and BLAS do the cubic work; they are called from one
- * thread at a time and run single-threaded. */
+ * lower triangular in row-major order. LAPACK and BLAS do the cubic work, each call on the caller's
+ * thread alone: an OpenBLAS is set to one thread, in the whole process, at the first call. */
 #ifndef LGV_MATH_DENSE_H
 #define LGV_MATH_DENSE_H
 
