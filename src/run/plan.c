@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEFAULT_EPISODES = 1000, DEFAULT_STEPS = 100000 };
+enum { DEFAULT_EPISODES = 1000, DEFAULT_STEPS = 100000, DEFAULT_EVALUATIONS = 100 };
 
 lgv_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env) {
   lgv_problem problem = {.env = *env,
@@ -74,6 +74,17 @@ static void settle_budget(lgv_plan *plan) {
     plan->run.steps = DEFAULT_STEPS;
 }
 
+/* Agents whose policy changes within an episode have no exact value: what they are worth shows in
+ * evaluations. */
+static void settle_evaluations(lgv_plan *plan, const lgv_settings *settings) {
+  if (lgv_settings_get(settings, "run.eval_every") ||
+      (plan->agent_type->traits & LGV_SETTLES_PER_EPISODE))
+    return;
+  int64_t steps = plan->run.steps;
+  if (steps == 0) steps = plan->run.episodes * plan->env.horizon;
+  plan->run.eval_every = steps / DEFAULT_EVALUATIONS;
+}
+
 static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_error *err) {
   LGV_TRY(lgv__kernels_check(err));
   LGV_TRY(lgv__settings_env_type(settings, &plan->env_type, err));
@@ -88,6 +99,7 @@ static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_er
   LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, 0, "env.probe", &probe, err));
   plan->env = *lgv_env_get_spec(probe);
   plan->has_model = lgv_env_get_model(probe) != NULL;
+  settle_evaluations(plan, settings);
   lgv_problem problem = lgv__plan_problem(plan, &plan->env);
   agent_parts parts = {0};
   lgv_status status = fill_agent(settings, plan->agent_type, &problem, &parts, err);

@@ -33,7 +33,8 @@ const lgv_param lgv__run_params[] = {
      .fallback = "0",
      .min = 0,
      .max = 1e15,
-     .help = "steps between evaluations; 0: none"},
+     .help = "steps between evaluations; 0: none. Left out: a hundredth of the run, but none for "
+             "agents whose policy has an exact value"},
     {.name = "eval_episodes",
      .type = LGV_INT,
      .offset = offsetof(lgv_run_params, eval_episodes),

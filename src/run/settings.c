@@ -173,11 +173,22 @@ lgv_status lgv__settings_copy(const lgv_settings *from, lgv_settings *to, lgv_er
   return LGV_OK;
 }
 
+/* Whether a preset's optim.* values are for the optimiser that the user chose. They are for the one
+ * that the preset names, else for the agent's default. */
+static bool suits_optimiser(const lgv_settings *settings, const lgv_preset *preset,
+                            const lgv_agent_type *type) {
+  const char *chosen = lgv_settings_get(settings, "optim.name");
+  const char *named = strstr(preset->values, "optim.name=");
+  if (!chosen) return true;
+  const char *own = named ? named + strlen("optim.name=") : type->optimiser;
+  size_t length = own ? strcspn(own, " ") : 0;
+  return strlen(chosen) == length && strncmp(chosen, own, length) == 0;
+}
+
 /* Sets each "key=value" of values whose key the user left open. */
 static lgv_status apply_preset(lgv_settings *settings, const lgv_preset *preset,
                                const lgv_agent_type *type, lgv_error *err) {
-  const char *optimiser = lgv_settings_get(settings, "optim.name");
-  bool own_optimiser = !optimiser || strcmp(optimiser, type->optimiser) == 0;
+  bool own_optimiser = suits_optimiser(settings, preset, type);
   char origin[48], item[160], key[128];
   snprintf(origin, sizeof origin, "the preset %s", preset->name);
   for (const char *text = preset->values; *text;) {
