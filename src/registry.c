@@ -25,6 +25,17 @@ extern const lgv_agent_type lgv__agent_opt_rlsvi;
 extern const lgv_agent_type lgv__agent_oppo;
 extern const lgv_agent_type lgv__agent_rlsvi;
 extern const lgv_agent_type lgv__agent_psrl;
+extern const lgv_agent_type lgv__agent_dqn;
+extern const lgv_agent_type lgv__agent_double_dqn;
+extern const lgv_agent_type lgv__agent_noisynet_dqn;
+extern const lgv_agent_type lgv__agent_bootstrapped_dqn;
+extern const lgv_agent_type lgv__agent_adam_lmcdqn;
+extern const lgv_agent_type lgv__agent_lmc_dqn;
+extern const lgv_agent_type lgv__agent_psgld_dqn;
+extern const lgv_agent_type lgv__agent_langevin_dqn;
+extern const lgv_agent_type lgv__agent_fg_lmcdqn;
+extern const lgv_agent_type lgv__agent_ulmc_dqn;
+extern const lgv_agent_type lgv__agent_fg_ulmc_dqn;
 
 const lgv_env_type *const lgv__envs[] = {
     &lgv__env_riverswim,
@@ -46,6 +57,17 @@ const lgv_agent_type *const lgv__agents[] = {
     &lgv__agent_oppo,
     &lgv__agent_rlsvi,
     &lgv__agent_psrl,
+    &lgv__agent_dqn,
+    &lgv__agent_double_dqn,
+    &lgv__agent_noisynet_dqn,
+    &lgv__agent_bootstrapped_dqn,
+    &lgv__agent_adam_lmcdqn,
+    &lgv__agent_lmc_dqn,
+    &lgv__agent_psgld_dqn,
+    &lgv__agent_langevin_dqn,
+    &lgv__agent_fg_lmcdqn,
+    &lgv__agent_ulmc_dqn,
+    &lgv__agent_fg_ulmc_dqn,
     NULL,
 };
 /* clang-format on */

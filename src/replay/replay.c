@@ -216,16 +216,14 @@ static void interleave(const lgv_env_spec *env, const uint8_t *const *picture, u
       memcpy(out, picture[f] + i * depth, (size_t)depth);
 }
 
-enum { MOST_FRAMES = 64 };
-
 static void load(const replay *r, int64_t entry, unsigned char *out) {
   int32_t frames = frames_of(&r->env);
   if (frames == 1) {
     memcpy(out, stored(r, entry), (size_t)r->obs_bytes);
     return;
   }
-  assert(frames <= MOST_FRAMES);
-  const uint8_t *picture[MOST_FRAMES];
+  assert(frames <= REPLAY_MOST_FRAMES);
+  const uint8_t *picture[REPLAY_MOST_FRAMES];
   for (int32_t f = 0; f < frames; f++) {
     int64_t steps = frames - 1 - f;
     picture[f] = stored(r, back(r, entry, steps < r->age[entry] ? steps : r->age[entry]));
@@ -241,7 +239,7 @@ static void load_first(const replay *r, int64_t entry, unsigned char *out) {
     memcpy(out, first, (size_t)r->obs_bytes);
     return;
   }
-  const uint8_t *picture[MOST_FRAMES];
+  const uint8_t *picture[REPLAY_MOST_FRAMES];
   for (int32_t f = 0; f < frames; f++) picture[f] = first;
   interleave(&r->env, picture, out);
 }

@@ -20,6 +20,8 @@
 
 #include "nn/net.h"
 
+enum { REPLAY_MOST_FRAMES = 64 };
+
 enum {
   REPLAY_HEAD,    /* the entry of the newest observation */
   REPLAY_FILLED,  /* entries in use */

@@ -1,0 +1,40 @@
+/* DQN. Mnih et al., "Human-level control through deep reinforcement learning" (Nature, 2015).
+ *
+ * Epsilon-greedy acting (dither.h) and the update of dqn_core.h with a* chosen by the target
+ * network. The preset `atari` has the settings of DQN Zoo (Quan, Ostrovski, 2020): centered
+ * RMSProp, Huber's loss, pixels divided by 255, an update every 4 steps, a copy to the target
+ * network every 10,000 steps = 2500 updates. */
+#include "agent/deep/dither.h"
+
+static const lgv_param param_table[] = {
+    DQN_PARAM_ROWS, DQN_SHARED_BIAS_ROW, DITHER_PARAM_ROWS, {0}};
+
+static const lgv_preset presets[] = {
+    {"small", "optim.lr=1e-3"},
+    {"atari",
+     "agent.hidden=512 agent.scale_input=true agent.replay=1000000 agent.warmup=50000 "
+     "agent.update_every=4 agent.target_every=2500 agent.loss=huber agent.epsilon_end=0.1 "
+     "agent.epsilon_steps=1000000 agent.epsilon_eval=0.05 optim.name=rmsprop optim.lr=2.5e-4 "
+     "optim.eps=9.765625e-6"},
+    {0}};
+
+static const char *const stat_names[] = {DITHER_STAT_NAMES, NULL};
+
+const lgv_agent_type lgv__agent_dqn = {
+    .name = "dqn",
+    .summary = "deep Q-network with epsilon-greedy exploration",
+    .params = param_table,
+    .params_size = sizeof(dithered_params),
+    .state_size = sizeof(dithered),
+    .presets = presets,
+    .optimiser = "adam",
+    .resolve = dithered_resolve,
+    .layout = dithered_layout,
+    .open = dqn_open,
+    .begin_episode = dqn_begin_episode,
+    .act = dithered_act,
+    .observe = dqn_observe,
+    .end_episode = dqn_end_episode,
+    .stat_names = stat_names,
+    .stats = dithered_stats,
+};

@@ -1,0 +1,344 @@
+#include "agent/deep/dqn_core.h"
+
+#include "agent/agent.h"
+#include "base/error.h"
+#include "base/param.h"
+#include "math/kernels.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+const char *const dqn_preset_names[] = {"auto", "small", "atari", NULL};
+const char *const dqn_net_names[] = {"auto", "mlp", "nature", NULL};
+const char *const dqn_loss_names[] = {"mse", "huber", NULL};
+
+/* ---- parameters ---- */
+
+static net_shape shape_of(const dqn_params *p, const lgv_env_spec *env, int32_t heads) {
+  bool scales = p->scale_input && env->obs_kind == LGV_OBS_BYTE;
+  return (net_shape){
+      .family = p->net,
+      .obs_kind = env->obs_kind,
+      .obs_form = env->obs_form,
+      .obs_shape = {env->obs_shape[0], env->obs_shape[1], env->obs_shape[2]},
+      .hidden = p->hidden,
+      .outputs = env->actions * heads,
+      .shared_bias = p->shared_bias,
+      .input_scale = scales ? 1.0f / 255 : 1,
+  };
+}
+
+lgv_status dqn_resolve(dqn_params *p, const lgv_problem *problem, int32_t heads, lgv_error *err) {
+  const lgv_env_spec *env = &problem->env;
+  net_shape shape = shape_of(p, env, heads);
+  net built;
+  LGV_TRY(net_build(&built, &shape, err));
+  p->net = built.shape.family;
+  p->hidden = built.shape.hidden;
+  if (p->preset == DQN_PRESET_AUTO)
+    p->preset = env->obs_kind == LGV_OBS_BYTE ? DQN_PRESET_ATARI : DQN_PRESET_SMALL;
+  if (p->warmup >= p->replay)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.warmup = %lld transitions never fit into agent.replay = %lld",
+                    (long long)p->warmup, (long long)p->replay);
+  if (env->frames > REPLAY_MOST_FRAMES || (env->frames > 1 && env->obs_shape[2] % env->frames != 0))
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "the environment says that its %d channels are %d pictures: they must divide, "
+                    "and be %d at most",
+                    env->obs_shape[2], env->frames, REPLAY_MOST_FRAMES);
+  return LGV_OK;
+}
+
+/* ---- memory ---- */
+
+/* Whether the optimiser keeps parameters as sums of two floats. */
+static bool is_compensated(const lgv_problem *problem) {
+  if (!problem->optimiser) return false;
+  int row = lgv__params_find(problem->optimiser->params, "compensated");
+  if (row < 0) return false;
+  const char *field = (const char *)problem->optim_params;
+  return *(const bool *)(field + problem->optimiser->params[row].offset);
+}
+
+static void layout_vectors(dqn *c, const lgv_problem *problem, lgv_layout *layout) {
+  static const char *const slots[LGV_OPTIM_SLOTS] = {"optim.slot0", "optim.slot1", "optim.slot2",
+                                                     "optim.slot3"};
+  size_t all = (size_t)(c->form.copies * c->dim);
+  c->w = lgv_layout_array(layout, "w", LGV_F32, all, LGV_KEEP);
+  c->w_target =
+      c->form.no_target ? NULL : lgv_layout_array(layout, "w_target", LGV_F32, all, LGV_KEEP);
+  for (int32_t i = 0; problem->optimiser && i < problem->optimiser->slots; i++)
+    c->slot[i] = lgv_layout_array(layout, slots[i], LGV_F32, all, LGV_KEEP);
+  c->residual = is_compensated(problem)
+                    ? lgv_layout_array(layout, "w_residual", LGV_F32, all, LGV_KEEP)
+                    : NULL;
+  c->grad = lgv_layout_array(layout, "grad", LGV_F32, (size_t)c->dim, LGV_SCRATCH);
+}
+
+void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_form form,
+                lgv_layout *layout) {
+  if (form.copies == 0) form.copies = 1;
+  if (form.heads == 0) form.heads = 1;
+  if (form.vectors == 0) form.vectors = 1;
+  net_shape shape = shape_of(p, &problem->env, form.heads);
+  lgv_status built = net_build(&c->net, &shape, NULL); /* dqn_resolve has tried it */
+  assert(built == LGV_OK);
+  (void)built;
+  c->p = p;
+  c->env = problem->env;
+  c->form = form;
+  c->A = problem->env.actions;
+  c->outputs = form.heads * c->A;
+  c->dim = form.vectors * c->net.params;
+  c->optimiser = problem->optimiser;
+  c->optim_params = problem->optim_params;
+  c->init = problem->init;
+  c->act = problem->act;
+  c->draw = problem->replay;
+  c->eval = problem->eval;
+  c->seed_noise = problem->noise;
+  size_t copies = (size_t)form.copies, B = (size_t)p->batch, rows = B * (1 + form.with_first);
+  c->count = lgv_layout_array(layout, "counters", LGV_I64, DQN_COUNTERS, LGV_KEEP);
+  c->t = lgv_layout_array(layout, "optim.t", LGV_I64, copies, LGV_KEEP);
+  c->noise = lgv_layout_array(layout, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
+  c->stat = lgv_layout_array(layout, "stats", LGV_F64, DQN_STATS, LGV_KEEP);
+  layout_vectors(c, problem, layout);
+  replay_layout(&c->replay, &problem->env, p->replay, (int32_t)p->n_step, p->gamma, layout);
+  replay_batch_layout(&c->batch, &c->replay, p->batch, form.with_first, layout);
+  net_tape_layout(&c->tape, &c->net, "tape", (int64_t)(rows + B), true, layout);
+  net_tape_layout(&c->target_tape, &c->net, "target_tape", p->batch, false, layout);
+  net_tape_layout(&c->act_tape, &c->net, "act_tape", 1, false, layout);
+  c->seen = lgv_layout_array(layout, "seen", LGV_U8, replay_encoded_bytes(&c->env), LGV_SCRATCH);
+  c->values = lgv_layout_array(layout, "values", LGV_F64, (size_t)c->A, LGV_SCRATCH);
+  c->y = lgv_layout_array(layout, "y", LGV_F32, B, LGV_SCRATCH);
+  c->d_q = lgv_layout_array(layout, "d_q", LGV_F32, rows * (size_t)c->outputs, LGV_SCRATCH);
+}
+
+lgv_status dqn_open(void *self, lgv_error *err) {
+  (void)err;
+  dqn *c = self;
+  for (int64_t k = 0; k < c->form.copies; k++) net_init(&c->net, c->w + k * c->dim, c->init);
+  if (c->w_target) memcpy(c->w_target, c->w, (size_t)(c->form.copies * c->dim) * sizeof *c->w);
+  lgv__noise_seed(c->noise, c->seed_noise);
+  return LGV_OK;
+}
+
+/* ---- acting ---- */
+
+const float *dqn_values(dqn *c, const float *w, const lgv_obs *obs) {
+  replay_encode(&c->env, obs, c->seen);
+  return net_forward(&c->net, w, replay_input(&c->env, c->seen), 1, &c->act_tape);
+}
+
+lgv_rng *dqn_act_stream(dqn *c, lgv_mode mode) { return mode == LGV_TRAIN ? c->act : c->eval; }
+
+int32_t dqn_greedy(dqn *c, const float *q, lgv_mode mode) {
+  for (int32_t a = 0; a < c->A; a++) c->values[a] = q[a];
+  return lgv__argmax(c->values, c->A, dqn_act_stream(c, mode));
+}
+
+/* ---- learning ---- */
+
+int64_t dqn_remember(dqn *c, const lgv_transition *transition) {
+  c->count[DQN_STEPS]++;
+  return replay_add(&c->replay, transition);
+}
+
+int64_t dqn_updates_due(const dqn *c) {
+  int64_t learned_from = c->count[DQN_STEPS] - c->p->warmup;
+  bool now = c->p->update_every > 0 && learned_from > 0 && learned_from % c->p->update_every == 0;
+  return now ? c->p->updates : 0;
+}
+
+int64_t dqn_updates_due_between_episodes(const dqn *c) {
+  bool now = c->p->update_every == 0 && c->count[DQN_STEPS] >= c->p->warmup;
+  return now ? c->p->updates : 0;
+}
+
+void dqn_sample(dqn *c) { replay_sample(&c->replay, c->draw, &c->batch); }
+
+static int64_t rows_of(const dqn *c) { return c->p->batch * (1 + c->form.with_first); }
+
+static bool chooses_online(const dqn *c) { return c->p->double_q && !c->form.no_target; }
+
+/* The first `rows` observations of the minibatch. */
+static const float *forward(dqn *c, const float *w, const unsigned char *obs, int64_t rows,
+                            net_tape *tape) {
+  return net_forward(&c->net, w, replay_input(&c->env, obs), rows, tape);
+}
+
+void dqn_forward(dqn *c, const float *w, const float *w_target) {
+  int64_t rows = rows_of(c), next = chooses_online(c) ? c->p->batch : 0;
+  c->q = forward(c, w, c->batch.obs, rows + next, &c->tape);
+  c->q_next = next ? c->q + rows * c->outputs : NULL;
+  c->q_target = forward(c, w_target, c->batch.next, c->p->batch, &c->target_tape);
+}
+
+void dqn_forward_obs(dqn *c, const float *w) {
+  c->q = forward(c, w, c->batch.obs, rows_of(c), &c->tape);
+}
+
+void dqn_forward_next(dqn *c, const float *w, const float *w_target) {
+  c->q_next = chooses_online(c) ? forward(c, w, c->batch.next, c->p->batch, &c->tape) : NULL;
+  c->q_target = forward(c, w_target, c->batch.next, c->p->batch, &c->target_tape);
+}
+
+int32_t dqn_first_best(const float *q, int32_t count) {
+  int32_t best = 0;
+  for (int32_t a = 1; a < count; a++)
+    if (q[a] > q[best]) best = a;
+  return best;
+}
+
+void dqn_targets_from(const dqn *c, const float *select, const float *value, int64_t stride,
+                      float *y) {
+  for (int64_t i = 0; i < c->p->batch; i++) {
+    int32_t best = dqn_first_best(select + i * stride, c->A);
+    y[i] = c->batch.reward[i] + c->batch.discount[i] * value[i * stride + best];
+  }
+}
+
+void dqn_targets(dqn *c) {
+  dqn_targets_from(c, c->q_next ? c->q_next : c->q_target, c->q_target, c->outputs, c->y);
+}
+
+bool dqn_refresh_target(dqn *c, int64_t copy) {
+  if (c->count[DQN_UPDATES] % c->p->target_every != 0) return false;
+  memcpy(c->w_target + copy * c->dim, c->w + copy * c->dim, (size_t)c->dim * sizeof *c->w);
+  return true;
+}
+
+void dqn_loss_clear(dqn *c) {
+  memset(c->d_q, 0, (size_t)rows_of(c) * (size_t)c->outputs * sizeof *c->d_q);
+  c->loss = 0;
+}
+
+void dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, float *d_q) {
+  bool huber = c->p->loss == DQN_HUBER;
+  float share = 1.0f / (float)c->p->batch;
+  double sum = 0;
+  for (int64_t i = 0; i < c->p->batch; i++) {
+    int64_t at = i * c->outputs + c->batch.action[i];
+    float error = q[at] - y[i], part = weight ? weight[i] * share : share, size = fabsf(error);
+    float slope = huber ? (size < 1 ? error : copysignf(1, error)) : 2 * error;
+    sum += (double)(part * (!huber ? error * error : size < 1 ? error * error / 2 : size - 0.5f));
+    d_q[at] += part * slope;
+  }
+  c->loss += sum;
+}
+
+void dqn_loss(dqn *c) {
+  dqn_loss_clear(c);
+  dqn_loss_add(c, c->q, c->y, NULL, c->d_q);
+}
+
+void dqn_backward(dqn *c, const float *w, float *grad) {
+  net_backward(&c->net, w, replay_input(&c->env, c->batch.obs), rows_of(c), &c->tape, c->d_q,
+               1.0f / (float)c->form.heads, grad);
+}
+
+void dqn_step(dqn *c, int64_t copy) {
+  int64_t at = copy * c->dim;
+  lgv_optim_step step = {.count = (size_t)c->dim,
+                         .w = c->w + at,
+                         .g = c->grad,
+                         .residual = c->residual ? c->residual + at : NULL,
+                         .t = ++c->t[copy],
+                         .noise = c->noise};
+  for (int32_t i = 0; i < c->optimiser->slots; i++) step.slot[i] = c->slot[i] + at;
+  c->optimiser->step(c->optim_params, &step);
+}
+
+/* ---- statistics ---- */
+
+/* In eight sums, so that it can use vectors and still has one order. */
+static double norm(const float *x, int64_t count) {
+  double sum[8] = {0}, total = 0;
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    for (int j = 0; j < 8; j++) sum[j] += (double)x[i + j] * (double)x[i + j];
+  for (; i < count; i++) total += (double)x[i] * (double)x[i];
+  for (int j = 0; j < 8; j++) total += sum[j];
+  return sqrt(total);
+}
+
+static void take_q_stats(dqn *c) {
+  double sum = 0, squares = 0, most = -INFINITY, B = (double)c->p->batch;
+  for (int64_t i = 0; i < c->p->batch; i++) {
+    const float *q = c->q + i * c->outputs;
+    double best = (double)q[dqn_first_best(q, c->A)];
+    sum += best;
+    squares += best * best;
+    if (best > most) most = best;
+  }
+  double mean = sum / B, variance = squares / B - mean * mean;
+  c->stat[DQN_STAT_LOSS] = c->loss;
+  c->stat[DQN_STAT_Q_MEAN] = mean;
+  c->stat[DQN_STAT_Q_MAX] = most;
+  c->stat[DQN_STAT_Q_SPREAD] = variance > 0 ? sqrt(variance) : 0;
+}
+
+static lgv_status not_finite(const dqn *c, const char *what, lgv_error *err) {
+  return lgv_fail(err, LGV_ERR_NUMERIC,
+                  "%s is not a finite number at step %lld (update %lld): lower optim.lr", what,
+                  (long long)c->count[DQN_STEPS], (long long)c->count[DQN_UPDATES]);
+}
+
+lgv_status dqn_end_update(dqn *c, lgv_error *err) {
+  bool watch = c->count[DQN_UPDATES]++ % DQN_WATCH_EVERY == 0;
+  c->stat[DQN_STAT_UPDATES] = (double)c->count[DQN_UPDATES];
+  take_q_stats(c);
+  if (!isfinite(c->loss)) return not_finite(c, "the loss", err);
+  if (!watch) return LGV_OK;
+  c->stat[DQN_STAT_GRAD_NORM] = norm(c->grad, c->dim);
+  c->stat[DQN_STAT_WEIGHT_NORM] = norm(c->w, c->form.copies * c->dim);
+  c->stat[DQN_STAT_DEAD] = net_dead_share(&c->net, &c->tape, c->p->batch);
+  if (!isfinite(c->stat[DQN_STAT_WEIGHT_NORM])) return not_finite(c, "a parameter", err);
+  return LGV_OK;
+}
+
+lgv_status dqn_update(dqn *c, lgv_error *err) {
+  dqn_sample(c);
+  dqn_forward(c, c->w, c->w_target);
+  dqn_targets(c);
+  dqn_refresh_target(c, 0);
+  dqn_loss(c);
+  dqn_backward(c, c->w, c->grad);
+  dqn_step(c, 0);
+  return dqn_end_update(c, err);
+}
+
+/* ---- hooks ---- */
+
+lgv_status dqn_begin_episode(void *self, lgv_error *err) {
+  (void)self;
+  (void)err;
+  return LGV_OK;
+}
+
+lgv_status dqn_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                          lgv_error *err) {
+  (void)err;
+  dqn *c = self;
+  *action = dqn_greedy(c, dqn_values(c, c->w, obs), mode);
+  return LGV_OK;
+}
+
+lgv_status dqn_observe(void *self, const lgv_transition *transition, lgv_error *err) {
+  dqn *c = self;
+  dqn_remember(c, transition);
+  for (int64_t j = dqn_updates_due(c); j > 0; j--) LGV_TRY(dqn_update(c, err));
+  return LGV_OK;
+}
+
+lgv_status dqn_end_episode(void *self, lgv_error *err) {
+  dqn *c = self;
+  for (int64_t j = dqn_updates_due_between_episodes(c); j > 0; j--) LGV_TRY(dqn_update(c, err));
+  return LGV_OK;
+}
+
+void dqn_stats(const void *self, double *values) {
+  const dqn *c = self;
+  memcpy(values, c->stat, sizeof(double) * DQN_STATS);
+}

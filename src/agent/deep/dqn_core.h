@@ -1,0 +1,269 @@
+/* Deep Q-learning (Mnih et al., 2015): what every deep agent shares, as verbs.
+ *
+ * A network Q(s, a; w), a target network Q(s, a; w-), a replay, and an optimiser. One update, as
+ * the published Langevin agents make it:
+ *
+ *     sample a minibatch (s, a, r, s')              r: n-step sum, d = gamma^m or 0 (replay.h)
+ *     y = r + d Q(s', a*; w-)                       a* = argmax_a of Q(s', a; w-), or, with
+ *                                                   agent.double, of Q(s', a; w)
+ *     w- = w  if  updates % target_every == 0       after y, before the step, so also at update 0
+ *     g = gradient of the mean of (y - Q(s, a; w))^2   no 1/2; or Huber's loss
+ *     w = optimiser(w, g)
+ *
+ * Each agent writes its own short loop with these verbs and can be read against its paper.
+ *
+ * An agent may have several copies of the network (ensembles; one network a stage) and several
+ * heads on one network: member = copy * heads + head. All copies lie one behind the other in one
+ * vector; the gradient has room for one copy, because they are updated one after the other.
+ *
+ * Invariants: (1) whatever decides the future is LGV_KEEP: parameters, target, optimiser slots,
+ * replay, counters, streams; (2) nothing is allocated after open; (3) evaluation writes only
+ * scratch and the eval stream; (4) w- changes in dqn_refresh_target only. */
+#ifndef LGV_AGENT_DEEP_DQN_CORE_H
+#define LGV_AGENT_DEEP_DQN_CORE_H
+
+#include "langevin.h"
+#include "nn/net.h"
+#include "replay/replay.h"
+
+enum { DQN_PRESET_AUTO, DQN_PRESET_SMALL, DQN_PRESET_ATARI };
+enum { DQN_MSE, DQN_HUBER };
+
+/* Parameters of every deep agent; the first member of its parameter struct. */
+typedef struct dqn_params {
+  int32_t preset, net;
+  lgv_ints hidden;
+  bool scale_input, shared_bias;
+  double gamma;
+  int64_t n_step, batch, replay, warmup;
+  int64_t update_every, updates, target_every;
+  bool double_q;
+  int32_t loss;
+} dqn_params;
+
+extern const char *const dqn_preset_names[], *const dqn_net_names[], *const dqn_loss_names[];
+
+/* The first rows of a deep agent's parameter table. */
+#define DQN_PARAM_ROWS                                                                             \
+  {.name = "preset",                                                                               \
+   .type = LGV_CHOICE,                                                                             \
+   .offset = offsetof(dqn_params, preset),                                                         \
+   .fallback = "auto",                                                                             \
+   .choices = dqn_preset_names,                                                                    \
+   .help = "values for what is left open; auto: atari for images, else small"},                    \
+      {.name = "net",                                                                              \
+       .type = LGV_CHOICE,                                                                         \
+       .offset = offsetof(dqn_params, net),                                                        \
+       .fallback = "auto",                                                                         \
+       .choices = dqn_net_names,                                                                   \
+       .help = "nature: three convolutions and dense layers; auto: nature for images, else mlp"},  \
+      {.name = "hidden",                                                                           \
+       .type = LGV_INTS,                                                                           \
+       .offset = offsetof(dqn_params, hidden),                                                     \
+       .fallback = "32,32",                                                                        \
+       .min = 1,                                                                                   \
+       .max = 1e6,                                                                                 \
+       .help = "widths of the hidden dense layers"},                                               \
+      {.name = "scale_input",                                                                      \
+       .type = LGV_BOOL,                                                                           \
+       .offset = offsetof(dqn_params, scale_input),                                                \
+       .fallback = "false",                                                                        \
+       .help = "divide bytes by 255"},                                                             \
+      {.name = "gamma",                                                                            \
+       .type = LGV_REAL,                                                                           \
+       .offset = offsetof(dqn_params, gamma),                                                      \
+       .fallback = "0.99",                                                                         \
+       .min = 0,                                                                                   \
+       .max = 1,                                                                                   \
+       .help = "discount"},                                                                        \
+      {.name = "n_step",                                                                           \
+       .type = LGV_INT,                                                                            \
+       .offset = offsetof(dqn_params, n_step),                                                     \
+       .fallback = "1",                                                                            \
+       .min = 1,                                                                                   \
+       .max = 1000,                                                                                \
+       .help = "rewards in a target before it bootstraps"},                                        \
+      {.name = "batch",                                                                            \
+       .type = LGV_INT,                                                                            \
+       .offset = offsetof(dqn_params, batch),                                                      \
+       .fallback = "32",                                                                           \
+       .min = 1,                                                                                   \
+       .max = 65536,                                                                               \
+       .help = "transitions in a minibatch"},                                                      \
+      {.name = "replay",                                                                           \
+       .type = LGV_INT,                                                                            \
+       .offset = offsetof(dqn_params, replay),                                                     \
+       .fallback = "10000",                                                                        \
+       .min = 2,                                                                                   \
+       .max = 1e9,                                                                                 \
+       .help = "steps the replay holds; the last observation of an episode counts as one"},        \
+      {.name = "warmup",                                                                           \
+       .type = LGV_INT,                                                                            \
+       .offset = offsetof(dqn_params, warmup),                                                     \
+       .fallback = "32",                                                                           \
+       .min = 1,                                                                                   \
+       .max = 1e9,                                                                                 \
+       .help = "transitions before the first update"},                                             \
+      {.name = "update_every",                                                                     \
+       .type = LGV_INT,                                                                            \
+       .offset = offsetof(dqn_params, update_every),                                               \
+       .fallback = "10",                                                                           \
+       .min = 0,                                                                                   \
+       .max = 1e9,                                                                                 \
+       .help = "environment steps between updates; 0: update between episodes only"},              \
+      {.name = "updates",                                                                          \
+       .type = LGV_INT,                                                                            \
+       .offset = offsetof(dqn_params, updates),                                                    \
+       .fallback = "1",                                                                            \
+       .min = 1,                                                                                   \
+       .max = 1e9,                                                                                 \
+       .help = "J: gradient steps each time"},                                                     \
+      {.name = "target_every",                                                                     \
+       .type = LGV_INT,                                                                            \
+       .offset = offsetof(dqn_params, target_every),                                               \
+       .fallback = "100",                                                                          \
+       .min = 1,                                                                                   \
+       .max = 1e9,                                                                                 \
+       .help = "gradient steps between copies to the target network"},                             \
+      {.name = "double",                                                                           \
+       .type = LGV_BOOL,                                                                           \
+       .offset = offsetof(dqn_params, double_q),                                                   \
+       .fallback = "false",                                                                        \
+       .help = "the online network chooses the action that the target network values"},            \
+  {                                                                                                \
+    .name = "loss", .type = LGV_CHOICE, .offset = offsetof(dqn_params, loss), .fallback = "mse",   \
+    .choices = dqn_loss_names,                                                                     \
+    .help = "mse: mean of the squared error; huber: half of that up to 1, linear beyond"           \
+  }
+
+/* Of agents with a plain output layer. */
+#define DQN_SHARED_BIAS_ROW                                                                        \
+  {                                                                                                \
+    .name = "shared_bias", .type = LGV_BOOL, .offset = offsetof(dqn_params, shared_bias),          \
+    .fallback = "false", .help = "the output layer has one bias for all actions"                   \
+  }
+
+enum { DQN_PARAM_GAMMA = 4, DQN_PARAM_N_STEP, DQN_PARAM_UPDATE_EVERY = 9 }; /* indices */
+
+/* What an agent has of everything. */
+typedef struct dqn_form {
+  int64_t copies;  /* networks; 0: 1 */
+  int32_t heads;   /* groups of outputs, one for each action; 0: 1 */
+  int32_t vectors; /* parameter vectors that belong together, such as (mu, sigma); 0: 1 */
+  bool with_first; /* minibatches hold the first observation of the episode too */
+  bool no_target;  /* there is no target network */
+} dqn_form;
+
+enum { DQN_STEPS, DQN_UPDATES, DQN_COUNTERS };
+
+/* Statistics, in the order of the columns. Those of the gradient and the weights are taken every
+ * DQN_WATCH_EVERY updates. */
+enum {
+  DQN_STAT_LOSS,
+  DQN_STAT_Q_MEAN,   /* mean over the minibatch of max_a Q(s, a) */
+  DQN_STAT_Q_MAX,    /* greatest Q of the minibatch */
+  DQN_STAT_Q_SPREAD, /* standard deviation over the minibatch of max_a Q(s, a) */
+  DQN_STAT_GRAD_NORM,
+  DQN_STAT_WEIGHT_NORM,
+  DQN_STAT_DEAD, /* share of hidden units that were 0 on the whole minibatch */
+  DQN_STAT_UPDATES,
+  DQN_STATS
+};
+#define DQN_STAT_NAMES                                                                             \
+  "loss", "q_mean", "q_max", "q_spread", "grad_norm", "weight_norm", "dead_units", "updates"
+enum { DQN_WATCH_EVERY = 50 };
+
+typedef struct dqn {
+  const dqn_params *p;
+  lgv_env_spec env;
+  dqn_form form;
+  int32_t A, outputs; /* outputs = heads x A */
+  net net;
+  int64_t dim; /* parameters of one copy: vectors x net.params */
+  const lgv_optim_type *optimiser;
+  const void *optim_params;
+  lgv_rng *init, *act, *draw, *eval, *seed_noise;
+  lgv_noise *noise;
+
+  int64_t *count;               /* (DQN_COUNTERS) */
+  int64_t *t;                   /* (copies): optimiser steps of each */
+  float *w;                     /* (copies x dim) */
+  float *w_target;              /* (copies x dim); NULL without a target network */
+  float *slot[LGV_OPTIM_SLOTS]; /* (copies x dim) each, as many as the optimiser uses */
+  float *residual;              /* (copies x dim): with optim.compensated; else NULL */
+  float *grad;                  /* (dim): of the copy in hand */
+  double *stat;                 /* (DQN_STATS) */
+
+  replay replay;
+  replay_batch batch;
+  net_tape tape, target_tape, act_tape;
+  void *seen;     /* one observation in net_input form */
+  double *values; /* (A): Q of one observation, for the one tie rule */
+  /* of the minibatch in hand; they lie on the tapes */
+  const float *q;        /* (rows x outputs): Q(s, .; w), then those of first observations */
+  const float *q_next;   /* (batch x outputs): Q(s', .; w); with agent.double only */
+  const float *q_target; /* (batch x outputs): Q(s', .; w-) */
+  float *y;              /* (batch) */
+  float *d_q;            /* (rows x outputs): d loss / d Q */
+  double loss;           /* summed over heads and copies */
+} dqn;
+
+/* ---- life ---- */
+LGV_CHECK lgv_status dqn_resolve(dqn_params *params, const lgv_problem *problem, int32_t heads,
+                                 lgv_error *err);
+void dqn_layout(dqn *c, const dqn_params *params, const lgv_problem *problem, dqn_form form,
+                lgv_layout *layout);
+/* ---- acting ---- */
+/* Q of one observation, (outputs). The values stay until the next call. */
+const float *dqn_values(dqn *c, const float *w, const lgv_obs *obs);
+/* The one tie rule of lgv__argmax. */
+int32_t dqn_greedy(dqn *c, const float *q, lgv_mode mode);
+int32_t dqn_first_best(const float *q, int32_t count); /* the lowest index, for targets */
+lgv_rng *dqn_act_stream(dqn *c, lgv_mode mode);
+
+/* ---- learning ---- */
+/* Stores the transition and counts the step; returns its entry in the replay. */
+int64_t dqn_remember(dqn *c, const lgv_transition *transition);
+/* Gradient steps to make now: after dqn_remember, and at the end of an episode. */
+int64_t dqn_updates_due(const dqn *c);
+int64_t dqn_updates_due_between_episodes(const dqn *c);
+void dqn_sample(dqn *c);
+/* q, q_next and q_target of the minibatch, for these parameters. */
+void dqn_forward(dqn *c, const float *w, const float *w_target);
+/* The same in two parts, for agents that change w between them: first dqn_forward_next and the
+ * targets, then dqn_forward_obs, which leaves the tape as dqn_backward needs it. */
+void dqn_forward_next(dqn *c, const float *w, const float *w_target);
+void dqn_forward_obs(dqn *c, const float *w);
+/* y[i] = reward + discount value[i, argmax_a select[i, a]], the lowest index among equals; rows of
+ * select and value are `stride` apart. */
+void dqn_targets_from(const dqn *c, const float *select, const float *value, int64_t stride,
+                      float *y);
+void dqn_targets(dqn *c); /* the same for q_next or q_target, one head */
+/* w- = w for a copy, if the count of updates says so; returns whether. */
+bool dqn_refresh_target(dqn *c, int64_t copy);
+/* Clears d_q and the loss; dqn_loss_add then adds one head's: weight (or NULL: 1) multiplies each
+ * sample's loss; q and d_q begin at the head's first action, rows are `outputs` apart. */
+void dqn_loss_clear(dqn *c);
+void dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, float *d_q);
+void dqn_loss(dqn *c); /* both, for one head */
+/* grad = gradient at w; what lies below the output layer is divided by the number of heads. */
+void dqn_backward(dqn *c, const float *w, float *grad);
+/* One optimiser step of a copy, with c->grad. */
+void dqn_step(dqn *c, int64_t copy);
+/* Counts the update, takes statistics, and stops if the loss or a parameter is not finite. */
+LGV_CHECK lgv_status dqn_end_update(dqn *c, lgv_error *err);
+/* The whole of the update above, for one network with one head. */
+LGV_CHECK lgv_status dqn_update(dqn *c, lgv_error *err);
+
+/* ---- hooks that agents share; the core is the first member of their state ---- */
+/* open: draws every copy's parameters, and starts the target network with the same. */
+lgv_status dqn_open(void *self, lgv_error *err);
+lgv_status dqn_begin_episode(void *self, lgv_error *err); /* nothing to do */
+lgv_status dqn_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                          lgv_error *err);
+/* The updates that are due, dqn_update each. */
+lgv_status dqn_observe(void *self, const lgv_transition *transition, lgv_error *err);
+lgv_status dqn_end_episode(void *self, lgv_error *err);
+void dqn_stats(const void *self, double *values);
+
+#endif

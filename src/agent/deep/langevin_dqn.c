@@ -1,0 +1,141 @@
+#include "agent/deep/langevin_dqn.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+const char *const langevin_stages_names[] = {"shared", "per-stage", NULL};
+const char *const langevin_stat_names[] = {DQN_STAT_NAMES, NULL};
+
+/* ---- parameters and memory ---- */
+
+static lgv_status resolve_per_stage(langevin_params *p, const bool *is_set,
+                                    const lgv_problem *problem, lgv_error *err) {
+  dqn_params *d = &p->dqn;
+  if (problem->env.horizon == 0)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.stages = per-stage needs an environment whose episodes have a fixed "
+                    "horizon");
+  if (d->n_step != 1 || d->double_q)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.stages = per-stage looks one stage ahead and has no target network: set "
+                    "agent.n_step = 1 and agent.double = false");
+  if (!is_set[DQN_PARAM_GAMMA]) d->gamma = 1;
+  d->update_every = 0;
+  return LGV_OK;
+}
+
+lgv_status langevin_resolve(void *params, const bool *is_set, const lgv_problem *problem,
+                            lgv_error *err) {
+  langevin_params *p = params;
+  if (p->stages == LANGEVIN_PER_STAGE) LGV_TRY(resolve_per_stage(p, is_set, problem, err));
+  return dqn_resolve(&p->dqn, problem, 1, err);
+}
+
+void langevin_layout(void *self, const void *params, const lgv_problem *problem,
+                     lgv_layout *layout) {
+  langevin *s = self;
+  s->p = params;
+  s->H = s->p->stages == LANGEVIN_PER_STAGE ? problem->env.horizon : 0;
+  dqn_form form = {.copies = s->H, .with_first = s->p->feel_good > 0, .no_target = s->H > 0};
+  dqn_layout(&s->core, &s->p->dqn, problem, form, layout);
+  if (s->H == 0) return;
+  s->order = lgv_layout_array(layout, "order", LGV_I64, (size_t)s->p->dqn.replay, LGV_SCRATCH);
+  s->start = lgv_layout_array(layout, "start", LGV_I64, (size_t)s->H + 1, LGV_SCRATCH);
+}
+
+/* ---- the update ---- */
+
+/* Of - eta_fg mean max_a Q(s_1, a); the rows of first observations lie behind the others. */
+static void add_feel_good(langevin *s) {
+  dqn *c = &s->core;
+  int64_t B = c->p->batch;
+  float share = (float)s->p->feel_good / (float)B;
+  for (int64_t i = B; i < 2 * B; i++) {
+    const float *q = c->q + i * c->outputs;
+    int32_t best = dqn_first_best(q, c->A);
+    c->d_q[i * c->outputs + best] -= share;
+    c->loss -= (double)(share * q[best]);
+  }
+}
+
+/* From the targets on, for copy k with parameters w. */
+static lgv_status descend(langevin *s, int64_t k, lgv_error *err) {
+  dqn *c = &s->core;
+  dqn_loss(c);
+  if (c->form.with_first) add_feel_good(s);
+  dqn_backward(c, c->w + k * c->dim, c->grad);
+  dqn_step(c, k);
+  return dqn_end_update(c, err);
+}
+
+static lgv_status update(langevin *s, lgv_error *err) {
+  dqn *c = &s->core;
+  dqn_sample(c);
+  dqn_forward(c, c->w, c->w_target);
+  dqn_targets(c);
+  dqn_refresh_target(c, 0);
+  return descend(s, 0, err);
+}
+
+/* ---- Algorithm 2 as printed ---- */
+
+static void sample_stage(langevin *s, int64_t h) {
+  dqn *c = &s->core;
+  int64_t first = s->start[h], count = s->start[h + 1] - first;
+  for (int64_t i = 0; i < c->batch.size; i++)
+    c->batch.entry[i] = s->order[first + lgv_rng_below(c->draw, count)];
+  replay_gather(&c->replay, &c->batch);
+  if (h + 1 == s->H) /* Q_{H+1} = 0, even where the clock only truncates */
+    memset(c->batch.discount, 0, (size_t)c->batch.size * sizeof *c->batch.discount);
+}
+
+static lgv_status sweep(langevin *s, lgv_error *err) {
+  dqn *c = &s->core;
+  replay_sort_by_age(&c->replay, s->H, s->order, s->start);
+  for (int64_t h = s->H - 1; h >= 0; h--) {
+    if (s->start[h] == s->start[h + 1]) continue; /* never reached */
+    const float *w = c->w + h * c->dim, *w_next = h + 1 < s->H ? w + c->dim : w;
+    for (int64_t j = 0; j < c->p->updates; j++) {
+      sample_stage(s, h);
+      dqn_forward(c, w, w_next);
+      dqn_targets(c);
+      LGV_TRY(descend(s, h, err));
+    }
+  }
+  return LGV_OK;
+}
+
+/* ---- hooks ---- */
+
+lgv_status langevin_begin_episode(void *self, lgv_error *err) {
+  langevin *s = self;
+  bool ready = s->core.count[DQN_STEPS] >= s->core.p->warmup;
+  return s->H > 0 && ready ? sweep(s, err) : LGV_OK;
+}
+
+lgv_status langevin_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                        lgv_error *err) {
+  langevin *s = self;
+  dqn *c = &s->core;
+  if (s->H > 0 && (obs->stage < 0 || obs->stage >= s->H))
+    return lgv_fail(err, LGV_ERR_USAGE, "stage %lld is outside the horizon of %lld stages",
+                    (long long)obs->stage, (long long)s->H);
+  const float *w = c->w + (s->H > 0 ? obs->stage * c->dim : 0);
+  *action = dqn_greedy(c, dqn_values(c, w, obs), mode);
+  return LGV_OK;
+}
+
+lgv_status langevin_observe(void *self, const lgv_transition *transition, lgv_error *err) {
+  langevin *s = self;
+  dqn_remember(&s->core, transition);
+  for (int64_t j = dqn_updates_due(&s->core); j > 0; j--) LGV_TRY(update(s, err));
+  return LGV_OK;
+}
+
+lgv_status langevin_end_episode(void *self, lgv_error *err) {
+  langevin *s = self;
+  if (s->H > 0) return LGV_OK; /* the sweep comes before the next episode */
+  for (int64_t j = dqn_updates_due_between_episodes(&s->core); j > 0; j--) LGV_TRY(update(s, err));
+  return LGV_OK;
+}

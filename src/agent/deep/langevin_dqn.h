@@ -1,0 +1,80 @@
+/* Deep Q-learning by Langevin Monte Carlo: what the agents share that explore through the noise of
+ * their optimiser. Ishfaq et al. (ICLR 2024), Algorithm 2; Ishfaq et al. (2024), "More efficient
+ * randomized exploration for reinforcement learning via approximate sampling", for the feel-good
+ * term.
+ *
+ * Acting is greedy in the current sample w, in training and in evaluation; which chain w follows is
+ * the optimiser's business (optim.*), and each agent file says which it takes.
+ *
+ * agent.stages = shared (what the published code does): one network for all stages, a discount, a
+ * target network, and J = agent.updates gradient steps every agent.update_every steps.
+ *
+ * agent.stages = per-stage (Algorithm 2 as printed): a network w_h, moments included, for each
+ * stage of the horizon. Before every episode a backward sweep h = H..1 takes J steps on
+ *     L_h(w_h) = mean over a minibatch of stage h of (r + [not terminated] max_a Q(s', a; w_{h+1})
+ *                                                     - Q(s, a; w_h))^2
+ * with w_{h+1} as the sweep has just left it and Q_{H+1} = 0. There is no target network and,
+ * unless agent.gamma is set, no discount. The loss is a minibatch mean, not the sum over the
+ * history; the ridge term is the optimiser's l2.
+ *
+ * The feel-good term (agent.feel_good > 0) subtracts eta_fg * mean over the minibatch of max_a
+ * Q(s_1, a), s_1 being the first observation of the episode that a transition comes from: optimism
+ * where episodes begin. The gradient goes through the maximum. */
+#ifndef LGV_AGENT_DEEP_LANGEVIN_DQN_H
+#define LGV_AGENT_DEEP_LANGEVIN_DQN_H
+
+#include "agent/deep/dqn_core.h"
+
+enum { LANGEVIN_SHARED, LANGEVIN_PER_STAGE };
+
+typedef struct langevin_params {
+  dqn_params dqn;
+  int32_t stages;
+  double feel_good;
+} langevin_params;
+
+extern const char *const langevin_stages_names[];
+
+#define LANGEVIN_PARAM_ROWS                                                                        \
+  DQN_PARAM_ROWS, DQN_SHARED_BIAS_ROW, {                                                           \
+    .name = "stages", .type = LGV_CHOICE, .offset = offsetof(langevin_params, stages),             \
+    .fallback = "shared", .choices = langevin_stages_names,                                        \
+    .help = "shared: one network; per-stage: one for each stage, fitted in a backward sweep "      \
+            "before every episode"                                                                 \
+  }
+
+#define LANGEVIN_FEEL_GOOD_ROW                                                                     \
+  {                                                                                                \
+    .name = "feel_good", .type = LGV_REAL, .offset = offsetof(langevin_params, feel_good),         \
+    .fallback = "0.1", .min = 0, .max = 1e6,                                                       \
+    .help = "eta_fg: weight of optimism at the first observation of an episode"                    \
+  }
+
+typedef struct langevin {
+  dqn core;
+  const langevin_params *p;
+  int64_t H;              /* networks in the sweep; 0 with agent.stages = shared */
+  int64_t *order, *start; /* (replay), (H + 1): entries by stage */
+} langevin;
+
+/* Hooks of lgv_agent_type. */
+lgv_status langevin_resolve(void *params, const bool *is_set, const lgv_problem *problem,
+                            lgv_error *err);
+void langevin_layout(void *self, const void *params, const lgv_problem *problem,
+                     lgv_layout *layout);
+lgv_status langevin_begin_episode(void *self, lgv_error *err);
+lgv_status langevin_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                        lgv_error *err);
+lgv_status langevin_observe(void *self, const lgv_transition *transition, lgv_error *err);
+lgv_status langevin_end_episode(void *self, lgv_error *err);
+
+extern const char *const langevin_stat_names[];
+
+/* Everything but name, summary, parameters, presets and optimiser. */
+#define LANGEVIN_HOOKS                                                                             \
+  .params_size = sizeof(langevin_params), .state_size = sizeof(langevin),                          \
+  .resolve = langevin_resolve, .layout = langevin_layout, .open = dqn_open,                        \
+  .begin_episode = langevin_begin_episode, .act = langevin_act, .observe = langevin_observe,       \
+  .end_episode = langevin_end_episode, .stat_names = langevin_stat_names, .stats = dqn_stats
+
+#endif
