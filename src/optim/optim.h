@@ -1,5 +1,4 @@
-/* What all optimisers share: the rows of their parameter tables, and the one loop over the
- * parameters.
+/* What the files of the optimisers share: the one loop over the parameters.
  *
  * An optimiser is a rule for a single parameter: from the gradient, a standard normal and the
  * parameter's own state (slots) to a move. optim_walk applies it to all of them, block by block, so
@@ -9,9 +8,9 @@
  * How parameters are kept. Plain: w in single precision; the drift is added first, the noise
  * second, as the authors' programs do. Noise far below half a unit in the last place of w is then
  * lost: at beta = 1e16 and lr = 1e-4 it has size 1.4e-10, while weights of 0.02 are 1.9e-9 apart.
- * Compensated (optim.compensated): a parameter is the unevaluated sum w + residual, with |residual|
- * at most half a unit of w; additions are error-free (Knuth's TwoSum), so that such noise
- * accumulates as in double precision. The network sees w.
+ * Compensated (optim.compensated): a parameter is the unevaluated sum w + residual, where residual
+ * keeps what rounding drops from w (Knuth's TwoSum), at most half a unit; small moves then add up
+ * as in double precision. The network sees w.
  *
  * Invariants: no normals are drawn for noise of size 0, so that noise = NULL is fine then; the
  * additions must not be reassociated (no -ffast-math). */
@@ -20,51 +19,7 @@
 
 #include "math/flush.h"
 #include "math/kernels.h"
-
-#include <math.h>
-#include <stddef.h>
-
-/* ---- Parameters: one name for one thing ---- */
-
-/* A table lists the rows that an optimiser uses. Parameters that only one has follow in a struct of
- * its own, of which this is the first member. */
-typedef struct optim_params {
-  double lr, l2;
-  double beta;           /* of those with noise */
-  double a;              /* of those with an Adam bias term */
-  double alpha1, alpha2; /* decay of the means of g and of g^2 */
-  double eps;
-  bool compensated;
-} optim_params;
-
-#define OPTIM_REAL(field_, fallback_, min_, max_, open_, help_)                                    \
-  {                                                                                                \
-    .name = #field_, .type = LGV_REAL, .offset = offsetof(optim_params, field_),                   \
-    .fallback = fallback_, .min = min_, .max = max_, .open = open_, .help = help_                  \
-  }
-
-/* The first rows of every table. */
-#define OPTIM_COMMON_ROWS(lr_)                                                                     \
-  OPTIM_REAL(lr, lr_, 0, 1e6, LGV_OPEN_MIN, "step size"),                                          \
-      OPTIM_REAL(l2, "0", 0, 1e6, 0, "ridge: adds l2 w to the gradient"), {                        \
-    .name = "compensated", .type = LGV_BOOL, .offset = offsetof(optim_params, compensated),        \
-    .fallback = "false",                                                                           \
-    .help = "keep parameters as sums of two floats, so that tiny noise is not rounded away"        \
-  }
-#define OPTIM_BETA(beta_)                                                                          \
-  OPTIM_REAL(beta, beta_, 0, INFINITY, LGV_OPEN_MIN,                                               \
-             "inverse temperature: noise is scaled by 1/sqrt(beta); inf: no noise")
-#define OPTIM_A(a_) OPTIM_REAL(a, a_, 0, 1e6, 0, "weight of the Adam bias term beside the gradient")
-#define OPTIM_ALPHA1(alpha1_)                                                                      \
-  OPTIM_REAL(alpha1, alpha1_, 0, 1, LGV_OPEN_MAX, "decay of m, the mean gradient")
-#define OPTIM_ALPHA2_HELP "decay of v, the mean of g^2"
-#define OPTIM_ALPHA2(alpha2_, help_) OPTIM_REAL(alpha2, alpha2_, 0, 1, LGV_OPEN_MAX, help_)
-#define OPTIM_EPS(eps_, help_) OPTIM_REAL(eps, eps_, 0, 1, LGV_OPEN_MIN, help_)
-
-/* Whether lgv_optim_step.residual is wanted. params: any optimiser's. */
-static inline bool optim_is_compensated(const void *params) {
-  return ((const optim_params *)params)->compensated;
-}
+#include "optim/optim_params.h"
 
 /* ---- The rule for one parameter ---- */
 
