@@ -106,6 +106,11 @@ static void errors_name_file_line_and_column(void **state) {
       {"agent:\n  list: [1, [2]]\n", "c.yaml:2:13: "},
       {"agent:\n  ? [a]\n  : 1\n", "c.yaml:2:5: "},
       {"a: {b: {c: {d: {e: {f: {g: {h: {i: {j: 1}}}}}}}}}\n", "nested too deeply"},
+      {"env: a\nagent: b\nenv: c\n", "c.yaml:3:1: the key 'env' appears twice; it was first set in "
+                                     "line 1"},
+      {"env: a\n---\nenv: b\n", "c.yaml:2: a second document"},
+      {"env: \"a\\0b\"\n", "c.yaml:1:6: a value may not hold the byte 0"},
+      {"env: riverswim\ngrid: {agent.lambda: [1]}\n", "c.yaml:2:7: 'grid' belongs to a sweep"},
       {"", "is empty"},
       {"# nothing\n", "is empty"},
   };
@@ -116,6 +121,51 @@ static void errors_name_file_line_and_column(void **state) {
     if (!strstr(err.message, cases[i].place))
       fail_msg("case %zu: '%s' does not say '%s'", i, err.message, cases[i].place);
   }
+}
+
+static void assert_refused(const char *text, const char *why) {
+  lgv_error err = {0};
+  assert_null(load(text, &err));
+  assert_int_equal(err.status, LGV_ERR_USAGE);
+  if (!strstr(err.message, why)) fail_msg("'%s' does not say '%s'", err.message, why);
+}
+
+/* Seven mappings of nine aliases each: a few hundred bytes that stand for 9^7 values. */
+static void an_alias_bomb_is_refused(void **state) {
+  (void)state;
+  char text[2048] = "langevin:\n  l0: &l0 {x: 1}\n";
+  for (int level = 1; level <= 6; level++) {
+    size_t used = strlen(text);
+    used += (size_t)snprintf(text + used, sizeof text - used, "  l%d: &l%d {", level, level);
+    for (int i = 0; i < 9; i++)
+      used += (size_t)snprintf(text + used, sizeof text - used, "k%d: *l%d, ", i, level - 1);
+    snprintf(text + used, sizeof text - used, "}\n");
+  }
+  strncat(text, "agent: *l6\n", sizeof text - strlen(text) - 1);
+  assert_refused(text, "more than 4096 values");
+}
+
+static void a_file_that_is_no_settings_file_is_refused(void **state) {
+  (void)state;
+  size_t size = ((size_t)1 << 18) + 2;
+  char *text = malloc(size);
+  assert_non_null(text);
+  memset(text, ' ', size - 1);
+  text[size - 1] = '\0';
+  assert_refused(text, "larger than 256 KiB");
+  memset(text, '[', size - 3); /* nesting without end */
+  text[size - 3] = '\0';
+  memcpy(text, "a: ", 3);
+  assert_refused(text, "c.yaml:1: this is nested too deeply");
+  for (size_t i = 0; i + 6 < size; i += 2) memcpy(text + i, "- ", 3);
+  assert_refused(text, "c.yaml:1: this is nested too deeply");
+  for (size_t i = 0; i < 300; i++) snprintf(text + 10 * i, 11, "- &%04zu a\n", i % 10000);
+  assert_refused(text, "c.yaml:257: more than 256 anchors");
+  free(text);
+  assert_refused("\x7f"
+                 "ELF\x02\x01",
+                 "c.yaml");
+  assert_refused("env: \xff\xfe\n", "c.yaml");
 }
 
 static void a_wrong_value_is_placed_too(void **state) {
@@ -182,6 +232,8 @@ int main(void) {
       cmocka_unit_test(lists_and_text_keep_their_form),
       cmocka_unit_test(a_file_replaces_what_was_set_before_and_not_after),
       cmocka_unit_test(errors_name_file_line_and_column),
+      cmocka_unit_test(an_alias_bomb_is_refused),
+      cmocka_unit_test(a_file_that_is_no_settings_file_is_refused),
       cmocka_unit_test(a_wrong_value_is_placed_too),
       cmocka_unit_test(a_file_that_is_not_there_is_an_io_error),
       cmocka_unit_test(config_json_is_a_configuration),

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEEPEST = 8, MOST_VALUES = 4096, MOST_BYTES = 1 << 20 };
+enum { DEEPEST = 8, MOST_VALUES = 4096, MOST_ANCHORS = 256, MOST_BYTES = 1 << 18 };
 
 lgv_status lgv__yaml_fail(const lgv_yaml *yaml, const yaml_node_t *node, lgv_error *err,
                           const char *format, ...) {
@@ -149,7 +149,7 @@ static lgv_status read_bytes(const char *path, unsigned char *bytes, size_t *len
   fclose(file);
   if (failed) return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", path, strerror(saved));
   if (*length > MOST_BYTES)
-    return lgv_fail(err, LGV_ERR_USAGE, "%.300s is larger than 1 MiB: not a settings file", path);
+    return lgv_fail(err, LGV_ERR_USAGE, "%.300s is larger than 256 KiB: not a settings file", path);
   return LGV_OK;
 }
 
@@ -174,6 +174,49 @@ static lgv_status check_end(yaml_parser_t *parser, const char *path, lgv_error *
   if (!more) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE, "%.300s:%zu: a second document begins here; one is read",
                   path, line);
+}
+
+/* Depth and anchors of the stream, before libyaml builds a document of it: both cost it time that
+ * grows with their square. */
+static lgv_status check_events(yaml_parser_t *parser, const char *path, lgv_error *err) {
+  int depth = 0, anchors = 0;
+  for (bool end = false; !end;) {
+    yaml_event_t event;
+    if (!yaml_parser_parse(parser, &event)) return parser_error(parser, path, err);
+    size_t line = event.start_mark.line + 1;
+    end = event.type == YAML_STREAM_END_EVENT;
+    switch (event.type) {
+    case YAML_MAPPING_START_EVENT:
+      depth++;
+      anchors += event.data.mapping_start.anchor != NULL;
+      break;
+    case YAML_SEQUENCE_START_EVENT:
+      depth++;
+      anchors += event.data.sequence_start.anchor != NULL;
+      break;
+    case YAML_MAPPING_END_EVENT:
+    case YAML_SEQUENCE_END_EVENT: depth--; break;
+    case YAML_SCALAR_EVENT: anchors += event.data.scalar.anchor != NULL; break;
+    default: break;
+    }
+    yaml_event_delete(&event);
+    if (depth > 2 * DEEPEST)
+      return lgv_fail(err, LGV_ERR_USAGE, "%.300s:%zu: this is nested too deeply", path, line);
+    if (anchors > MOST_ANCHORS)
+      return lgv_fail(err, LGV_ERR_USAGE, "%.300s:%zu: more than %d anchors", path, line,
+                      MOST_ANCHORS);
+  }
+  return LGV_OK;
+}
+
+static lgv_status scan(const char *path, const unsigned char *bytes, size_t length,
+                       lgv_error *err) {
+  yaml_parser_t parser;
+  if (!yaml_parser_initialize(&parser)) return lgv__out_of_memory(err, "the YAML parser");
+  yaml_parser_set_input_string(&parser, bytes, length);
+  lgv_status status = check_events(&parser, path, err);
+  yaml_parser_delete(&parser);
+  return status;
 }
 
 static lgv_status parse(lgv_yaml *yaml, const unsigned char *bytes, size_t length, lgv_error *err) {
@@ -205,6 +248,7 @@ lgv_status lgv__yaml_open(lgv_yaml *yaml, const char *path, lgv_error *err) {
   unsigned char *bytes = lgv__calloc(MOST_BYTES + 1, 1);
   if (!bytes) return lgv__out_of_memory(err, path);
   lgv_status status = read_bytes(path, bytes, &length, err);
+  if (status == LGV_OK) status = scan(path, bytes, length, err);
   if (status == LGV_OK) status = parse(yaml, bytes, length, err);
   lgv__free(bytes);
   return status;
