@@ -78,6 +78,18 @@ static inline void deep_close(deep_rig *rig) {
   free(rig->optim_params);
 }
 
+/* An array of the agent by its name in the layout. */
+static inline void *deep_array(const deep_rig *rig, const char *name, size_t *count) {
+  const lgv_layout *table = &rig->arena.table;
+  for (size_t i = 0; i < table->n_blocks; i++)
+    if (strcmp(table->blocks[i].name, name) == 0) {
+      if (count) *count = table->blocks[i].count;
+      return table->base + table->blocks[i].offset;
+    }
+  fail_msg("no array %s", name);
+  return NULL;
+}
+
 /* A one-hot observation; position -1: all zero. */
 static inline lgv_obs deep_obs(const deep_rig *rig, int position, int64_t stage, float *data) {
   int32_t length = rig->problem.env.obs_shape[0];
