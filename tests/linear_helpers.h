@@ -8,6 +8,7 @@
 #include "run_helpers.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { MOST_D = 8 };
@@ -249,6 +250,34 @@ static inline void feed(lgv_agent *agent, int64_t stage, int64_t s, int32_t a, d
 static inline void begin(lgv_agent *agent) {
   lgv_error err = {0};
   if (lgv_agent_begin_episode(agent, &err) != LGV_OK) fail_msg("%s", err.message);
+}
+
+static inline void play_episode(lgv_env *env, lgv_agent *agent) {
+  lgv_obs obs;
+  lgv_outcome outcome = {0};
+  lgv_error err = {0};
+  assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
+  begin(agent);
+  while (!outcome.terminated && !outcome.truncated) {
+    lgv_transition t = {.obs = obs};
+    assert_int_equal(lgv_agent_act(agent, &obs, LGV_TRAIN, &t.action, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(env, t.action, &outcome, &t.next, &err), LGV_OK);
+    t.reward = outcome.reward;
+    t.terminated = outcome.terminated;
+    t.truncated = outcome.truncated;
+    assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_OK);
+    obs = t.next;
+  }
+  assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+}
+
+static inline lgv_env *make_env(const char *name, const char *extra) {
+  lgv_settings *settings = make_settings(name, NULL, extra);
+  lgv_env *env;
+  lgv_error err = {0};
+  if (lgv_env_create(settings, 1, &env, &err) != LGV_OK) fail_msg("%s: %s", name, err.message);
+  lgv_settings_free(settings);
+  return env;
 }
 
 static inline const double *array_of(const lgv_agent *agent, const char *wanted) {
