@@ -289,6 +289,30 @@ static void one_sample_is_lmc_lsvi_bit_for_bit(void **state) {
   }
 }
 
+/* M chains a stage, each with its own noise and its own memory: without data a step of
+ * eta = 1/4 keeps half of the weight that this chain had. */
+static void chains_do_not_share_their_weights(void **state) {
+  (void)state;
+  enum { M = 3, H = 2, D = 4 };
+  lgv_env_spec spec = make_spec(2, 2, H);
+  lgv_agent *agent = make_agent("ms-lmc-lsvi", &spec,
+                                "agent.samples=3 agent.updates=1 agent.lambda=1 agent.beta=1");
+  const double *w = array_of(agent, "w");
+  double before[H * M * D];
+  moments m = {.d = 2}; /* a weight before and after a step */
+  for (int i = 0; i < H * M * D; i++) assert_true(w[i] == 0);
+  for (int k = 0; k < 4000; k++) {
+    memcpy(before, w, sizeof before);
+    begin(agent);
+    for (int i = 0; i < H * M * D; i++)
+      for (int j = 0; j < i; j++) assert_true(w[i] != w[j]);
+    if (k > 20) add_sample(&m, (double[]){before[M * D - 1], w[M * D - 1]});
+  }
+  double kept = sample_cov(&m, 0, 1) / sample_cov(&m, 0, 0);
+  assert_true(fabs(kept - .5) < 5 * sqrt(.75 / m.n));
+  lgv_agent_free(agent);
+}
+
 /* At the last stage the targets do not depend on Q, and the first sweep draws the noise of chain m
  * after that of the chains before it: more chains can only raise the maximum. */
 static void more_samples_never_lower_q(void **state) {
@@ -328,6 +352,7 @@ int main(void) {
       cmocka_unit_test(pooled_stages_share_their_data),
       cmocka_unit_test(a_reward_that_is_not_finite_is_an_error),
       cmocka_unit_test(one_sample_is_lmc_lsvi_bit_for_bit),
+      cmocka_unit_test(chains_do_not_share_their_weights),
       cmocka_unit_test(more_samples_never_lower_q),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

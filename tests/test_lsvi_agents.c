@@ -381,6 +381,25 @@ static void psrl_draws_the_dirichlet_posterior_of_transitions(void **state) {
   lgv_agent_free(agent);
 }
 
+/* Where stages do not share data, what was seen at one says nothing about another. */
+static void psrl_keeps_the_stages_apart(void **state) {
+  (void)state;
+  lgv_env_spec spec = make_spec(2, 1, 3);
+  lgv_agent *agent = make_agent("psrl", &spec, "agent.pool=false agent.prior_mass=1e-3");
+  for (int n = 0; n < 1000; n++)
+    for (int s = 0; s < 2; s++) {
+      feed(agent, 0, s, 0, 0, 1); /* first to state 1, then to state 0, which pays at the end */
+      feed(agent, 1, s, 0, .25 * s, 0);
+      feed(agent, 2, s, 0, 1 - s, s);
+    }
+  const double *q = array_of(agent, "lsvi.q"), expected[] = {1.25, 1.25, 1, 1.25, 1, 0};
+  for (int k = 0; k < 100; k++) {
+    begin(agent);
+    for (int i = 0; i < 6; i++) assert_close(q[i], expected[i], .05);
+  }
+  lgv_agent_free(agent);
+}
+
 /* A prior so thin that gammas underflow still gives a law: nearly a point mass, each state as
  * likely. */
 static void psrl_survives_a_thin_prior(void **state) {
@@ -446,6 +465,7 @@ int main(void) {
       cmocka_unit_test(oppo_acts_by_its_probabilities),
       cmocka_unit_test(psrl_draws_the_normal_posterior_of_rewards),
       cmocka_unit_test(psrl_draws_the_dirichlet_posterior_of_transitions),
+      cmocka_unit_test(psrl_keeps_the_stages_apart),
       cmocka_unit_test(psrl_survives_a_thin_prior),
       cmocka_unit_test(psrl_with_a_known_model_is_optimal),
   };
