@@ -11,7 +11,7 @@ CTEST  ?= ctest
 
 # The stamp lives outside the build folder, so that `make clean` does not ask apt again.
 SETUP   = .setup-stamp
-FORMAT  = git ls-files -z '*.c' '*.h' | xargs -0 clang-format
+SOURCES = $(shell find $(wildcard include src cli tests examples bench) -name '*.[ch]')
 # configure(folder, options)
 configure = mkdir -p $(1) && \
   { $(CMAKE) -G Ninja -S . -B $(1) -DLANGEVIN_WERROR=$(WERROR) $(2) >$(1)/configure.log 2>&1 || \
@@ -37,7 +37,7 @@ $(SETUP): scripts/setup
 
 build: $(SETUP) ## the libraries and build/langevin
 	@$(call configure,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))
-	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target product
+	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target langevin_product
 
 run: build ## a first experiment: agents on RiverSwim, a table and a plot
 	@scripts/demo $(BUILD)/langevin runs/demo
@@ -61,15 +61,16 @@ test-tsan: $(SETUP) ## the quick tests under the thread sanitizer
 	@$(call run_tests,build-tsan) -LE slow
 
 test-clang: $(SETUP) ## the quick tests, compiled by clang
+	@scripts/setup clang
 	@$(call configure,build-clang,-DCMAKE_C_COMPILER=clang)
 	@$(CMAKE) --build build-clang -j $(JOBS)
 	@$(call run_tests,build-clang) -LE slow
 
 format: ## let clang-format rewrite the sources
-	@$(FORMAT) -i
+	@clang-format -i $(SOURCES)
 
 check-format: $(SETUP)
-	@$(FORMAT) --dry-run -Werror
+	@clang-format --dry-run -Werror $(SOURCES)
 
 install: build ## into PREFIX (default /usr/local), below DESTDIR if set
 	@$(CMAKE) --install $(BUILD) --prefix $(PREFIX)

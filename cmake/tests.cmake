@@ -6,17 +6,15 @@ foreach(source ${test_sources})
   string(REGEX REPLACE "^(test_)?([a-z0-9]+).*$" "\\2" label ${name})
   add_executable(${name} ${source})
   target_include_directories(${name} PRIVATE src tests)
-  target_compile_definitions(${name} PRIVATE TEST_SOURCE_DIR="${CMAKE_SOURCE_DIR}/tests")
+  target_compile_definitions(${name} PRIVATE TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE langevin_static langevin_flags cmocka)
-  if(TARGET langevin_report)
-    target_link_libraries(${name} PRIVATE langevin_report)
-  endif()
   if(TARGET langevin_cli)
+    target_link_libraries(${name} PRIVATE langevin_report)
     target_compile_definitions(${name} PRIVATE TEST_CLI="$<TARGET_FILE:langevin_cli>")
     add_dependencies(${name} langevin_cli)
   endif()
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT $<IF:$<STREQUAL:${label},slow>,7200,900>)
 endforeach()
 
 # Examples are built as a user would, against the shared library, and run.
@@ -33,17 +31,17 @@ set(install_flags "")
 if(LANGEVIN_SANITIZE)
   set(install_flags -fsanitize=${LANGEVIN_SANITIZE})
 else() # sanitizers export names of their own
-  add_test(NAME exports COMMAND ${CMAKE_SOURCE_DIR}/tests/exports_test.sh
-    $<TARGET_FILE:langevin_shared> ${CMAKE_SOURCE_DIR}/include/langevin.h)
+  add_test(NAME exports COMMAND ${PROJECT_SOURCE_DIR}/tests/exports_test.sh
+    $<TARGET_FILE:langevin_shared> ${PROJECT_SOURCE_DIR}/include/langevin.h)
   set_tests_properties(exports PROPERTIES LABELS install)
 endif()
-add_test(NAME install COMMAND ${CMAKE_SOURCE_DIR}/tests/install_test.sh ${CMAKE_COMMAND}
-  ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR} ${CMAKE_C_COMPILER} ${install_flags})
+add_test(NAME install COMMAND ${PROJECT_SOURCE_DIR}/tests/install_test.sh ${CMAKE_COMMAND}
+  ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER} ${install_flags})
 set_tests_properties(install PROPERTIES LABELS install TIMEOUT 300)
 if(TARGET langevin_cli)
-  add_test(NAME man COMMAND ${CMAKE_SOURCE_DIR}/tests/man_test.sh
-    $<TARGET_FILE:langevin_cli> ${CMAKE_SOURCE_DIR}/docs/man/langevin.1)
+  add_test(NAME man COMMAND ${PROJECT_SOURCE_DIR}/tests/man_test.sh
+    $<TARGET_FILE:langevin_cli> ${PROJECT_SOURCE_DIR}/docs/man/langevin.1)
   set_tests_properties(man PROPERTIES LABELS install)
 endif()
-add_test(NAME layers COMMAND ${CMAKE_SOURCE_DIR}/tests/layers_test.sh ${CMAKE_SOURCE_DIR})
+add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/tests/layers_test.sh ${PROJECT_SOURCE_DIR})
 set_tests_properties(layers PROPERTIES LABELS layers)
