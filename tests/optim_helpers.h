@@ -14,8 +14,8 @@
 typedef struct rig {
   const lgv_kernel_set *set;
   const lgv_optim_type *type;
-  _Alignas(16) unsigned char params[256];
-  lgv_optim_step step; /* its g may be written through g */
+  _Alignas(16) unsigned char params[256]; /* begins with an optim_params */
+  lgv_optim_step step;                    /* its g may be written through g */
   float *g, *memory;
   lgv_noise noise;
 } rig;
@@ -30,8 +30,8 @@ static inline const lgv_optim_type *find_optimiser(const lgv_kernel_set *set, co
 /* settings: "lr=0.01 beta=inf" without the prefix optim., separated by blanks. */
 static inline void set_params(const lgv_optim_type *type, void *params, const char *settings) {
   char copy[256];
-  strncpy(copy, settings, sizeof copy - 1);
-  copy[sizeof copy - 1] = '\0';
+  assert_true(strlen(settings) < sizeof copy);
+  memcpy(copy, settings, strlen(settings) + 1);
   char *rest = copy;
   lgv_error err;
   for (char *item; (item = strsep(&rest, " "));) {
@@ -57,7 +57,7 @@ static inline rig make_rig(const lgv_kernel_set *set, const char *name, const ch
   assert_non_null(r.memory);
   r.step.w = r.memory;
   r.step.g = r.g = r.memory + count;
-  if (optim_is_compensated(r.params)) r.step.residual = r.memory + 2 * count;
+  if (((const optim_params *)r.params)->compensated) r.step.residual = r.memory + 2 * count;
   for (int i = 0; i < r.type->slots; i++) r.step.slot[i] = r.memory + (3 + (size_t)i) * count;
   lgv_rng rng;
   lgv_rng_seed(&rng, 7, "noise");

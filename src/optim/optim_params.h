@@ -42,9 +42,4 @@ typedef struct optim_params {
 #define OPTIM_ALPHA2(alpha2_, help_) OPTIM_REAL(alpha2, alpha2_, 0, 1, LGV_OPEN_MAX, help_)
 #define OPTIM_EPS(eps_, help_) OPTIM_REAL(eps, eps_, 0, 1, LGV_OPEN_MIN, help_)
 
-/* Whether lgv_optim_step.residual is wanted. params: any optimiser's. */
-static inline bool optim_is_compensated(const void *params) {
-  return ((const optim_params *)params)->compensated;
-}
-
 #endif
