@@ -69,7 +69,7 @@ static inline float uniform(uint32_t word) {
 }
 
 void LGV_KERNEL(lgv__normals)(lgv_noise *noise, float *restrict out, size_t count) {
-  uint32_t words[LGV_NOISE_BLOCK];
+  _Alignas(64) uint32_t words[LGV_NOISE_BLOCK];
   size_t half = count / 2;
   fill_words(noise, words, count);
   for (size_t i = 0; i < half; i++) {
