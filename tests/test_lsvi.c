@@ -81,6 +81,25 @@ static void widths_match_the_inverse_and_never_grow(void **state) {
   bench_close(b);
 }
 
+/* A direction that no data touch keeps the ridge to the last digits, however small it is beside the
+ * data: features (.6, .8) and (.8, -.6), of which only the first is ever seen. */
+static void a_tiny_ridge_survives_many_updates(void **state) {
+  (void)state;
+  const double rotated[2 * 2] = {.6, .8, .8, -.6};
+  const double lambdas[] = {1e-6, 1e-9, 1e-12};
+  for (int k = 0; k < 3; k++) {
+    lmc_params p = {.lsvi = {.lambda = lambdas[k]}, .beta = 1, .eta_scale = .25};
+    bench *b = bench_open(1, 2, 1, rotated, 2, p);
+    for (int n = 1; n <= 300; n++) {
+      bench_add(b, 0, 0, 0, 1, 0);
+      lsvi_widths(&b->core, 0);
+      assert_true(fabs(b->core.width[0] * sqrt(n + lambdas[k]) - 1) < 1e-12);
+      assert_true(fabs(b->core.width[1] * sqrt(lambdas[k]) - 1) < 1e-6);
+    }
+    bench_close(b);
+  }
+}
+
 /* ---- dynamic programming ---- */
 
 /* A deterministic problem: action a leads to state a; (0,0) pays .1, (1,1) pays 1, (0,1) and (1,0)
@@ -237,6 +256,29 @@ static void pooled_stages_share_their_data(void **state) {
   }
 }
 
+static void data_outside_the_problem_are_refused(void **state) {
+  (void)state;
+  lgv_env_spec spec = make_spec(2, 2, 2);
+  lgv_agent *agent = make_agent("lsvi-ucb", &spec, NULL);
+  lgv_error err = {0};
+  const lgv_transition wrong[] = {
+      {.obs = {.state = 2}},  {.obs = {.state = -1}}, {.obs = {.stage = 2}},
+      {.obs = {.stage = -1}}, {.next = {.state = 2}}, {.next = {.state = -1}},
+      {.action = 2},          {.action = -1},
+  };
+  for (int i = 0; i < 8; i++)
+    assert_int_equal(lgv_agent_observe(agent, &wrong[i], &err), LGV_ERR_USAGE);
+  /* a state that ends the episode has no successor to name */
+  const lgv_transition end = {.next = {.state = -1}, .terminated = true};
+  assert_int_equal(lgv_agent_observe(agent, &end, &err), LGV_OK);
+  lgv_agent_free(agent);
+  spec.reward_max = 0;
+  lgv_settings *settings = make_settings(NULL, "lsvi-ucb", NULL);
+  assert_int_equal(lgv_agent_create(settings, &spec, 9, 0, 1, &agent, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "reward_max"));
+  lgv_settings_free(settings);
+}
+
 static void a_reward_that_is_not_finite_is_an_error(void **state) {
   (void)state;
   lgv_env_spec spec = make_spec(2, 2, 2);
@@ -345,11 +387,13 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_cold_chain_with_many_steps_is_the_ridge_solution),
       cmocka_unit_test(widths_match_the_inverse_and_never_grow),
+      cmocka_unit_test(a_tiny_ridge_survives_many_updates),
       cmocka_unit_test(known_data_give_dynamic_programming),
       cmocka_unit_test(q_stays_within_what_can_be_paid),
       cmocka_unit_test(both_paths_take_the_same_steps),
       cmocka_unit_test(pooling_needs_a_stationary_problem),
       cmocka_unit_test(pooled_stages_share_their_data),
+      cmocka_unit_test(data_outside_the_problem_are_refused),
       cmocka_unit_test(a_reward_that_is_not_finite_is_an_error),
       cmocka_unit_test(one_sample_is_lmc_lsvi_bit_for_bit),
       cmocka_unit_test(chains_do_not_share_their_weights),

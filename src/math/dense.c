@@ -30,17 +30,17 @@ void lgv__rank_one_add(double *c, int64_t d, const double *x) {
   }
 }
 
-/* One Givens rotation a column: adding a square never loses positive definiteness, so no drift
- * builds up. */
+/* One Givens rotation a column. A rotation is orthogonal, so no drift builds up, and written with
+ * its cosine and sine it keeps the digits of a small diagonal (a tiny ridge) next to a large x. */
 void lgv__cholesky_update(double *l, int64_t d, double *x) {
   for (int64_t j = 0; j < d; j++) {
     if (x[j] == 0) continue;
-    double diagonal = l[j * d + j], r = hypot(diagonal, x[j]);
-    double c = r / diagonal, s = x[j] / diagonal;
+    double r = hypot(l[j * d + j], x[j]), c = l[j * d + j] / r, s = x[j] / r;
     l[j * d + j] = r;
     for (int64_t i = j + 1; i < d; i++) {
-      l[i * d + j] = (l[i * d + j] + s * x[i]) / c;
-      x[i] = c * x[i] - s * l[i * d + j];
+      double below = l[i * d + j];
+      l[i * d + j] = c * below + s * x[i];
+      x[i] = c * x[i] - s * below;
     }
   }
 }

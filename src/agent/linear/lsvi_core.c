@@ -44,6 +44,10 @@ int64_t lsvi_feature_dim(const lsvi_params *p, const lgv_env_spec *env) {
 
 lgv_status lsvi_resolve(lsvi_params *p, const lgv_problem *problem, lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
+  if (!(env->reward_min < env->reward_max))
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "linear agents bound Q by what an episode can pay: the environment must say so "
+                    "(reward_min < reward_max in its spec)");
   if (p->pool == LSVI_POOL_TRUE && !env->stationary)
     return lgv_fail(
         err, LGV_ERR_USAGE,
@@ -241,8 +245,9 @@ lgv_status lsvi_check_finite(const lsvi *c, const char *what, const double *x, i
   for (int64_t i = 0; i < n; i++) sum += x[i] * 0; /* NaN if any is not finite */
   if (sum == 0) return LGV_OK;
   return lgv_fail(err, LGV_ERR_NUMERIC,
-                  "%s is not finite at stage %lld of episode %lld: look at agent.lambda", what,
-                  (long long)h + 1, (long long)c->episodes[0] + 1);
+                  "%s is not finite at stage %lld of episode %lld: look at the rewards and at "
+                  "agent.lambda",
+                  what, (long long)h + 1, (long long)c->episodes[0] + 1);
 }
 
 /* ---- hooks ---- */
@@ -283,6 +288,8 @@ lgv_status lsvi_observe(void *self, const lgv_transition *t, lgv_error *err) {
   if (!left && (t->next.state < 0 || t->next.state >= c->S))
     return lgv_fail(err, LGV_ERR_USAGE, "the next state %lld is outside 0..%lld",
                     (long long)t->next.state, (long long)c->S - 1);
+  if (t->action < 0 || t->action >= c->A)
+    return lgv_fail(err, LGV_ERR_USAGE, "action %d is outside 0..%d", t->action, c->A - 1);
   step[PATH_PAIR] = t->obs.state * c->A + t->action;
   step[PATH_NEXT] = left ? LGV_END : t->next.state;
   step[PATH_REACHED] = 1;
