@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "run/plan.h"
 
 #include <limits.h>
@@ -72,7 +73,9 @@ static lgv_status read_summary(const lgv_settings *file, const char *path, lgv_s
   summary->finished = strcmp(finished, "true") == 0;
   for (size_t i = 0; i < MEASURES; i++) {
     const char *text = lgv_settings_get(file, measures[i].name);
-    if (text) *(double *)((char *)summary + measures[i].offset) = strtod(text, NULL);
+    double value;
+    if (text && lgv__parse_real(text, &value))
+      *(double *)((char *)summary + measures[i].offset) = value;
   }
   return LGV_OK;
 }

@@ -1,0 +1,70 @@
+#include "cli.h"
+
+#include <stdlib.h>
+
+enum { OUT, Y, X, TITLE, SMOOTH, WIDTH, BARS };
+
+static const cli_option options[] = {
+    [OUT] = {"out", 'o', "FILE", "what to write: FILE.svg, FILE.pdf or FILE.png (300 dpi)"},
+    [Y] = {"y", 'y', "COLUMN",
+           "column of metrics.csv (default: eval_return, else regret, return); "
+           "with --bars a measure of summary.json (default: final_return)"},
+    [X] = {"x", 'x', "COLUMN", "step or episode (default: episode for regret and value)"},
+    [TITLE] = {"title", 't', "TEXT", "above the figure"},
+    [SMOOTH] = {"smooth", 0, "W", "draw means of W rows, the row itself the last (default 1)"},
+    [WIDTH] = {"width", 'w', "MM", "millimetres (default 89, one column; two columns are 183)"},
+    [BARS] = {"bars", 0, NULL, "one bar a directory instead of a curve"},
+    {0},
+};
+
+static void parse(cli_args *args, lgv_plot *plot, const char **inputs) {
+  while (cli_next(args)) {
+    switch (cli_which(args)) {
+    case OUT: plot->out = args->value; break;
+    case Y: plot->y = args->value; break;
+    case X: plot->x = args->value; break;
+    case TITLE: plot->title = args->value; break;
+    case SMOOTH: plot->smooth = (size_t)cli_value_int(args, 1, 1000000000); break;
+    case BARS: plot->bars = true; break;
+    case WIDTH:
+      plot->width = cli_value_real(args);
+      if (!args->stopped && !(plot->width >= 30 && plot->width <= 1000))
+        cli_reject(args, "--width takes 30 to 1000 millimetres, not '%s'", args->value);
+      break;
+    default: inputs[plot->count++] = args->value;
+    }
+  }
+  if (args->stopped) return;
+  if (plot->count == 0)
+    cli_reject(args, "which runs? name their directories, such as runs/riverswim-lmc-lsvi-1");
+  else if (!plot->out)
+    cli_reject(args, "where to? --out FILE.svg, FILE.pdf or FILE.png");
+}
+
+static int plot_main(const cli_command *command, int count, char **words) {
+  cli_args args = {.command = command, .count = count, .words = words};
+  lgv_plot plot = {.smooth = 1, .width = 89};
+  const char **inputs = calloc((size_t)count + 1, sizeof *inputs);
+  lgv_error err = {0};
+  if (!inputs) return cli_wrong(command, "not enough memory");
+  plot.inputs = inputs;
+  parse(&args, &plot, inputs);
+  int code = args.exit_code;
+  if (!args.stopped)
+    code = lgv__plot(&plot, stdout, &err) == LGV_OK ? CLI_OK : cli_error(command, &err);
+  free(inputs);
+  return code;
+}
+
+const cli_command cli_plot = {
+    .name = "plot",
+    .summary = "draw learning curves, or bars of final results",
+    .usage = "[LABEL=]DIR... --out FILE [--y COLUMN] [OPTIONS]",
+    .options = options,
+    .notes =
+        "Each directory is a run, or holds the seeds of one (seed-0, seed-1, ...): the line is "
+        "the mean over seeds, the band the 95 % percentile bootstrap interval of the mean.\n"
+        "Labels are the agent, the environment or the name of the directory, whichever tells "
+        "the directories apart; LABEL=DIR sets one.",
+    .main = plot_main,
+};

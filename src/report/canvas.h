@@ -1,0 +1,46 @@
+/* A page to draw on with cairo: SVG, PNG (300 dpi) or PDF by the name of the file, in points. The
+ * file appears whole when the canvas is closed. */
+#ifndef LGV_REPORT_CANVAS_H
+#define LGV_REPORT_CANVAS_H
+
+#include "langevin.h"
+
+#include <cairo.h>
+
+typedef struct lgv_canvas {
+  cairo_t *cr;
+  cairo_surface_t *surface;
+  const char *path;
+  double width, height; /* points */
+  char *bytes;          /* what cairo has written so far */
+  size_t length, capacity;
+  bool failed;
+} lgv_canvas;
+
+typedef struct lgv_colour {
+  double red, green, blue;
+} lgv_colour;
+
+typedef enum lgv_anchor { LGV_LEFT, LGV_MIDDLE, LGV_RIGHT } lgv_anchor;
+
+/* path must outlive the canvas. */
+LGV_CHECK lgv_status lgv__canvas_open(lgv_canvas *canvas, const char *path, double width,
+                                      double height, lgv_error *err);
+/* Writes the file. */
+LGV_CHECK lgv_status lgv__canvas_close(lgv_canvas *canvas, lgv_error *err);
+/* Whether the name of a file ends in .svg, .png or .pdf. */
+bool lgv__canvas_knows(const char *path);
+
+/* Okabe and Ito's palette, which colour-blind readers can tell apart; it repeats after 8. */
+lgv_colour lgv__colour(size_t index);
+lgv_colour lgv__grey(double lightness);
+lgv_colour lgv__darker(lgv_colour colour); /* for text on white */
+void lgv__set_colour(lgv_canvas *canvas, lgv_colour colour, double opacity);
+void lgv__font(lgv_canvas *canvas, double size, bool bold);
+double lgv__text_width(lgv_canvas *canvas, const char *text);
+/* y is the middle of the height of capitals and digits. */
+void lgv__text(lgv_canvas *canvas, double x, double y, lgv_anchor anchor, const char *text);
+void lgv__text_upwards(lgv_canvas *canvas, double x, double y, const char *text);
+void lgv__line(lgv_canvas *canvas, double x1, double y1, double x2, double y2);
+
+#endif

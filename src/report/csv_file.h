@@ -1,0 +1,20 @@
+/* Columns of numbers from a CSV file such as metrics.csv. */
+#ifndef LGV_REPORT_CSV_FILE_H
+#define LGV_REPORT_CSV_FILE_H
+
+#include "langevin.h"
+
+typedef struct lgv_series {
+  double *x, *y; /* (count) each; rows in which either field is empty are left out */
+  size_t count, capacity;
+} lgv_series;
+
+/* Reads two columns by name. A last line without its end is left out: the run that wrote it was
+ * stopped, or is still writing. Complaints name file:line. */
+LGV_CHECK lgv_status lgv__csv_read(const char *path, const char *x_name, const char *y_name,
+                                   lgv_series *series, lgv_error *err);
+/* Whether the file has the column. */
+LGV_CHECK lgv_status lgv__csv_has(const char *path, const char *name, bool *has, lgv_error *err);
+void lgv__series_free(lgv_series *series);
+
+#endif
