@@ -36,6 +36,7 @@ extern const lgv_agent_type lgv__agent_langevin_dqn;
 extern const lgv_agent_type lgv__agent_fg_lmcdqn;
 extern const lgv_agent_type lgv__agent_ulmc_dqn;
 extern const lgv_agent_type lgv__agent_fg_ulmc_dqn;
+extern const lgv_agent_type lgv__agent_gn_lmcdqn;
 
 const lgv_env_type *const lgv__envs[] = {
     &lgv__env_riverswim,
@@ -68,6 +69,7 @@ const lgv_agent_type *const lgv__agents[] = {
     &lgv__agent_fg_lmcdqn,
     &lgv__agent_ulmc_dqn,
     &lgv__agent_fg_ulmc_dqn,
+    &lgv__agent_gn_lmcdqn,
     NULL,
 };
 /* clang-format on */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 const char *const langevin_stages_names[] = {"shared", "per-stage", NULL};
+const char *const langevin_warmup_names[] = {"greedy", "uniform", NULL};
 const char *const langevin_stat_names[] = {DQN_STAT_NAMES, NULL};
 
 /* ---- parameters and memory ---- */
@@ -121,6 +122,11 @@ lgv_status langevin_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *
   if (s->H > 0 && (obs->stage < 0 || obs->stage >= s->H))
     return lgv_fail(err, LGV_ERR_USAGE, "stage %lld is outside the horizon of %lld stages",
                     (long long)obs->stage, (long long)s->H);
+  bool warms_up = mode == LGV_TRAIN && c->count[DQN_STEPS] < c->p->warmup;
+  if (warms_up && s->p->warmup_actions == LANGEVIN_UNIFORM) {
+    *action = (int32_t)lgv_rng_below(c->act, c->A);
+    return LGV_OK;
+  }
   const float *w = c->w + (s->H > 0 ? obs->stage * c->dim : 0);
   *action = dqn_greedy(c, dqn_values(c, w, obs), mode);
   return LGV_OK;

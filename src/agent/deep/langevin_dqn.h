@@ -4,7 +4,9 @@
  * term.
  *
  * Acting is greedy in the current sample w, in training and in evaluation; which chain w follows is
- * the optimiser's business (optim.*), and each agent file says which it takes.
+ * the optimiser's business (optim.*), and each agent file says which it takes. Where all rewards
+ * are positive, greed alone never leaves the action that it tried first, since the other's value is
+ * still near 0: agent.warmup_actions = uniform gives the replay something of each.
  *
  * agent.stages = shared (what the published code does): one network for all stages, a discount, a
  * target network, and J = agent.updates gradient steps every agent.update_every steps.
@@ -26,17 +28,25 @@
 #include "agent/deep/dqn_core.h"
 
 enum { LANGEVIN_SHARED, LANGEVIN_PER_STAGE };
+enum { LANGEVIN_GREEDY, LANGEVIN_UNIFORM };
 
 typedef struct langevin_params {
   dqn_params dqn;
-  int32_t stages;
+  int32_t stages, warmup_actions;
   double feel_good;
 } langevin_params;
 
-extern const char *const langevin_stages_names[];
+extern const char *const langevin_stages_names[], *const langevin_warmup_names[];
 
 #define LANGEVIN_PARAM_ROWS                                                                        \
-  DQN_PARAM_ROWS, DQN_SHARED_BIAS_ROW, {                                                           \
+  DQN_PARAM_ROWS, DQN_SHARED_BIAS_ROW,                                                             \
+      {.name = "warmup_actions",                                                                   \
+       .type = LGV_CHOICE,                                                                         \
+       .offset = offsetof(langevin_params, warmup_actions),                                        \
+       .fallback = "greedy",                                                                       \
+       .choices = langevin_warmup_names,                                                           \
+       .help = "actions until agent.warmup: of the initial network, or uniform"},                  \
+  {                                                                                                \
     .name = "stages", .type = LGV_CHOICE, .offset = offsetof(langevin_params, stages),             \
     .fallback = "shared", .choices = langevin_stages_names,                                        \
     .help = "shared: one network; per-stage: one for each stage, fitted in a backward sweep "      \

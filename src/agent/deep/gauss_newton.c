@@ -1,0 +1,101 @@
+#include "agent/deep/gauss_newton.h"
+
+#include "math/kernels.h"
+
+#include <string.h>
+
+void gauss_newton_layout(gauss_newton *g, const net *n, int64_t batch, lgv_layout *layout) {
+  int64_t widest = 1, matrix = 1;
+  for (int32_t l = 0; l < n->n_layers; l++) {
+    if (n->layer[l].outputs > widest) widest = n->layer[l].outputs;
+    if (l > 0 && n->layer[l].n_weights > matrix) matrix = n->layer[l].n_weights;
+  }
+  size_t size = (size_t)(batch * widest);
+  g->net = n;
+  g->batch = batch;
+  for (int i = 0; i < 2; i++)
+    g->delta[i] = lgv_layout_array(layout, "gn.delta", LGV_F32, size, LGV_SCRATCH);
+  g->scaled = lgv_layout_array(layout, "gn.scaled", LGV_F32, size, LGV_SCRATCH);
+  g->squared_x = lgv_layout_array(layout, "gn.squared_x", LGV_F32, size, LGV_SCRATCH);
+  g->squared_delta = lgv_layout_array(layout, "gn.squared_delta", LGV_F32, size, LGV_SCRATCH);
+  g->transposed = lgv_layout_array(layout, "gn.transposed", LGV_F32, (size_t)matrix, LGV_SCRATCH);
+}
+
+/* scaled = slope * delta and squared_delta = weight * delta^2, and both summed into the biases. */
+static void scale(gauss_newton *g, const net_layer *layer, const float *delta, const float *slope,
+                  const float *weight, int64_t rows, float *gradient, float *curvature) {
+  int64_t n = layer->outputs;
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < n; j++) {
+      float d = delta[i * n + j];
+      g->scaled[i * n + j] = slope[i] * d;
+      g->squared_delta[i * n + j] = weight[i] * d * d;
+      gradient[layer->biases + j] += slope[i] * d;
+      curvature[layer->biases + j] += weight[i] * d * d;
+    }
+}
+
+/* Sums over samples of x (slope * delta)^T and of x^2 (weight * delta^2)^T. */
+static void add_dense(gauss_newton *g, const net_layer *layer, const float *x, int64_t rows,
+                      float *gradient, float *curvature) {
+  const lgv_kernel_set *kernels = lgv__kernels();
+  int64_t in = layer->inputs, out = layer->outputs;
+  for (int64_t i = 0; i < rows * in; i++) g->squared_x[i] = x[i] * x[i];
+  kernels->gemm(in, out, rows, x, 1, in, g->scaled, out, 1, gradient + layer->weights, out);
+  kernels->gemm(in, out, rows, g->squared_x, 1, in, g->squared_delta, out, 1,
+                curvature + layer->weights, out);
+}
+
+/* The first layer saw ones: at the index, or at all places before it. */
+static void add_sparse(const gauss_newton *g, const net_layer *layer, const int32_t *index,
+                       int64_t rows, float *gradient, float *curvature) {
+  bool thermometer = g->net->shape.obs_form == LGV_FORM_THERMOMETER;
+  int64_t out = layer->outputs;
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t first = thermometer ? 0 : index[i], end = thermometer ? index[i] : index[i] + 1;
+    for (int64_t at = first < 0 ? 0 : first; at < end; at++) {
+      float *to = gradient + layer->weights + at * out,
+            *square = curvature + layer->weights + at * out;
+      for (int64_t j = 0; j < out; j++) {
+        to[j] += g->scaled[i * out + j];
+        square[j] += g->squared_delta[i * out + j];
+      }
+    }
+  }
+}
+
+/* below = (delta W^T), gated by the rectifier whose outputs were x. */
+static void pass_down(gauss_newton *g, const net_layer *layer, const float *params,
+                      const float *delta, const float *x, int64_t rows, float *below) {
+  int64_t in = layer->inputs, out = layer->outputs;
+  const float *w = params + layer->weights;
+  for (int64_t i = 0; i < in; i++)
+    for (int64_t j = 0; j < out; j++) g->transposed[j * in + i] = w[i * out + j];
+  lgv__kernels()->gemm(rows, in, out, delta, out, 1, g->transposed, in, 0, below, in);
+  for (int64_t i = 0; i < rows * in; i++)
+    if (!(x[i] > 0)) below[i] = 0;
+}
+
+void gauss_newton_add(gauss_newton *g, const float *params, const net_tape *tape,
+                      const int32_t *index, const int32_t *action, const float *slope,
+                      const float *weight, int64_t rows, float *gradient, float *curvature) {
+  const net *n = g->net;
+  int32_t top = n->n_layers - 1;
+  float *delta = g->delta[0], *below = g->delta[1];
+  memset(delta, 0, (size_t)(rows * n->layer[top].outputs) * sizeof *delta);
+  for (int64_t i = 0; i < rows; i++) delta[i * n->layer[top].outputs + action[i]] = 1;
+  for (int32_t l = top; l >= 0; l--) {
+    const net_layer *layer = &n->layer[l];
+    scale(g, layer, delta, slope, weight, rows, gradient, curvature);
+    if (l == 0) {
+      add_sparse(g, layer, index, rows, gradient, curvature);
+      return;
+    }
+    const float *x = tape->activation[l - 1];
+    add_dense(g, layer, x, rows, gradient, curvature);
+    pass_down(g, layer, params, delta, x, rows, below);
+    float *swap = delta;
+    delta = below;
+    below = swap;
+  }
+}
