@@ -14,7 +14,11 @@ foreach(source ${test_sources})
     add_dependencies(${name} langevin_cli)
   endif()
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT $<IF:$<STREQUAL:${label},slow>,7200,900>)
+  set(timeout 900)
+  if(label STREQUAL "slow")
+    set(timeout 7200)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout})
 endforeach()
 
 # Examples are built as a user would, against the shared library, and run.
