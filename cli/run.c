@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CONFIG, ENV, AGENT, SET, EPISODES, STEPS, SEED, SEEDS, THREADS, OUT, JSON, QUIET };
+enum { CONFIG, ENV, AGENT, SET, EPISODES, STEPS, SEED, SEEDS, THREADS, OUT, RESUME, JSON, QUIET };
 
 static const cli_option options[] = {
     [CONFIG] = {"config", 'c', "FILE", "settings from a YAML or JSON file, such as a config.json"},
@@ -20,6 +20,7 @@ static const cli_option options[] = {
     [SEEDS] = {"seeds", 'n', "N", "number of seeds: S, S+1, ...; one directory each (default 1)"},
     [THREADS] = {"threads", 'j', "T", "runs side by side (default: one a core)"},
     [OUT] = {"out", 'o', "DIR", "where to write records (default: runs/ENV-AGENT-1, -2, ...)"},
+    [RESUME] = {"resume", 0, NULL, "go on in --out DIR where the same command stopped"},
     [JSON] = {"json", 0, NULL, "the result as one JSON object on stdout"},
     [QUIET] = {"quiet", 'q', NULL, "no progress on stderr"},
     {0},
@@ -29,7 +30,7 @@ typedef struct request {
   lgv_settings *settings;
   int64_t seeds, threads;
   const char *out; /* NULL: choose one */
-  bool json, quiet;
+  bool resume, json, quiet;
 } request;
 
 static void check(cli_args *args, lgv_status status, const lgv_error *err) {
@@ -74,6 +75,7 @@ static void parse(cli_args *args, request *r) {
     case SEEDS: r->seeds = cli_value_int(args, 1, 1000000); break;
     case THREADS: r->threads = cli_value_int(args, 1, 4096); break;
     case OUT: r->out = args->value; break;
+    case RESUME: r->resume = true; break;
     case JSON: r->json = true; break;
     case QUIET: r->quiet = true; break;
     default:
@@ -82,6 +84,8 @@ static void parse(cli_args *args, request *r) {
                                           : "; name things like this: --env riverswim");
     }
   }
+  if (r->resume && !r->out && !args->stopped)
+    cli_reject(args, "--resume needs the directory that it goes on in: --out DIR");
 }
 
 /* ---- Where to ---- */
@@ -160,6 +164,8 @@ static int execute(const cli_command *command, const request *r, const lgv_plan 
   bool began = false; /* a run that never began has no result */
   for (size_t i = 0; i < report->seeds; i++) began |= report->summaries[i].steps > 0;
   int code = began || r->json ? print_result(command, r, report) : CLI_OK;
+  if (cli_interrupted() && began)
+    fprintf(stderr, "the same command with --out %s --resume goes on\n", report->directory);
   if (cli_interrupted()) return 128 + cli_interrupted();
   if (status != LGV_OK) return status == LGV_ERR_USAGE ? CLI_USAGE : CLI_FAILED;
   return code;
@@ -180,6 +186,7 @@ static int run_plan(const cli_command *command, const request *r, const lgv_plan
                      .first_seed = strtoull(seed, NULL, 10),
                      .seeds = (int32_t)r->seeds,
                      .threads = (int32_t)(threads < r->seeds ? threads : r->seeds),
+                     .resume = r->resume,
                      .directory = r->out ? r->out : path,
                      .errors = errors};
   lgv_run_report report = {.summaries = summaries,
@@ -226,7 +233,9 @@ const cli_command cli_run = {
         "The records: config.json (repeats the run: langevin run --config DIR/config.json), "
         "metrics.csv, summary.json, timing.json; with several seeds a directory each and "
         "aggregate.json.\n"
-        "Ctrl-C ends the run and keeps what was recorded; twice stops at once.\n"
+        "Ctrl-C ends the run and keeps what was recorded, with a checkpoint to go on from "
+        "(--resume); "
+        "twice stops at once.\n"
         "Exit codes: 0 done, 1 a run failed, 2 wrong usage, 130 and 143 interrupted.\n"
         "`langevin list` shows environments and agents, `langevin help NAME` their parameters.",
     .main = run_main,

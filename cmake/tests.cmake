@@ -1,6 +1,9 @@
 # tests/test_AREA_WHAT.c is a cmocka program with the label AREA; tests/slow_*.c has the label slow
 # and is left out of `make test`. Tests link the static library: they look at internals too.
 file(GLOB test_sources CONFIGURE_DEPENDS tests/test_*.c tests/slow_*.c)
+if(NOT TARGET langevin_cli)
+  list(FILTER test_sources EXCLUDE REGEX "/test_(cli|report)")
+endif()
 foreach(source ${test_sources})
   get_filename_component(name ${source} NAME_WE)
   string(REGEX REPLACE "^(test_)?([a-z0-9]+).*$" "\\2" label ${name})

@@ -1,0 +1,449 @@
+/* The command line as a user meets it: exit codes, what is said on stdout and stderr, and the files
+ * that a run leaves. Every test runs the built program in a directory of its own. */
+#include "file_helpers.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static char directory[TEMP_SIZE];
+static char *out, *err; /* of the last command */
+
+static int set_up(void **state) {
+  (void)state;
+  make_temp(directory);
+  return 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  free(out);
+  free(err);
+  out = err = NULL;
+  remove_tree(directory);
+  return 0;
+}
+
+/* Runs `langevin ARGUMENTS` in the directory; the exit code. */
+static int run(const char *arguments) {
+  char command[2048];
+  snprintf(command, sizeof command, "cd '%s' && '%s' %s >stdout.txt 2>stderr.txt </dev/null",
+           directory, TEST_CLI, arguments);
+  int status = system(command);
+  assert_true(WIFEXITED(status));
+  free(out);
+  free(err);
+  out = read_text(directory, "stdout.txt");
+  err = read_text(directory, "stderr.txt");
+  return WEXITSTATUS(status);
+}
+
+static void expect(const char *arguments, int code) {
+  int found = run(arguments);
+  if (found != code)
+    fail_msg("`langevin %s` gave %d, not %d; it said: %s", arguments, found, code, err);
+}
+
+/* A wrong command: exit code 2, nothing on stdout, and a message with these words. */
+static void expect_refusal(const char *arguments, const char *words) {
+  expect(arguments, 2);
+  assert_string_equal(out, "");
+  if (!strstr(err, words)) fail_msg("`langevin %s` said '%s', not '%s'", arguments, err, words);
+}
+
+static void assert_says(const char *text, const char *words) {
+  if (!strstr(text, words)) fail_msg("'%s' does not say '%s'", text, words);
+}
+
+/* ---- A strict reader of JSON: one value and nothing behind it ---- */
+
+static const char *skip_value(const char *c);
+
+static const char *skip_blank(const char *c) {
+  while (*c == ' ' || *c == '\n' || *c == '\t' || *c == '\r') c++;
+  return c;
+}
+
+static const char *skip_string(const char *c) {
+  if (*c++ != '"') return NULL;
+  for (; *c && *c != '"'; c++) {
+    if ((unsigned char)*c < 0x20) return NULL;
+    if (*c == '\\' && !strchr("\"\\/bfnrtu", *++c)) return NULL;
+  }
+  return *c == '"' ? c + 1 : NULL;
+}
+
+static const char *skip_number(const char *c) {
+  char *end;
+  if (*c != '-' && !isdigit((unsigned char)*c)) return NULL;
+  strtod(c, &end);
+  return end > c ? end : NULL;
+}
+
+static const char *skip_members(const char *c, char close, bool keys) {
+  c = skip_blank(c + 1);
+  if (*c == close) return c + 1;
+  for (;;) {
+    if (keys) {
+      if (!(c = skip_string(skip_blank(c))) || *(c = skip_blank(c)) != ':') return NULL;
+      c++;
+    }
+    if (!(c = skip_value(c))) return NULL;
+    c = skip_blank(c);
+    if (*c == close) return c + 1;
+    if (*c++ != ',') return NULL;
+  }
+}
+
+static const char *skip_value(const char *c) {
+  c = skip_blank(c);
+  if (*c == '{') return skip_members(c, '}', true);
+  if (*c == '[') return skip_members(c, ']', false);
+  if (*c == '"') return skip_string(c);
+  static const char *const words[] = {"true", "false", "null"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strncmp(c, words[i], strlen(words[i])) == 0) return c + strlen(words[i]);
+  return skip_number(c);
+}
+
+static void assert_one_json_object(const char *text) {
+  const char *end = *skip_blank(text) == '{' ? skip_value(text) : NULL;
+  if (!end || *skip_blank(end)) fail_msg("not one JSON object: %s", text);
+}
+
+static void the_json_reader_can_refuse(void **state) {
+  (void)state;
+  const char *const wrong[] = {"{", "{}{}", "{\"a\": nan}", "{\"a\": 1,}", "{\"a\" 1}", "{'a': 1}"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    const char *end = skip_value(wrong[i]);
+    assert_true(!end || *skip_blank(end));
+  }
+  assert_one_json_object(" {\"a\": [1, -2.5e3, {\"b\": null}], \"c\": \"\\u00e4\"}\n");
+}
+
+/* ---- help, list, version, theory ---- */
+
+static void help_is_printed_and_names_are_corrected(void **state) {
+  (void)state;
+  static const char *const commands[] = {"run",  "sweep",  "eval", "plot",
+                                         "list", "theory", "help", "version"};
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    char arguments[64];
+    expect("help", 0);
+    assert_says(out, commands[i]);
+    snprintf(arguments, sizeof arguments, "help %s", commands[i]);
+    expect(arguments, 0);
+    assert_says(out, "usage: langevin ");
+    snprintf(arguments, sizeof arguments, "%s --help", commands[i]);
+    expect(arguments, 0);
+    assert_says(out, "usage: langevin ");
+    assert_string_equal(err, "");
+  }
+  expect("--help", 0);
+  expect("help run", 0);
+  assert_says(out, "run.episodes");
+  expect("help agent lmc-lsvi", 0);
+  assert_says(out, "agent.lambda");
+  assert_says(out, "1e-6");
+  assert_says(out, "a number in (0, 1e12]");
+  expect("help riverswim", 0);
+  assert_says(out, "osband | strehl-littman | stay-only");
+  expect_refusal("help agent lmc-lsv", "did you mean 'lmc-lsvi'?");
+  expect_refusal("help riversim", "did you mean 'riverswim'?");
+  expect_refusal("help agent riverswim", "there is no agent 'riverswim'");
+  expect_refusal("rnu", "did you mean 'run'?");
+  expect_refusal("list agnets", "'agnets' is none of envs, agents, optimisers");
+  assert_int_equal(run(""), 2);
+  expect("version", 0);
+  assert_says(out, "langevin ");
+  expect("--version", 0);
+  expect_refusal("version now", "unexpected 'now'");
+}
+
+static void list_shows_what_there_is(void **state) {
+  (void)state;
+  expect("list", 0);
+  assert_says(out, "riverswim");
+  assert_says(out, "lmc-lsvi");
+  expect("list agents", 0);
+  assert_null(strstr(out, "riverswim "));
+  expect("list --json", 0);
+  assert_one_json_object(out);
+  assert_says(out, "\"default\": \"osband\"");
+}
+
+static void theory_prints_the_constants(void **state) {
+  (void)state;
+  static const char *const keys[] = {"inv_sqrt_beta", "c_delta",   "b_delta",   "log_factor",
+                                     "j_per_kappa",   "samples_m", "optimism_c"};
+  expect("theory --horizon 10 --dim 4 --episodes 1e3 --delta 0.2 --json", 0);
+  assert_one_json_object(out);
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_says(out, keys[i]);
+  assert_says(out, "\"log_factor\": 11.98292909421"); /* log(4 H K d) = log 160000 */
+  expect("theory --horizon 10 --dim 4 --episodes 1000 --delta 0.05 --multi", 0);
+  expect_refusal("theory --horizon 10 --dim 4 --episodes 1000 --delta 0.05", "(0.12099, 1)");
+  expect_refusal("theory --horizon 10 --dim 4 --episodes 1000 --delta 1 --multi", "(0, 1)");
+  expect_refusal("theory --horizon 10 --dim 4 --delta 0.5", "--episodes is missing");
+  expect_refusal("theory --horizon ten", "--horizon takes a number, not 'ten'");
+  expect_refusal("theory --horizon 1.5", "--horizon takes a whole number");
+  expect_refusal("theory --horizn 3", "did you mean '--horizon'?");
+}
+
+/* ---- run ---- */
+
+#define SMALL                                                                                      \
+  "run --env riverswim --agent lmc-lsvi --set env.n=4 --set env.horizon=6 --episodes 30 "
+
+static void a_run_prints_its_result_and_leaves_records(void **state) {
+  (void)state;
+  expect(SMALL "--quiet", 0);
+  assert_says(out, "lmc-lsvi on riverswim, seed 0");
+  assert_says(out, "records in runs/riverswim-lmc-lsvi-1");
+  assert_string_equal(err, "");
+  expect(SMALL, 0);
+  assert_says(out, "records in runs/riverswim-lmc-lsvi-2"); /* the first free one */
+  expect(SMALL "--json", 0);
+  assert_one_json_object(out);
+  assert_says(out, "\"seed\": 0");
+  assert_says(out, "\"steps\": 180");
+  assert_says(out, "\"finished\": true");
+  expect(SMALL "--json --seeds 3 --seed 40", 0);
+  assert_one_json_object(out);
+  assert_says(out, "\"aggregate\"");
+  assert_says(out, "\"runs\"");
+  assert_says(out, "\"seed\": 42");
+  char path[PATH_MAX];
+  join(path, directory, "runs/riverswim-lmc-lsvi-4");
+  char *aggregate = read_text(path, "aggregate.json"), *summary = NULL;
+  assert_non_null(aggregate);
+  assert_one_json_object(aggregate);
+  join(path, directory, "runs/riverswim-lmc-lsvi-4/seed-41");
+  assert_non_null(summary = read_text(path, "summary.json"));
+  assert_one_json_object(summary);
+  free(aggregate);
+  free(summary);
+}
+
+/* The directory DIR/NAME of the test. */
+static const char *at(const char *name) {
+  static char path[2][PATH_MAX];
+  static int turn;
+  turn = !turn;
+  join(path[turn], directory, name);
+  return path[turn];
+}
+
+static void config_json_repeats_the_run_byte_for_byte(void **state) {
+  (void)state;
+  expect(SMALL "--seed 5 --set agent.lambda=0.3 --set agent.gram=dense --out first", 0);
+  expect("run --config first/config.json --out second", 0);
+  assert_same_file(at("first"), at("second"), "config.json");
+  assert_same_file(at("first"), at("second"), "metrics.csv");
+  assert_same_file(at("first"), at("second"), "summary.json");
+  expect("run --config first/config.json --seed 6 --out third", 0); /* flags win over files */
+  char *one = read_text(at("first"), "metrics.csv"), *other = read_text(at("third"), "metrics.csv");
+  assert_string_not_equal(one, other);
+  free(one);
+  free(other);
+}
+
+static void threads_do_not_matter(void **state) {
+  (void)state;
+  expect(SMALL "--seeds 4 --threads 1 --out one", 0);
+  expect(SMALL "--seeds 4 --threads 2 --out two", 0);
+  assert_same_file(at("one"), at("two"), "aggregate.json");
+  for (int seed = 0; seed < 4; seed++) {
+    char a[32], b[32];
+    snprintf(a, sizeof a, "one/seed-%d", seed);
+    snprintf(b, sizeof b, "two/seed-%d", seed);
+    assert_same_file(at(a), at(b), "metrics.csv");
+    assert_same_file(at(a), at(b), "summary.json");
+  }
+}
+
+static void mistakes_of_a_run_are_explained(void **state) {
+  (void)state;
+  write_text(directory, "bad.yaml", "env: riverswim\nagent: {name: lmc-lsvi\nrun: 1\n");
+  write_text(directory, "key.yaml", "env: riverswim\nagent: lmc-lsvi\nagent.lamda: 1\n");
+  write_text(directory, "file", "in the way");
+  const char *const cases[][2] = {
+      {"run", "no environment was named: use --env NAME"},
+      {"run --env riverswim", "no agent was named"},
+      {"run --env riversim --agent lmc-lsvi", "did you mean 'riverswim'?"},
+      {"run --env riverswim --agent lmc-lsv", "did you mean 'lmc-lsvi'?"},
+      {"run --episode 3", "unknown option '--episode'; did you mean '--episodes'?"},
+      {"run --lambda 3", "--set agent.lambda=0.1"},
+      {"run riverswim", "--env riverswim"},
+      {"run agent.lambda=1", "--set before"},
+      {"run --seeds", "--seeds needs a value"},
+      {"run --quiet=1", "--quiet takes no value"},
+      {"run --seeds 0", "a whole number from 1"},
+      {"run --resume", "--out DIR"},
+      {SMALL "--set lambda=1", "did you mean 'agent.lambda'?"},
+      {SMALL "--set agent.lamda=1", "did you mean 'agent.lambda'?"},
+      {SMALL "--set agent.lambda=-1", "it takes a number in (0, 1e12] (in --set)"},
+      {SMALL "--set agent.lambda", "not of the form key=value"},
+      {SMALL "--episodes 2.5", "run.episodes = '2.5' is not valid"},
+      {"run --config none.yaml", "cannot read none.yaml"},
+      {"run --config .", "cannot read ."},
+      {"run --config bad.yaml", "bad.yaml:3:4: not valid YAML"},
+      {"run --config key.yaml", "key.yaml:3:14"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    expect_refusal(cases[i][0], cases[i][1]);
+  expect(SMALL "--out file", 1);
+  assert_says(err, "file is a file; a directory is needed there");
+  expect(SMALL "--out /proc/none", 1);
+  assert_says(err, "cannot create the directory /proc/none");
+  expect(SMALL "--out mine", 0);
+  expect(SMALL "--out mine", 0); /* the same settings: the same run again */
+  expect_refusal(SMALL "--out mine --set agent.lambda=2",
+                 "already holds a run with other settings");
+  struct stat info;
+  assert_int_not_equal(stat(at("runs"), &info), 0); /* nothing that failed left a directory */
+}
+
+/* Starts the program, waits until its records have grown beyond `size`, sends the signal; its exit
+ * code. */
+static int interrupt(const char *const *arguments, const char *records, off_t size,
+                     int signal_number) {
+  struct stat info;
+  struct timespec pause = {0, 10000000};
+  pid_t pid = fork();
+  assert_true(pid >= 0);
+  if (pid == 0) {
+    bool ok = chdir(directory) == 0 && freopen("stdout.txt", "w", stdout) &&
+              freopen("stderr.txt", "w", stderr);
+    if (ok) execv(TEST_CLI, (char *const *)arguments);
+    _exit(99);
+  }
+  for (int i = 0; i < 6000 && (stat(records, &info) != 0 || info.st_size <= size); i++)
+    nanosleep(&pause, NULL);
+  assert_int_equal(kill(pid, signal_number), 0);
+  int status;
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_true(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+static long long steps_of(const char *name) {
+  char *summary = read_text(at(name), "summary.json");
+  assert_non_null(summary);
+  assert_says(summary, "\"finished\": false");
+  assert_says(summary, "interrupted");
+  const char *steps = strstr(summary, "\"steps\": ");
+  assert_non_null(steps);
+  long long value = strtoll(steps + strlen("\"steps\": "), NULL, 10);
+  free(summary);
+  return value;
+}
+
+static void an_interrupt_keeps_what_was_recorded(void **state) {
+  (void)state;
+  const char *first[] = {"langevin",   "run",        "--env", "riverswim", "--agent", "lmc-lsvi",
+                         "--episodes", "1000000000", "--out", "long",      "--quiet", NULL};
+  const char *again[] = {"langevin", "run",        "--env",      "riverswim", "--agent",
+                         "lmc-lsvi", "--episodes", "1000000000", "--out",     "long",
+                         "--quiet",  "--resume",   NULL};
+  char records[PATH_MAX];
+  join(records, directory, "long/metrics.csv");
+  assert_int_equal(interrupt(first, records, 4096, SIGINT), 130);
+  long long steps = steps_of("long");
+  assert_true(steps > 0);
+  struct stat before, after;
+  assert_int_equal(stat(records, &before), 0);
+  assert_int_equal(interrupt(again, records, before.st_size, SIGTERM), 143);
+  assert_true(steps_of("long") > steps);
+  assert_int_equal(stat(records, &after), 0);
+  assert_true(after.st_size > before.st_size);
+}
+
+/* ---- sweep, eval, plot ---- */
+
+static void a_sweep_ranks_and_is_not_repeated(void **state) {
+  (void)state;
+  write_text(directory, "s.yaml",
+             "env: {name: riverswim, n: 4, horizon: 6}\nrun.episodes: 20\nrecords: summary\n"
+             "cases: [{agent: lmc-lsvi, grid: {agent.lambda: [1e-3, 1]}}, {agent: lsvi-ucb}]\n"
+             "seeds: {first: 3, count: 2}\nmeasure: regret\n");
+  write_text(directory, "bad.yaml",
+             "env: riverswim\nagent: lmc-lsvi\ngrid: {agent.lambda: [-1]}\n");
+  expect("sweep s.yaml --list", 0);
+  assert_says(out, "3 configurations, seeds 3 to 4: 6 runs");
+  struct stat info;
+  assert_int_not_equal(stat(at("runs"), &info), 0);
+  expect("sweep s.yaml --jobs 2", 0);
+  assert_says(out, "ranked by regret, lowest first; seeds 3 to 4");
+  assert_says(err, "6 runs in ");
+  char *table = read_text(at("runs/s"), "table.csv"), *line = table;
+  assert_non_null(table);
+  for (int i = 0; i < 4; i++, line++) assert_non_null(line = strchr(line, '\n')); /* 1 + 3 rows */
+  assert_string_equal(line, "");
+  assert_says(table, "regret_mean,regret_standard_error,regret_low,regret_high");
+  expect("sweep s.yaml", 0);
+  assert_says(err, "0 runs in ");
+  assert_says(err, "6 finished before");
+  char *again = read_text(at("runs/s"), "table.csv");
+  assert_string_equal(table, again);
+  free(table);
+  free(again);
+  expect_refusal("sweep", "which sweep?");
+  expect_refusal("sweep none.yaml", "cannot read none.yaml");
+  expect_refusal("sweep bad.yaml", "configuration 0: agent.lambda = '-1'");
+  expect("sweep bad.yaml --list", 2);
+  assert_says(err, "bad.yaml:3:23");
+}
+
+static bool begins(const char *name, const char *bytes) {
+  char *text = read_text(directory, name);
+  bool same = text && strncmp(text, bytes, strlen(bytes)) == 0;
+  free(text);
+  return same;
+}
+
+static void results_are_evaluated_and_drawn(void **state) {
+  (void)state;
+  expect(SMALL "--seeds 3 --out a", 0);
+  expect(SMALL "--set agent.lambda=1 --out b", 0);
+  expect("eval a/seed-0 --episodes 5 --json", 0);
+  assert_one_json_object(out);
+  expect("plot a b --out f.svg", 0);
+  assert_says(out, "95 % percentile bootstrap");
+  assert_true(begins("f.svg", "<?xml"));
+  expect("plot Mine=a b --out f.png --y value --smooth 3 --title T --width 183", 0);
+  assert_true(begins("f.png", "\x89PNG"));
+  assert_says(out, "Mine: 3 seeds");
+  expect("plot a b --bars --y regret --out f.pdf", 0);
+  assert_true(begins("f.pdf", "%PDF"));
+  expect_refusal("plot", "which runs?");
+  expect_refusal("plot a", "--out FILE.svg");
+  expect_refusal("plot a --out f.jpg", ".svg, .png or .pdf");
+  expect_refusal("plot a --y regrt --out f.svg", "did you mean 'regret'?");
+  expect_refusal("plot . --out f.svg", "is no directory of `langevin run`");
+  expect("plot none --out f.svg", 1);
+  assert_says(err, "cannot read none");
+  write_text(at("b"), "metrics.csv", "step,episode,regret\n1,1,1\n2,2,x\n");
+  expect("plot b --out f.svg", 1);
+  assert_says(err, "b/metrics.csv:3: 'x' in column regret is not a number");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_json_reader_can_refuse),
+      cmocka_unit_test_setup_teardown(help_is_printed_and_names_are_corrected, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(list_shows_what_there_is, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(theory_prints_the_constants, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_run_prints_its_result_and_leaves_records, set_up,
+                                      tear_down),
+      cmocka_unit_test_setup_teardown(config_json_repeats_the_run_byte_for_byte, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(threads_do_not_matter, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(mistakes_of_a_run_are_explained, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(an_interrupt_keeps_what_was_recorded, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_sweep_ranks_and_is_not_repeated, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(results_are_evaluated_and_drawn, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
