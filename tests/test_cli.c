@@ -431,6 +431,7 @@ static void results_are_evaluated_and_drawn(void **state) {
 }
 
 int main(void) {
+  setenv("LSAN_OPTIONS", "suppressions=" TEST_SOURCE_DIR "/lsan.supp:print_suppressions=0", 0);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_json_reader_can_refuse),
       cmocka_unit_test_setup_teardown(help_is_printed_and_names_are_corrected, set_up, tear_down),
