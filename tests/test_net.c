@@ -56,8 +56,23 @@ static void check_outputs(net_case *c, const double *params, double *scratch, in
   }
 }
 
-/* Central differences in double: exact to about 1e-8 unless a rectifier switches in between, which
- * the step of 1e-6 makes so rare that no seed used here meets it. */
+/* One derivative by central differences in double: exact to about 1e-8 unless a rectifier switches
+ * in between, which the step of 1e-6 makes so rare that no seed used here meets it. */
+static void check_derivative(net_case *c, double *params, int64_t i, double scale, double norm,
+                             double *scratch, int64_t size) {
+  const double h = 1e-6, kept = params[i];
+  params[i] = kept + h;
+  double up = slow_loss(c, params, scratch, size);
+  params[i] = kept - h;
+  double down = slow_loss(c, params, scratch, size);
+  params[i] = kept;
+  double want = (up - down) / (2 * h) * scale;
+  if (!(fabs(c->grad[i] - want) < 1e-5 * (norm + fabs(want)) + 1e-6))
+    fail_msg("%s: gradient %ld of %ld is %g, not %g", lgv_kernels(), (long)i, (long)c->n.params,
+             (double)c->grad[i], want);
+}
+
+/* Up to 30 weights and 10 biases of every layer, evenly spread. */
 static void outputs_and_gradients_match(net_case *c) {
   int64_t size = largest_layer(&c->n, c->length), n_params = c->n.params;
   double *params = malloc((size_t)n_params * sizeof *params);
@@ -68,20 +83,17 @@ static void outputs_and_gradients_match(net_case *c) {
   net_backward(&c->n, c->params, case_input(c), c->batch, &c->tape, c->d_outputs, core_scale,
                c->grad);
   double norm = 0;
-  for (int64_t i = 0; i < n_params; i++) norm = fmax(norm, fabs((double)c->grad[i]));
-  int64_t step = n_params > 3000 ? n_params / 3000 : 1,
-          head = c->n.layer[c->n.n_layers - 1].weights;
-  for (int64_t i = 0; i < n_params; i += step) {
-    const double h = 1e-6, kept = params[i];
-    params[i] = kept + h;
-    double up = slow_loss(c, params, scratch, size);
-    params[i] = kept - h;
-    double down = slow_loss(c, params, scratch, size);
-    params[i] = kept;
-    double want = (up - down) / (2 * h) * (i < head ? core_scale : 1);
-    if (!(fabs(c->grad[i] - want) < 1e-5 * (norm + fabs(want)) + 1e-6))
-      fail_msg("%s: gradient %ld of %ld is %g, not %g", lgv_kernels(), (long)i, (long)n_params,
-               (double)c->grad[i], want);
+  for (int64_t i = 0; i < n_params; i++) {
+    assert_true(isfinite(c->grad[i]));
+    norm = fmax(norm, fabs((double)c->grad[i]));
+  }
+  for (int32_t k = 0; k < c->n.n_layers; k++) {
+    const net_layer *l = &c->n.layer[k];
+    double scale = k < c->n.n_layers - 1 ? core_scale : 1;
+    for (int64_t i = 0; i < l->n_weights; i += 1 + l->n_weights / 30)
+      check_derivative(c, params, l->weights + i, scale, norm, scratch, size);
+    for (int64_t i = 0; i < l->n_biases; i += 1 + l->n_biases / 10)
+      check_derivative(c, params, l->biases + i, scale, norm, scratch, size);
   }
   free(params);
   free(scratch);
@@ -128,11 +140,33 @@ static void sparse_inputs_match_double(void **state) {
     }
 }
 
+static net_shape image_shape(int32_t height, int32_t width, int32_t channels, int32_t outputs) {
+  return (net_shape){.family = NET_AUTO,
+                     .obs_kind = LGV_OBS_BYTE,
+                     .obs_shape = {height, width, channels},
+                     .hidden = {1, {24}},
+                     .outputs = outputs,
+                     .input_scale = 1.0f / 255};
+}
+
+static void convolutions_match_double(void **state) {
+  (void)state;
+  net_shape shape = image_shape(36, 36, 2, 3);
+  on_every_kernel_set(shape, 2, outputs_and_gradients_match);
+  shape = image_shape(45, 38, 1, 2); /* the last rows and columns meet no window */
+  on_every_kernel_set(shape, 1, outputs_and_gradients_match);
+  shape.family = NET_NATURE; /* floats that need no conversion */
+  shape.obs_kind = LGV_OBS_FLOAT;
+  shape.input_scale = 1;
+  on_every_kernel_set(shape, 1, outputs_and_gradients_match);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(mlp_matches_double),
       cmocka_unit_test(shared_bias_scale_and_bytes_match_double),
       cmocka_unit_test(sparse_inputs_match_double),
+      cmocka_unit_test(convolutions_match_double),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

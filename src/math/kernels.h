@@ -23,12 +23,51 @@ enum {
   LGV_NOISE_BLOCK = 512
 }; /* normals to ask for at a time: they stay in the first-level cache */
 
+/* C = start + A B, then an end. A (m x k) is a[row(i) + col(p)], B (k x n) is b[p * b_row + j], C
+ * is c[row(i) + j]; rows and columns lie at equal distances, or where a list says. C must not
+ * overlap the others.
+ *
+ * Invariant: C(i, j) = ((start + A(i, 0) B(0, j)) + A(i, 1) B(1, j)) + ... in this order, with one
+ * rounding a step on sets with a fused multiply-add and two on others. So the bits depend neither
+ * on m and n nor on the tile, and the sample of a batch is computed as it would be alone. */
+typedef struct lgv_product {
+  int64_t m, n, k;
+  const float *a;
+  int64_t a_row, a_col;
+  const int32_t *a_rows, *a_cols; /* (m), (k): offsets in place of a_row and a_col; or NULL */
+  const float *b;
+  int64_t b_row;
+  float *c;
+  int64_t c_row;
+  const int32_t *c_rows; /* (m): offsets in place of c_row; or NULL */
+  const float *bias;     /* (n): every row of C starts from it; NULL: from 0 */
+  bool add;              /* C starts from what it holds; otherwise it need not be initialised */
+  bool rectify;          /* ends with max(C, 0); NaN stays */
+  const float *gate;     /* laid out as C, which ends as 0 where this is not positive; or NULL */
+} lgv_product;
+
 typedef struct lgv_kernel_set {
   const char *name;
+  void (*product)(const lgv_product *product);
   /* C (m x n) = beta C + A B. A is reached by strides (a[i * a_row + k * a_col]), rows of B and C
    * are contiguous with the given distances. beta is 0 or 1; with 0, C need not be initialised. */
   void (*gemm)(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col,
                const float *b, int64_t b_row, float beta, float *c, int64_t c_row);
+  /* sums (cols) = the sum over the rows of x (rows x cols). */
+  void (*column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);
+  /* to[j * to_row + i] = from[i * from_row + j], or 0 where gate (laid out as `to`, may be NULL) is
+   * not positive. */
+  void (*transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,
+                    const float *gate, float *to, int64_t to_row);
+  void (*from_bytes)(int64_t count, const uint8_t *bytes, float scale, float *out);
+  /* Row i of sums (rows + 1 x cols) = start + scale * the sum of the first i rows of x. */
+  void (*running_sums)(int64_t rows, int64_t cols, const float *start, const float *x, float scale,
+                       float *sums);
+  void (*sum_up)(int64_t rows, int64_t cols, float *x); /* row i += all rows below it, in place */
+  void (*add_scaled)(int64_t count, const float *x, float scale, float *sum);
+  void (*rectify)(int64_t count, float *x);                 /* x = max(x, 0); NaN stays */
+  void (*gate)(int64_t count, const float *gate, float *x); /* x = 0 where gate is not positive */
+  void (*scale)(int64_t count, float scale, float *x);
   /* count N(0, 1) draws; count is a multiple of 32, at most LGV_NOISE_BLOCK. */
   void (*normals)(lgv_noise *noise, float *out, size_t count);
   const lgv_optim_type *const *optimisers; /* NULL-terminated */
@@ -45,6 +84,18 @@ void lgv__kernels_use(const lgv_kernel_set *set);
 void lgv__noise_seed(lgv_noise *noise, lgv_rng *rng);
 
 #ifdef LGV_ISA /* within a set, without the detour over the table */
+void LGV_KERNEL(lgv__product)(const lgv_product *product);
+void LGV_KERNEL(lgv__column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);
+void LGV_KERNEL(lgv__transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,
+                                const float *gate, float *to, int64_t to_row);
+void LGV_KERNEL(lgv__from_bytes)(int64_t count, const uint8_t *bytes, float scale, float *out);
+void LGV_KERNEL(lgv__running_sums)(int64_t rows, int64_t cols, const float *start, const float *x,
+                                   float scale, float *sums);
+void LGV_KERNEL(lgv__sum_up)(int64_t rows, int64_t cols, float *x);
+void LGV_KERNEL(lgv__add_scaled)(int64_t count, const float *x, float scale, float *sum);
+void LGV_KERNEL(lgv__rectify)(int64_t count, float *x);
+void LGV_KERNEL(lgv__gate)(int64_t count, const float *gate, float *x);
+void LGV_KERNEL(lgv__scale)(int64_t count, float scale, float *x);
 void LGV_KERNEL(lgv__normals)(lgv_noise *noise, float *restrict out, size_t count);
 #endif
 

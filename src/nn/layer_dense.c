@@ -1,39 +1,127 @@
+/* Dense layers: three products. With X (batch x inputs), W (inputs x outputs) and D = d_out,
+ *
+ *   Y = X W + b,   dW = X^T D,   dX = D W^T.
+ *
+ * The kernels need rows of the second factor to be contiguous, which W^T has not. So either W is
+ * turned, or, when W is large against the batch, the roles are: dX^T = W D^T. And where there are
+ * only a few outputs, dW^T = D^T X fills whole vectors, which dW would not. */
 #include "math/kernels.h"
 #include "nn/layers.h"
 
-#include <string.h>
+enum { FEW_OUTPUTS = 24 };
 
 void layer_dense_forward(const net_layer *layer, const float *params, const float *in,
                          int64_t batch, bool rectify, float *out) {
+  int64_t n = layer->outputs, k = layer->inputs;
+  bool shared = layer->n_biases != n;
   const float *bias = params + layer->biases;
-  int64_t n = layer->outputs;
-  for (int64_t s = 0; s < batch; s++)
-    for (int64_t j = 0; j < n; j++) out[s * n + j] = bias[layer->n_biases == 1 ? 0 : j];
-  lgv__kernels()->gemm(batch, n, layer->inputs, in, layer->inputs, 1, params + layer->weights, n, 1,
-                       out, n);
-  if (!rectify) return;
-  for (int64_t i = 0; i < batch * n; i++) out[i] = out[i] > 0 ? out[i] : 0;
+  lgv__kernels()->product(&(lgv_product){.m = batch,
+                                         .n = n,
+                                         .k = k,
+                                         .a = in,
+                                         .a_row = k,
+                                         .a_col = 1,
+                                         .b = params + layer->weights,
+                                         .b_row = n,
+                                         .c = out,
+                                         .c_row = n,
+                                         .bias = shared ? NULL : bias,
+                                         .rectify = rectify && !shared});
+  if (shared)
+    for (int64_t i = 0; i < batch * n; i++) out[i] += *bias;
+  if (shared && rectify) lgv__kernels()->rectify(batch * n, out);
 }
 
-static void bias_gradient(const net_layer *layer, int64_t batch, const float *d_out, float *grad) {
+void layer_bias_gradient(const net_layer *layer, int64_t batch, const float *d_out, float *grad) {
   float *bias = grad + layer->biases;
-  int64_t n = layer->outputs;
-  memset(bias, 0, (size_t)layer->n_biases * sizeof *bias);
-  for (int64_t s = 0; s < batch; s++)
-    for (int64_t j = 0; j < n; j++) bias[layer->n_biases == 1 ? 0 : j] += d_out[s * n + j];
+  if (layer->n_biases == layer->outputs) {
+    lgv__kernels()->column_sums(batch, layer->outputs, d_out, bias);
+    return;
+  }
+  double sum = 0;
+  for (int64_t i = 0; i < batch * layer->outputs; i++) sum += d_out[i];
+  *bias = (float)sum;
+}
+
+static void weight_gradient(const net_layer *layer, const float *in, int64_t batch,
+                            const float *d_out, float *scratch, float *grad) {
+  int64_t n = layer->outputs, k = layer->inputs;
+  const lgv_kernel_set *kernels = lgv__kernels();
+  if (n > FEW_OUTPUTS) {
+    kernels->product(&(lgv_product){.m = k,
+                                    .n = n,
+                                    .k = batch,
+                                    .a = in,
+                                    .a_row = 1,
+                                    .a_col = k,
+                                    .b = d_out,
+                                    .b_row = n,
+                                    .c = grad + layer->weights,
+                                    .c_row = n});
+    return;
+  }
+  kernels->product(&(lgv_product){.m = n,
+                                  .n = k,
+                                  .k = batch,
+                                  .a = d_out,
+                                  .a_row = 1,
+                                  .a_col = n,
+                                  .b = in,
+                                  .b_row = k,
+                                  .c = scratch,
+                                  .c_row = k});
+  kernels->transpose(n, k, scratch, k, NULL, grad + layer->weights, n);
+}
+
+static bool weights_are_large(const net_layer *layer, int64_t batch) {
+  return batch * (layer->inputs + layer->outputs) < layer->n_weights;
+}
+
+static void input_gradient(const net_layer *layer, const float *params, const float *in,
+                           int64_t batch, const float *d_out, float *d_in, float *scratch) {
+  int64_t n = layer->outputs, k = layer->inputs;
+  const float *weights = params + layer->weights;
+  const lgv_kernel_set *kernels = lgv__kernels();
+  if (weights_are_large(layer, batch)) {
+    float *turned_out = scratch, *turned_in = scratch + n * batch;
+    kernels->transpose(batch, n, d_out, n, NULL, turned_out, batch);
+    kernels->product(&(lgv_product){.m = k,
+                                    .n = batch,
+                                    .k = n,
+                                    .a = weights,
+                                    .a_row = n,
+                                    .a_col = 1,
+                                    .b = turned_out,
+                                    .b_row = batch,
+                                    .c = turned_in,
+                                    .c_row = batch});
+    kernels->transpose(k, batch, turned_in, batch, in, d_in, k);
+    return;
+  }
+  kernels->transpose(k, n, weights, n, NULL, scratch, k);
+  kernels->product(&(lgv_product){.m = batch,
+                                  .n = k,
+                                  .k = n,
+                                  .a = d_out,
+                                  .a_row = n,
+                                  .a_col = 1,
+                                  .b = scratch,
+                                  .b_row = k,
+                                  .c = d_in,
+                                  .c_row = k,
+                                  .gate = in});
 }
 
 void layer_dense_backward(const net_layer *layer, const float *params, const float *in,
-                          int64_t batch, const float *d_out, float *d_in, float *transposed,
+                          int64_t batch, const float *d_out, float *d_in, float *scratch,
                           float *grad) {
-  int64_t n = layer->outputs, k = layer->inputs;
-  const lgv_kernel_set *kernels = lgv__kernels();
-  bias_gradient(layer, batch, d_out, grad);
-  kernels->gemm(k, n, batch, in, 1, k, d_out, n, 0, grad + layer->weights, n);
-  if (!d_in) return;
-  const float *weights = params + layer->weights;
-  for (int64_t i = 0; i < k; i++)
-    for (int64_t j = 0; j < n; j++) transposed[j * k + i] = weights[i * n + j];
-  kernels->gemm(batch, k, n, d_out, n, 1, transposed, k, 0, d_in, k);
-  for (int64_t i = 0; i < batch * k; i++) d_in[i] = in[i] > 0 ? d_in[i] : 0;
+  layer_bias_gradient(layer, batch, d_out, grad);
+  weight_gradient(layer, in, batch, d_out, scratch, grad);
+  if (d_in) input_gradient(layer, params, in, batch, d_out, d_in, scratch);
+}
+
+/* A smaller batch than the one asked for may choose the other way, but never needs more. */
+int64_t layer_dense_scratch(const net_layer *layer, int64_t batch) {
+  if (!weights_are_large(layer, batch) || layer->outputs <= FEW_OUTPUTS) return layer->n_weights;
+  return batch * (layer->inputs + layer->outputs);
 }

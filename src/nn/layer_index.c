@@ -4,49 +4,56 @@
  * rows, so that running sums over the rows serve all samples of a batch, and the gradient of row i
  * is the sum of the derivatives of all samples with c > i: O((batch + inputs) outputs) both ways.
  */
+#include "math/kernels.h"
 #include "nn/layers.h"
 
 #include <string.h>
 
-static void add_row(float *restrict sum, const float *restrict row, float scale, int64_t n) {
-  for (int64_t j = 0; j < n; j++) sum[j] += scale * row[j];
+/* The bias of every output, copied to `row`. */
+static void spread_bias(const net_layer *layer, const float *params, float *row) {
+  for (int64_t j = 0; j < layer->outputs; j++)
+    row[j] = params[layer->biases + (layer->n_biases == layer->outputs ? j : 0)];
 }
 
-static void sample_forward(const net_layer *layer, const float *params, lgv_obs_form form,
-                           int32_t index, float scale, float *out) {
-  int64_t n = layer->outputs;
-  const float *weights = params + layer->weights, *bias = params + layer->biases;
-  for (int64_t j = 0; j < n; j++) out[j] = bias[layer->n_biases == 1 ? 0 : j];
-  if (form == LGV_FORM_ONE_HOT) {
-    if (index >= 0) add_row(out, weights + index * n, scale, n);
-  } else {
-    for (int64_t i = 0; i < index; i++) add_row(out, weights + i * n, scale, n);
-  }
+static int32_t largest(const int32_t *index, int64_t batch) {
+  int32_t most = 0;
+  for (int64_t s = 0; s < batch; s++) most = index[s] > most ? index[s] : most;
+  return most;
 }
 
 void layer_index_forward(const net_layer *layer, const float *params, lgv_obs_form form,
                          const int32_t *index, float scale, int64_t batch, bool rectify,
-                         float *out) {
+                         float *scratch, float *out) {
   int64_t n = layer->outputs;
-  for (int64_t s = 0; s < batch; s++)
-    sample_forward(layer, params, form, index[s], scale, out + s * n);
-  if (!rectify) return;
-  for (int64_t i = 0; i < batch * n; i++) out[i] = out[i] > 0 ? out[i] : 0;
+  const lgv_kernel_set *kernels = lgv__kernels();
+  const float *weights = params + layer->weights;
+  float *bias = scratch, *sums = scratch + n;
+  spread_bias(layer, params, bias);
+  if (form == LGV_FORM_THERMOMETER)
+    kernels->running_sums(largest(index, batch), n, bias, weights, scale, sums);
+  for (int64_t s = 0; s < batch; s++, out += n) {
+    const float *row = form == LGV_FORM_THERMOMETER ? sums + index[s] * n : bias;
+    memcpy(out, row, (size_t)n * sizeof *out);
+    if (form == LGV_FORM_ONE_HOT && index[s] >= 0)
+      kernels->add_scaled(n, weights + index[s] * n, scale, out);
+    if (rectify) kernels->rectify(n, out);
+  }
+}
+
+int64_t layer_index_scratch(const net_layer *layer, lgv_obs_form form) {
+  return layer->outputs * (form == LGV_FORM_THERMOMETER ? layer->inputs + 2 : 1);
 }
 
 void layer_index_backward(const net_layer *layer, lgv_obs_form form, const int32_t *index,
                           float scale, int64_t batch, const float *d_out, float *grad) {
   int64_t n = layer->outputs;
-  float *weights = grad + layer->weights, *bias = grad + layer->biases;
+  const lgv_kernel_set *kernels = lgv__kernels();
+  float *weights = grad + layer->weights;
+  layer_bias_gradient(layer, batch, d_out, grad);
   memset(weights, 0, (size_t)layer->n_weights * sizeof *weights);
-  memset(bias, 0, (size_t)layer->n_biases * sizeof *bias);
   for (int64_t s = 0; s < batch; s++) {
-    const float *d = d_out + s * n;
     int64_t row = form == LGV_FORM_ONE_HOT ? index[s] : index[s] - 1;
-    if (row >= 0) add_row(weights + row * n, d, scale, n);
-    for (int64_t j = 0; j < n; j++) bias[layer->n_biases == 1 ? 0 : j] += d[j];
+    if (row >= 0) kernels->add_scaled(n, d_out + s * n, scale, weights + row * n);
   }
-  if (form == LGV_FORM_THERMOMETER)
-    for (int64_t i = layer->inputs - 2; i >= 0; i--)
-      add_row(weights + i * n, weights + (i + 1) * n, 1, n);
+  if (form == LGV_FORM_THERMOMETER) kernels->sum_up(layer->inputs, n, weights);
 }

@@ -3,24 +3,65 @@
  * d_out of a backward pass is the loss's derivative before the rectifier. d_in is gated by the
  * rectifier of the layer below, of which `in` are the activations, so that it is the d_out of that
  * layer; NULL if there is none to hand it to. Backward passes overwrite the layer's part of grad.
- */
+ * scratch: as many floats as the layer's _scratch function says. */
 #ifndef LGV_NN_LAYERS_H
 #define LGV_NN_LAYERS_H
 
 #include "nn/net.h"
 
+/* ---- What a network asks of itself ---- */
+
+static inline bool net_takes_index(const net *n) { return n->shape.obs_form != LGV_FORM_DENSE; }
+
+static inline int64_t net_obs_length(const net *n) {
+  return (int64_t)n->shape.obs_shape[0] * n->shape.obs_shape[1] * n->shape.obs_shape[2];
+}
+
+/* Whether inputs are not floats that the first layer can take as they are. */
+static inline bool net_converts_input(const net *n) {
+  return !net_takes_index(n) && (n->shape.obs_kind == LGV_OBS_BYTE || n->shape.input_scale != 1);
+}
+
+/* Numbers that a layer hands on for one sample. */
+static inline int64_t net_layer_length(const net_layer *layer) {
+  return (layer->kernel ? (int64_t)layer->out_height * layer->out_width : 1) * layer->outputs;
+}
+
+/* ---- Dense ---- */
+
+void layer_bias_gradient(const net_layer *layer, int64_t batch, const float *d_out, float *grad);
 void layer_dense_forward(const net_layer *layer, const float *params, const float *in,
                          int64_t batch, bool rectify, float *out);
 void layer_dense_backward(const net_layer *layer, const float *params, const float *in,
-                          int64_t batch, const float *d_out, float *d_in, float *transposed,
+                          int64_t batch, const float *d_out, float *d_in, float *scratch,
                           float *grad);
+int64_t layer_dense_scratch(const net_layer *layer, int64_t batch); /* of the backward pass */
 
-/* A dense first layer whose inputs are 0 except for the ones that an index stands for, times scale
- * (see net_input). */
+/* ---- A dense first layer whose inputs are 0 except for the ones that an index stands for, times
+ * scale (see net_input) ---- */
+
 void layer_index_forward(const net_layer *layer, const float *params, lgv_obs_form form,
                          const int32_t *index, float scale, int64_t batch, bool rectify,
-                         float *out);
+                         float *scratch, float *out);
 void layer_index_backward(const net_layer *layer, lgv_obs_form form, const int32_t *index,
                           float scale, int64_t batch, const float *d_out, float *grad);
+int64_t layer_index_scratch(const net_layer *layer, lgv_obs_form form); /* of the forward pass */
+
+/* ---- Convolution: VALID, images as (height x width x channels) ---- */
+
+int64_t layer_conv_places(const net_layer *layer); /* of one image */
+int64_t layer_conv_window(const net_layer *layer); /* numbers in it */
+int64_t layer_conv_group(const net_layer *layer);
+void layer_conv_locate(const net_layer *layer, conv_places *places); /* fills corner and window */
+void layer_conv_forward(const net_layer *layer, const conv_places *places, const float *params,
+                        const float *in, int64_t batch, float *out);
+/* Adds to the gradient of the weights if `add`, so that images can come in groups. */
+void layer_conv_weights(const net_layer *layer, const conv_places *places, const float *in,
+                        int64_t batch, const float *d_out, bool add, float *grad);
+void layer_conv_biases(const net_layer *layer, int64_t batch, const float *d_out, float *grad);
+/* The backward pass to the layer below; scratch: n_weights floats. */
+void layer_conv_inputs(const net_layer *layer, const conv_places *places, const float *params,
+                       const float *in, int64_t batch, const float *d_out, float *scratch,
+                       float *d_in);
 
 #endif

@@ -55,15 +55,25 @@ typedef struct net {
   int64_t activations; /* floats a sample that a tape holds */
 } net;
 
+enum { NET_CONVOLUTIONS = 3 };
+
+/* Offsets into an image; see layer_conv.c. */
+typedef struct conv_places {
+  int64_t group;   /* images that one product takes together */
+  int32_t *corner; /* (group x places): where each place's window begins */
+  int32_t *window; /* (kernel x kernel x inputs): the window, from its beginning */
+} conv_places;
+
 /* Where a batch's activations live. */
 typedef struct net_tape {
   int64_t batch;                      /* the most samples it can hold */
   float *activation[NET_MOST_LAYERS]; /* (batch x outputs) of every layer, after the rectifier; the
                                          last is linear */
   float *delta[2];                    /* backward scratch; NULL for tapes that only run forward */
-  float *transposed;                  /* weights turned for the backward pass; NULL likewise */
-  float *input;                       /* (batch x length): inputs of an MLP that had to be converted
-                                         or scaled; else NULL */
+  float *scratch;                     /* of layers; NULL if none needs it */
+  float *input; /* inputs that had to be converted or scaled, all of an MLP's (batch x length), a
+                   group of images (group x length); else NULL */
+  conv_places places[NET_CONVOLUTIONS];
 } net_tape;
 
 /* Works out layers and sizes. Fails if an image is too small for the convolutions, or a list of

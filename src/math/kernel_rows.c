@@ -1,0 +1,133 @@
+/* Kernels that pass once over rows of numbers: sums, transposes, conversions, sparse products.
+ *
+ * Columns go in strips of four vectors, which stay in registers while the rows run. */
+#include "math/vector.h"
+
+enum { STRIP = 4 * LANES };
+
+void LGV_KERNEL(lgv__column_sums)(int64_t rows, int64_t cols, const float *x, float *sums) {
+  int64_t j = 0;
+  for (; j + STRIP <= cols; j += STRIP) {
+    vec sum[4];
+    EACH (v, 4) sum[v] = (vec){0};
+    for (int64_t i = 0; i < rows; i++)
+      EACH (v, 4) sum[v] += load(x + i * cols + j + v * LANES);
+    EACH (v, 4) store(sums + j + v * LANES, sum[v]);
+  }
+  for (; j < cols; j++) {
+    float sum = 0;
+    for (int64_t i = 0; i < rows; i++) sum += x[i * cols + j];
+    sums[j] = sum;
+  }
+}
+
+/* ---- Transposes: blocks of 4 x 4, which every instruction set shuffles well ---- */
+
+typedef float quad __attribute__((vector_size(16)));
+typedef int32_t iquad __attribute__((vector_size(16)));
+typedef float loose_quad __attribute__((vector_size(16), aligned(4), may_alias));
+
+#ifdef __clang__
+#define SHUFFLE(x, y, a, b, c, d) __builtin_shufflevector(x, y, a, b, c, d)
+#else
+#define SHUFFLE(x, y, a, b, c, d) __builtin_shuffle(x, y, (iquad){a, b, c, d})
+#endif
+
+INLINE void transpose_block(const float *from, int64_t from_row, const float *gate, float *to,
+                            int64_t to_row) {
+  quad r[4], half[4];
+  EACH (i, 4) r[i] = *(const loose_quad *)(from + i * from_row);
+  half[0] = SHUFFLE(r[0], r[1], 0, 4, 1, 5);
+  half[1] = SHUFFLE(r[0], r[1], 2, 6, 3, 7);
+  half[2] = SHUFFLE(r[2], r[3], 0, 4, 1, 5);
+  half[3] = SHUFFLE(r[2], r[3], 2, 6, 3, 7);
+  r[0] = SHUFFLE(half[0], half[2], 0, 1, 4, 5);
+  r[1] = SHUFFLE(half[0], half[2], 2, 3, 6, 7);
+  r[2] = SHUFFLE(half[1], half[3], 0, 1, 4, 5);
+  r[3] = SHUFFLE(half[1], half[3], 2, 3, 6, 7);
+  EACH (i, 4) {
+    if (gate) r[i] = (quad)((iquad)r[i] & (*(const loose_quad *)(gate + i * to_row) > (quad){0}));
+    *(loose_quad *)(to + i * to_row) = r[i];
+  }
+}
+
+void LGV_KERNEL(lgv__transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,
+                                const float *gate, float *to, int64_t to_row) {
+  int64_t whole_rows = rows / 4 * 4, whole_cols = cols / 4 * 4;
+  for (int64_t j = 0; j < whole_cols; j += 4)
+    for (int64_t i = 0; i < whole_rows; i += 4)
+      transpose_block(from + i * from_row + j, from_row, gate ? gate + j * to_row + i : NULL,
+                      to + j * to_row + i, to_row);
+  for (int64_t j = 0; j < cols; j++)
+    for (int64_t i = j < whole_cols ? whole_rows : 0; i < rows; i++) {
+      int64_t at = j * to_row + i;
+      to[at] = !gate || gate[at] > 0 ? from[i * from_row + j] : 0;
+    }
+}
+
+/* ---- Inputs ---- */
+
+void LGV_KERNEL(lgv__from_bytes)(int64_t count, const uint8_t *restrict bytes, float scale,
+                                 float *restrict out) {
+  for (int64_t i = 0; i < count; i++) out[i] = scale * (float)(int32_t)bytes[i];
+}
+
+void LGV_KERNEL(lgv__running_sums)(int64_t rows, int64_t cols, const float *start, const float *x,
+                                   float scale, float *sums) {
+  int64_t j = 0;
+  for (; j + STRIP <= cols; j += STRIP) {
+    vec sum[4];
+    EACH (v, 4) {
+      sum[v] = load(start + j + v * LANES);
+      store(sums + j + v * LANES, sum[v]);
+    }
+    for (int64_t i = 0; i < rows; i++)
+      EACH (v, 4) {
+        sum[v] += scale * load(x + i * cols + j + v * LANES);
+        store(sums + (i + 1) * cols + j + v * LANES, sum[v]);
+      }
+  }
+  for (; j < cols; j++) {
+    float sum = sums[j] = start[j];
+    for (int64_t i = 0; i < rows; i++) sums[(i + 1) * cols + j] = sum += scale * x[i * cols + j];
+  }
+}
+
+void LGV_KERNEL(lgv__sum_up)(int64_t rows, int64_t cols, float *x) {
+  int64_t j = 0;
+  for (; j + STRIP <= cols; j += STRIP) {
+    vec sum[4];
+    EACH (v, 4) sum[v] = (vec){0};
+    for (int64_t i = rows - 1; i >= 0; i--)
+      EACH (v, 4) {
+        float *at = x + i * cols + j + v * LANES;
+        sum[v] += load(at);
+        store(at, sum[v]);
+      }
+  }
+  for (; j < cols; j++) {
+    float sum = 0;
+    for (int64_t i = rows - 1; i >= 0; i--) x[i * cols + j] = sum += x[i * cols + j];
+  }
+}
+
+void LGV_KERNEL(lgv__add_scaled)(int64_t count, const float *restrict x, float scale,
+                                 float *restrict sum) {
+  for (int64_t i = 0; i < count; i++) sum[i] += scale * x[i];
+}
+
+void LGV_KERNEL(lgv__rectify)(int64_t count, float *x) {
+  int64_t i = 0;
+  for (; i + LANES <= count; i += LANES) store(x + i, rectified(load(x + i)));
+  for (; i < count; i++) x[i] = x[i] < 0 ? 0 : x[i];
+}
+
+void LGV_KERNEL(lgv__gate)(int64_t count, const float *gate, float *x) {
+  int64_t i = 0;
+  for (; i + LANES <= count; i += LANES) store(x + i, gated(load(x + i), load(gate + i)));
+  for (; i < count; i++) x[i] = gate[i] > 0 ? x[i] : 0;
+}
+
+void LGV_KERNEL(lgv__scale)(int64_t count, float scale, float *x) {
+  for (int64_t i = 0; i < count; i++) x[i] *= scale;
+}

@@ -1,0 +1,40 @@
+/* Vectors of LGV_LANES floats in the compiler's own extensions, for files that are compiled once
+ * for each instruction set (kernels.h). With one lane a vector is a float. */
+#ifndef LGV_MATH_VECTOR_H
+#define LGV_MATH_VECTOR_H
+
+#include "math/kernels.h"
+
+#define INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+#define EACH(i, n) UNROLL for (int i = 0; i < (n); i++) /* n is known when this is compiled */
+
+enum { LANES = LGV_LANES };
+
+#if LGV_LANES > 1
+
+typedef float vec __attribute__((vector_size(4 * LGV_LANES)));
+typedef int32_t ivec __attribute__((vector_size(4 * LGV_LANES)));
+typedef float loose_vec __attribute__((vector_size(4 * LGV_LANES), aligned(4), may_alias));
+
+INLINE vec load(const float *p) { return *(const loose_vec *)p; }
+INLINE void store(float *p, vec v) { *(loose_vec *)p = v; }
+/* max(v, 0), but NaN stays NaN: it must not vanish in a rectifier. */
+INLINE vec rectified(vec v) { return (vec)((ivec)v & ~(v < (vec){0})); }
+INLINE vec gated(vec v, vec gate) { return (vec)((ivec)v & (gate > (vec){0})); }
+
+#else
+
+typedef float vec;
+
+INLINE vec load(const float *p) { return *p; }
+INLINE void store(float *p, vec v) { *p = v; }
+INLINE vec rectified(vec v) { return v < 0 ? 0 : v; }
+INLINE vec gated(vec v, vec gate) { return gate > 0 ? v : 0; }
+
+#endif
+#endif

@@ -1,0 +1,124 @@
+/* Convolutions (VALID) over images laid out as (height x width x channels), as products without
+ * copies of patches ("implicit GEMM").
+ *
+ * With p a place of the output and q a number within a window, the input that meets weight q at p
+ * lies at corner[p] + window[q]: the two lists describe the matrix of patches X(p, q), and
+ *
+ *   Y = X W + b,   dW = X^T D,   dX(corner[p] + tap) += D W_tap^T for each of the kernel^2 taps.
+ *
+ * The last one scatters: places of one tap never meet, so rows of a product can be added to where
+ * they belong, and no multiplication with a padding zero is made. Several small images form one
+ * product: long sums keep the tiles in registers longer. */
+#include "math/kernels.h"
+#include "nn/layers.h"
+
+#include <string.h>
+
+enum { ENOUGH_PLACES = 128 };
+
+int64_t layer_conv_places(const net_layer *layer) {
+  return (int64_t)layer->out_height * layer->out_width;
+}
+
+int64_t layer_conv_window(const net_layer *layer) {
+  return (int64_t)layer->kernel * layer->kernel * layer->inputs;
+}
+
+static int64_t image_length(const net_layer *layer) {
+  return (int64_t)layer->in_height * layer->in_width * layer->inputs;
+}
+
+int64_t layer_conv_group(const net_layer *layer) {
+  int64_t places = layer_conv_places(layer), most = INT32_MAX / image_length(layer);
+  int64_t wanted = (ENOUGH_PLACES + places - 1) / places;
+  return wanted < most ? wanted : most;
+}
+
+void layer_conv_locate(const net_layer *layer, conv_places *places) {
+  int64_t row = layer->in_width * layer->inputs, strip = layer->kernel * layer->inputs;
+  int32_t *corner = places->corner, *window = places->window;
+  for (int64_t s = 0; s < places->group; s++)
+    for (int64_t y = 0; y < layer->out_height; y++)
+      for (int64_t x = 0; x < layer->out_width; x++)
+        *corner++ =
+            (int32_t)(s * image_length(layer) + layer->stride * (y * row + x * layer->inputs));
+  for (int64_t y = 0; y < layer->kernel; y++)
+    for (int64_t i = 0; i < strip; i++) *window++ = (int32_t)(y * row + i);
+}
+
+void layer_conv_forward(const net_layer *layer, const conv_places *places, const float *params,
+                        const float *in, int64_t batch, float *out) {
+  int64_t n = layer->outputs, per_image = layer_conv_places(layer);
+  for (int64_t s = 0; s < batch; s += places->group) {
+    int64_t images = batch - s < places->group ? batch - s : places->group;
+    lgv__kernels()->product(&(lgv_product){.m = images * per_image,
+                                           .n = n,
+                                           .k = layer_conv_window(layer),
+                                           .a = in + s * image_length(layer),
+                                           .a_rows = places->corner,
+                                           .a_cols = places->window,
+                                           .b = params + layer->weights,
+                                           .b_row = n,
+                                           .c = out + s * per_image * n,
+                                           .c_row = n,
+                                           .bias = params + layer->biases,
+                                           .rectify = true});
+  }
+}
+
+void layer_conv_weights(const net_layer *layer, const conv_places *places, const float *in,
+                        int64_t batch, const float *d_out, bool add, float *grad) {
+  int64_t n = layer->outputs, per_image = layer_conv_places(layer);
+  for (int64_t s = 0; s < batch; s += places->group) {
+    int64_t images = batch - s < places->group ? batch - s : places->group;
+    lgv__kernels()->product(&(lgv_product){.m = layer_conv_window(layer),
+                                           .n = n,
+                                           .k = images * per_image,
+                                           .a = in + s * image_length(layer),
+                                           .a_rows = places->window,
+                                           .a_cols = places->corner,
+                                           .b = d_out + s * per_image * n,
+                                           .b_row = n,
+                                           .c = grad + layer->weights,
+                                           .c_row = n,
+                                           .add = add || s > 0});
+  }
+}
+
+void layer_conv_biases(const net_layer *layer, int64_t batch, const float *d_out, float *grad) {
+  lgv__kernels()->column_sums(batch * layer_conv_places(layer), layer->outputs, d_out,
+                              grad + layer->biases);
+}
+
+/* Every tap's weights (inputs x outputs) turned into (outputs x inputs). */
+static void turn_weights(const net_layer *layer, const float *weights, float *turned) {
+  int64_t taps = (int64_t)layer->kernel * layer->kernel, size = layer->inputs * layer->outputs;
+  for (int64_t t = 0; t < taps; t++)
+    lgv__kernels()->transpose(layer->inputs, layer->outputs, weights + t * size, layer->outputs,
+                              NULL, turned + t * size, layer->inputs);
+}
+
+void layer_conv_inputs(const net_layer *layer, const conv_places *places, const float *params,
+                       const float *in, int64_t batch, const float *d_out, float *scratch,
+                       float *d_in) {
+  int64_t n = layer->outputs, per_image = layer_conv_places(layer), length = image_length(layer);
+  int64_t taps = (int64_t)layer->kernel * layer->kernel;
+  turn_weights(layer, params + layer->weights, scratch);
+  for (int64_t s = 0; s < batch; s++) {
+    float *image = d_in + s * length;
+    memset(image, 0, (size_t)length * sizeof *image);
+    for (int64_t t = 0; t < taps; t++)
+      lgv__kernels()->product(&(lgv_product){.m = per_image,
+                                             .n = layer->inputs,
+                                             .k = n,
+                                             .a = d_out + s * per_image * n,
+                                             .a_row = n,
+                                             .a_col = 1,
+                                             .b = scratch + t * layer->inputs * n,
+                                             .b_row = layer->inputs,
+                                             .c = image + places->window[t * layer->inputs],
+                                             .c_rows = places->corner,
+                                             .add = true});
+    lgv__kernels()->gate(length, in + s * length, image);
+  }
+}
