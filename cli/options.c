@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +138,7 @@ double cli_value_real(cli_args *args) {
 int64_t cli_value_int(cli_args *args, int64_t least, int64_t most) {
   double value = cli_value_real(args); /* 1e6 is as good as 1000000 */
   if (args->stopped) return least;
-  if (value != (double)(int64_t)value || value < (double)least || value > (double)most) {
+  if (!(value >= (double)least && value <= (double)most) || value != floor(value)) {
     cli_reject(args, "--%s takes a whole number from %lld to %lld, not '%s'", args->option->name,
                (long long)least, (long long)most, args->value);
     return least;

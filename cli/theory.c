@@ -1,8 +1,5 @@
 #include "cli.h"
 
-#include <inttypes.h>
-#include <math.h>
-
 enum { HORIZON, DIM, EPISODES, DELTA, MULTI, JSON };
 
 static const cli_option options[] = {
@@ -17,8 +14,8 @@ static const cli_option options[] = {
 
 typedef struct request {
   int64_t horizon, dim, episodes; /* 0: not given */
-  double delta;                   /* NaN: not given */
-  bool multi, json;
+  double delta;
+  bool has_delta, multi, json;
 } request;
 
 static void parse(cli_args *args, request *r) {
@@ -27,17 +24,17 @@ static void parse(cli_args *args, request *r) {
     case HORIZON: r->horizon = cli_value_int(args, 1, 1000000000); break;
     case DIM: r->dim = cli_value_int(args, 1, 1000000000); break;
     case EPISODES: r->episodes = cli_value_int(args, 1, 1000000000000000); break;
-    case DELTA: r->delta = cli_value_real(args); break;
+    case DELTA: r->delta = cli_value_real(args), r->has_delta = true; break;
     case MULTI: r->multi = true; break;
     case JSON: r->json = true; break;
     default: cli_reject(args, "unexpected '%s'", args->value);
     }
   }
-  const char *missing = !r->horizon       ? "--horizon"
-                        : !r->dim         ? "--dim"
-                        : !r->episodes    ? "--episodes"
-                        : isnan(r->delta) ? "--delta"
-                                          : NULL;
+  const char *missing = !r->horizon     ? "--horizon"
+                        : !r->dim       ? "--dim"
+                        : !r->episodes  ? "--episodes"
+                        : !r->has_delta ? "--delta"
+                                        : NULL;
   if (missing && !args->stopped) cli_reject(args, "%s is missing", missing);
 }
 
@@ -82,7 +79,7 @@ static void print_table(const lgv_theory *t) {
 
 static int theory_main(const cli_command *command, int count, char **words) {
   cli_args args = {.command = command, .count = count, .words = words};
-  request r = {.delta = NAN};
+  request r = {0};
   parse(&args, &r);
   if (args.stopped) return args.exit_code;
   lgv_theory theory;

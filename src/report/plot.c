@@ -246,8 +246,19 @@ static void draw_optimum(figure *f) {
   cairo_set_dash(f->canvas.cr, dashes, 2, 0);
   lgv__line(&f->canvas, f->frame.left, y, f->frame.right, y);
   cairo_set_dash(f->canvas.cr, NULL, 0, 0);
+}
+
+/* Above the curves, on a white ground that keeps it readable. */
+static void name_optimum(figure *f) {
+  if (isnan(f->optimum)) return;
+  double x = f->frame.left + 4, y = lgv__frame_y(&f->frame, f->optimum) + 6;
   lgv__font(&f->canvas, LGV_FONT_TICK, false);
-  lgv__text(&f->canvas, f->frame.left + 4, y + 6, LGV_LEFT, "optimal");
+  double width = lgv__text_width(&f->canvas, "optimal");
+  lgv__set_colour(&f->canvas, lgv__grey(1), 0.75);
+  cairo_rectangle(f->canvas.cr, x - 1, y - 4, width + 2, 8.5);
+  cairo_fill(f->canvas.cr);
+  lgv__set_colour(&f->canvas, lgv__grey(0.4), 1);
+  lgv__text(&f->canvas, x, y, LGV_LEFT, "optimal");
 }
 
 static lgv_status draw(figure *f, lgv_error *err) {
@@ -259,6 +270,7 @@ static lgv_status draw(figure *f, lgv_error *err) {
   draw_optimum(f);
   for (size_t i = 0; i < f->count; i++) draw_band(f, &f->curves[i], lgv__colour(i));
   for (size_t i = 0; i < f->count; i++) draw_curve(f, &f->curves[i], lgv__colour(i), i >= PALETTE);
+  name_optimum(f);
   if (f->legend) legend_rows(f, true);
   return f->count > 1 && !f->legend ? draw_end_labels(f, err) : LGV_OK;
 }

@@ -230,6 +230,9 @@ lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
     const char *name = item->key + length;
     int index = lgv__params_find(table, name);
     if (index < 0 && strcmp(name, "name") == 0 && strcmp(prefix, "run.") != 0) continue;
+    if (index < 0 && !table)
+      return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'%s: this agent takes no optimiser",
+                      item->key, place(item, where, sizeof where));
     if (index < 0) {
       const char *near = lgv__params_nearest(table, name);
       return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'%s%s%s%s%s", item->key,
