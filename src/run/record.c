@@ -88,11 +88,18 @@ lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t s
   return record->metrics ? LGV_OK : metrics_error(record, err);
 }
 
+/* A full disk shows when a buffer is written, in whichever call that falls: the run must not go on
+ * without its records. */
+static lgv_status end_row(const lgv_record *record, lgv_error *err) {
+  fputc('\n', record->metrics);
+  return ferror(record->metrics) ? metrics_error(record, err) : LGV_OK;
+}
+
 lgv_status lgv__record_header(lgv_record *record, const char *const *names, size_t count,
                               lgv_error *err) {
   if (!record->metrics) return LGV_OK;
   for (size_t i = 0; i < count; i++) fprintf(record->metrics, "%s%s", i ? "," : "", names[i]);
-  return fputc('\n', record->metrics) == EOF ? metrics_error(record, err) : LGV_OK;
+  return end_row(record, err);
 }
 
 lgv_status lgv__record_row(lgv_record *record, const double *values, size_t count, lgv_error *err) {
@@ -102,15 +109,15 @@ lgv_status lgv__record_row(lgv_record *record, const double *values, size_t coun
     if (!isnan(values[i])) lgv__format_real(values[i], text, sizeof text);
     fprintf(record->metrics, "%s%s", i ? "," : "", text);
   }
-  return fputc('\n', record->metrics) == EOF ? metrics_error(record, err) : LGV_OK;
+  return end_row(record, err);
 }
 
 lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err) {
   *size = 0;
   if (!record->metrics) return LGV_OK;
-  bool ok = fflush(record->metrics) == 0 && !ferror(record->metrics);
+  if (fflush(record->metrics) != 0 || ferror(record->metrics)) return metrics_error(record, err);
   *size = ftell(record->metrics);
-  return ok && *size >= 0 ? LGV_OK : metrics_error(record, err);
+  return *size >= 0 ? LGV_OK : metrics_error(record, err);
 }
 
 lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
