@@ -68,7 +68,7 @@ LGV_API lgv_status lgv_fail(lgv_error *err, lgv_status status, const char *forma
 
 /* ---- Random streams ---- */
 
-/* * xoshiro256++, keyed by (seed, purpose): streams of different purpose are independent, so that
+/* xoshiro256++, keyed by (seed, purpose): streams of different purpose are independent, so that
  * evaluation never shifts training and an agent's draws never shift the environment's. */
 
 typedef struct lgv_rng {
@@ -395,8 +395,8 @@ typedef struct lgv_summary {
   uint64_t seed;
   int64_t steps, episodes;
   double mean_return;   /* over training episodes; NaN if none ended */
-  double final_return;  /* mean of the last 10 evaluations, or exact values of the last 10 policies;
-                           or NaN */
+  double final_return;  /* mean of the last 10 evaluations, or of the exact values of the last 10
+                           policies (each a mean over the start states); or NaN */
   double optimal_value; /* NaN without an exact model */
   double regret;        /* cumulative and exact; NaN if not defined */
   bool finished;
@@ -507,8 +507,8 @@ typedef struct lgv_sweep_job {
 
 /* Runs what has not finished yet, one directory a configuration and seed. All configurations are
  * checked before the first run begins. A failed run does not stop the others; only LGV_ERR_USAGE
- * (before anything ran), LGV_ERR_MEMORY and LGV_ERR_INTERRUPTED are returned. summaries: configs x
- * seeds entries, `finished` false where there is no result. */
+ * (before anything ran), LGV_ERR_IO (no directory), LGV_ERR_MEMORY and LGV_ERR_INTERRUPTED are
+ * returned. summaries: configs x seeds entries, `finished` false where there is no result. */
 LGV_API LGV_CHECK lgv_status lgv_sweep_run(const lgv_sweep_job *job, lgv_summary *summaries,
                                            lgv_error *err);
 

@@ -74,6 +74,17 @@ static void regret_is_the_exact_sum_over_policies(void **state) {
   remove_tree(directory);
 }
 
+/* One step from any of ten states: once every reward is known the policy is optimal from all of
+ * them, and worth the optimal value, wherever the last episodes began. */
+static void a_policys_value_is_its_mean_over_the_starts(void **state) {
+  (void)state;
+  lgv_plan *plan = make_plan("linear-mdp", "lsvi-ucb", "env.horizon=1 run.episodes=2000");
+  lgv_summary s = run_plan(plan, 1);
+  assert_true(fabs(s.final_return - s.optimal_value) < 1e-12);
+  assert_true(s.regret > 0 && s.regret < 200);
+  lgv_plan_free(plan);
+}
+
 static void rows_average_over_what_lies_between(void **state) {
   (void)state;
   char every[TEMP_SIZE], third[TEMP_SIZE];
@@ -233,6 +244,9 @@ static void a_full_disk_is_reported(void **state) {
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
   assert_int_equal(status, LGV_ERR_IO);
   assert_non_null(strstr(err.message, "metrics.csv: File too large"));
+  lgv_summary s;
+  lgv_run_summary(run, &s);
+  assert_true(s.episodes < 2000); /* it stopped there, not at its end */
   lgv_run_free(run);
   assert_null(read_text(directory, "summary.json"));
   lgv_plan_free(plan);
@@ -242,6 +256,7 @@ static void a_full_disk_is_reported(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(regret_is_the_exact_sum_over_policies),
+      cmocka_unit_test(a_policys_value_is_its_mean_over_the_starts),
       cmocka_unit_test(rows_average_over_what_lies_between),
       cmocka_unit_test(how_a_run_is_sliced_does_not_matter),
       cmocka_unit_test(evaluation_does_not_touch_training),

@@ -4,11 +4,13 @@
  * evaluations between.
  *
  * Where the environment has an exact model and the agent's policy is fixed within an episode, the
- * value of that policy is computed by backward induction when the episode begins; regret is the sum
- * of V*(x_1) - V^pi(x_1) over finished episodes. Sampled returns are recorded beside it.
+ * value of that policy is computed by backward induction when the episode begins. What is recorded
+ * as `value` is its mean over the start states, so that it compares with the optimal value; regret
+ * is the sum of V*(x_1) - V^pi(x_1) over finished episodes, each from the state it began in.
+ * Sampled returns are recorded beside it.
  *
  * Invariants: evaluation uses its own environment and stream; a row of metrics.csv is written only
- * between steps; nothing is allocated after lgv_run_create. */
+ * between steps; a step allocates nothing (histories may grow when an episode ends). */
 #include "run/run.h"
 #include "agent/agent.h"
 #include "base/error.h"
@@ -261,9 +263,10 @@ static void evaluate_policy(lgv_run *run) {
       lgv_status ok = lgv_agent_policy(run->agent, h, s, p, NULL);
       (void)ok; /* (h, s) is inside, and run->exact says that the hook is there */
     }
-  lgv_model_evaluate(lgv_env_get_model(run->env), run->policy, run->values);
-  run->at.value = run->values[run->obs.state];
-  run->at.pending_regret = run->optimal[run->obs.state] - run->at.value;
+  const lgv_model *model = lgv_env_get_model(run->env);
+  lgv_model_evaluate(model, run->policy, run->values);
+  run->at.value = lgv_model_start_mean(model, run->values);
+  run->at.pending_regret = run->optimal[run->obs.state] - run->values[run->obs.state];
 }
 
 static lgv_status begin_episode(lgv_run *run, lgv_error *err) {
