@@ -75,9 +75,12 @@ static void unknown_keys_are_refused_and_the_nearest_named(void **state) {
       {"optim.name=adam", "optimiser", NULL},
       {"agnet.lambda=1", "keys begin with env., agent., optim. or run.", NULL},
       {"lambda=1", "keys begin with env., agent., optim. or run.", "'agent.lambda'"},
+      {"seed=1", "unknown key 'seed'", "'run.seed'"}, /* not what is near it: oppo has agent.step */
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    lgv_settings *s = make_settings("riverswim", "lmc-lsvi", cases[i].assignment);
+    bool near_another = strcmp(cases[i].assignment, "seed=1") == 0;
+    lgv_settings *s =
+        make_settings("riverswim", near_another ? "oppo" : "lmc-lsvi", cases[i].assignment);
     const char *message = refusal(s);
     assert_says(message, cases[i].said);
     if (cases[i].nearest)

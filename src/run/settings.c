@@ -260,11 +260,17 @@ static bool guess_part(const char *key, const lgv_env_type *env, const lgv_agent
     const char *prefix;
     const lgv_param *table;
   } parts[] = {{"agent.", agent->params}, {"env.", env->params}, {"run.", lgv__run_params}};
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+  enum { PARTS = sizeof parts / sizeof *parts };
+  for (size_t i = 0; i < PARTS; i++) /* the very name in any part before a near one in another */
+    if (lgv__params_find(parts[i].table, key) >= 0) {
+      snprintf(guess, size, "%s%s", parts[i].prefix, key);
+      return true;
+    }
+  for (size_t i = 0; i < PARTS; i++) {
     const char *near = lgv__params_nearest(parts[i].table, key);
-    bool exact = lgv__params_find(parts[i].table, key) >= 0;
-    if (exact || near) snprintf(guess, size, "%s%s", parts[i].prefix, exact ? key : near);
-    if (exact || near) return true;
+    if (!near) continue;
+    snprintf(guess, size, "%s%s", parts[i].prefix, near);
+    return true;
   }
   return false;
 }
