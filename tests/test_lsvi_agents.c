@@ -198,7 +198,8 @@ static void opt_rlsvi_is_continuous_at_both_thresholds(void **state) {
   assert_close(opt_value(0, u - .02, u + .06, 1), .75 * sampled + .25 * optimistic, 1e-12);
   assert_close(opt_value(0, u, u, 1), sampled, 1e-12); /* no room between the two */
   assert_close(opt_value(0, .1, .1, 1), optimistic, 1e-12);
-  assert_true(opt_value(3, 10, 10, 1) != sampled); /* the noise is there */
+  assert_close(opt_value(0, .1, INFINITY, 1), sampled, 1e-12); /* never the default value */
+  assert_true(opt_value(3, 10, 10, 1) != sampled);             /* the noise is there */
 }
 
 static void opt_rlsvi_starts_at_the_default_value(void **state) {

@@ -87,9 +87,9 @@ static lgv_status open_agent(void *self_, lgv_error *err) {
   return LGV_OK;
 }
 
-/* Between the sampled value and the default one. */
+/* Between the sampled value and the default one; alpha_high = inf has no default value. */
 static double interpolate(const params *p, double u, double sampled, double optimistic) {
-  if (u <= p->alpha_low) return sampled;
+  if (u <= p->alpha_low || isinf(p->alpha_high)) return sampled;
   if (u >= p->alpha_high) return optimistic;
   return ((p->alpha_high - u) * sampled + (u - p->alpha_low) * optimistic) /
          (p->alpha_high - p->alpha_low);
