@@ -51,6 +51,16 @@ static void a_budget_that_was_given_stays(void **state) {
   lgv_plan_free(plan);
 }
 
+static void evaluations_of_the_longest_run_fit(void **state) {
+  (void)state;
+  lgv_plan *plan = make_plan("riverswim", "dqn", "run.episodes=1e15 env.horizon=1e6");
+  assert_resolved(plan, "run.eval_every", "1000000000000000");
+  lgv_plan_free(plan);
+  plan = make_plan("riverswim", "dqn", "run.episodes=50");
+  assert_resolved(plan, "run.eval_every", "20"); /* a hundredth of 50 * 40 steps */
+  lgv_plan_free(plan);
+}
+
 static void unknown_keys_have_no_value(void **state) {
   (void)state;
   lgv_plan *plan = make_coin_plan(NULL);
@@ -118,6 +128,7 @@ int main(void) {
       cmocka_unit_test(what_was_left_open_is_resolved),
       cmocka_unit_test(the_theorems_schedule_sets_its_constants),
       cmocka_unit_test(a_budget_that_was_given_stays),
+      cmocka_unit_test(evaluations_of_the_longest_run_fit),
       cmocka_unit_test(unknown_keys_have_no_value),
       cmocka_unit_test(every_default_reads_back),
       cmocka_unit_test(an_agent_says_what_it_needs),

@@ -9,10 +9,12 @@
 #include "run/settings.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { DEFAULT_EPISODES = 1000, DEFAULT_STEPS = 100000, DEFAULT_EVALUATIONS = 100 };
+static const double longest_run = 1e15; /* steps: the bound of run.eval_every */
 
 lgv_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env) {
   lgv_problem problem = {.env = *env,
@@ -80,9 +82,9 @@ static void settle_evaluations(lgv_plan *plan, const lgv_settings *settings) {
   if (lgv_settings_get(settings, "run.eval_every") ||
       (plan->agent_type->traits & LGV_SETTLES_PER_EPISODE))
     return;
-  int64_t steps = plan->run.steps;
-  if (steps == 0) steps = plan->run.episodes * plan->env.horizon;
-  plan->run.eval_every = steps / DEFAULT_EVALUATIONS;
+  double steps = plan->run.steps ? (double)plan->run.steps
+                                 : (double)plan->run.episodes * (double)plan->env.horizon;
+  plan->run.eval_every = (int64_t)fmin(steps / DEFAULT_EVALUATIONS, longest_run);
 }
 
 static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_error *err) {
