@@ -131,7 +131,8 @@ static int print_result(const cli_command *command, const request *r,
   return cli_error(command, &err);
 }
 
-static void print_failures(const cli_command *command, const lgv_run_report *report) {
+/* Returns how many seeds failed. */
+static size_t print_failures(const cli_command *command, const lgv_run_report *report) {
   enum { MOST = 5 };
   size_t failed = 0;
   for (size_t i = 0; i < report->seeds; i++) {
@@ -145,6 +146,7 @@ static void print_failures(const cli_command *command, const lgv_run_report *rep
                 e->message);
   }
   if (failed > MOST) cli_wrong(command, "and %zu more failed", failed - MOST);
+  return failed;
 }
 
 static int execute(const cli_command *command, const request *r, const lgv_plan *plan,
@@ -160,8 +162,10 @@ static int execute(const cli_command *command, const request *r, const lgv_plan 
   cli_progress_clear(&progress);
   report->seconds = cli_now() - progress.started;
   report->plan = plan;
-  print_failures(command, report);
-  bool began = false; /* a run that never began has no result */
+  size_t failed = print_failures(command, report);
+  if (status != LGV_OK && status != LGV_ERR_INTERRUPTED && !failed)
+    cli_error(command, &err); /* all seeds are there; what sums them up is not */
+  bool began = false;         /* a run that never began has no result */
   for (size_t i = 0; i < report->seeds; i++) began |= report->summaries[i].steps > 0;
   int code = began || r->json ? print_result(command, r, report) : CLI_OK;
   if (cli_interrupted() && began)
