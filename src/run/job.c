@@ -29,10 +29,11 @@ lgv_status lgv__job_run(const lgv_job *job, lgv_summary *summary, lgv_error *err
     LGV_TRY(lgv_run_create(job->plan, job->seed, job->directory, &run, err));
   lgv_status status = advance_to_end(job, run, err);
   lgv_error later; /* must not hide the first error */
-  lgv_status closed = LGV_OK;
-  if (status == LGV_ERR_INTERRUPTED) closed = lgv_run_checkpoint(run, &later);
-  if (closed == LGV_OK)
-    closed = lgv__run_close_records(run, status == LGV_OK ? NULL : err->message, &later);
+  if (status == LGV_ERR_INTERRUPTED) {
+    lgv_status saved = lgv_run_checkpoint(run, &later);
+    (void)saved; /* without one the run goes on from an older one, or from the start */
+  }
+  lgv_status closed = lgv__run_close_records(run, status == LGV_OK ? NULL : err->message, &later);
   if (status == LGV_OK && closed != LGV_OK) {
     status = closed;
     *err = later;
