@@ -185,6 +185,9 @@ static void ranges_read_as_mathematics(void **state) {
   }
   lgv_param unbounded = {.type = LGV_REAL, .min = 0, .max = INFINITY};
   lgv_param_range(&unbounded, text, sizeof text);
+  assert_string_equal(text, "a number in [0, inf]"); /* inf itself is accepted */
+  unbounded.open = LGV_OPEN_MAX;
+  lgv_param_range(&unbounded, text, sizeof text);
   assert_string_equal(text, "a number in [0, inf)");
 }
 

@@ -56,9 +56,8 @@ static void number_range(const lgv_param *param, char *text, size_t size) {
   char low[40], high[40];
   format_bound(param->min, low, sizeof low);
   format_bound(param->max, high, sizeof high);
-  snprintf(text, size, "%s in %c%s, %s%c", kind,
-           (param->open & LGV_OPEN_MIN) || isinf(param->min) ? '(' : '[', low, high,
-           (param->open & LGV_OPEN_MAX) || isinf(param->max) ? ')' : ']');
+  snprintf(text, size, "%s in %c%s, %s%c", kind, param->open & LGV_OPEN_MIN ? '(' : '[', low, high,
+           param->open & LGV_OPEN_MAX ? ')' : ']');
 }
 
 void lgv_param_range(const lgv_param *param, char *text, size_t size) {

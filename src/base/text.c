@@ -55,10 +55,12 @@ void lgv__format_real(double x, char *text, size_t size) {
   }
   locale_t before = enter_plain_locale();
   /* 15 digits survive the way there and back, so fewer are never needed; subnormals hold fewer. */
+  char shortest[32];
   int digits = fabs(x) < DBL_MIN ? 1 : 15;
-  do snprintf(text, size, "%.*g", digits, x);
-  while (strtod(text, NULL) != x && ++digits <= 17);
+  do snprintf(shortest, sizeof shortest, "%.*g", digits, x);
+  while (strtod(shortest, NULL) != x && ++digits <= 17);
   uselocale(before);
+  snprintf(text, size, "%s", shortest);
 }
 
 bool lgv__parse_real(const char *text, double *value) {
