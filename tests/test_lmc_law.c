@@ -1,5 +1,5 @@
-/* The law of the Langevin chain, Proposition 1: sampled means and covariances against the sums they
- * are made of, for the closed form and for the loop.
+/* The law of the Langevin chain, Proposition 3.1: sampled means and covariances against the sums
+ * they are made of, for the closed form and for the loop.
  *
  * The reference never uses the closed form: w_J = A^J w_0 + (I - A^J) w_hat + noise with covariance
  * (2 eta / beta) sum_{j<J} A^{2j}, powers by repeated multiplication, w_hat by elimination. */

@@ -2,13 +2,16 @@
  * appendix on randomly generated linear MDPs: 10 states, 4 actions, H = 100, sparse,
  * non-stationary.
  *
- * Definition (Jin et al. 2020): P_h(.|s,a) = sum_i phi_i(s,a) mu_{h,i}(.), r_h(s,a) = phi(s,a)'
- * theta_h, with ||phi|| <= 1, ||mu_h(S)|| <= sqrt(d), ||theta_h|| <= sqrt(d).
+ * A linear MDP (Definition 4.1, after Jin et al. 2020) has P_h(.|s,a) = sum_i phi_i(s,a)
+ * mu_{h,i}(.) and r_h(s,a) = phi(s,a)' theta_h, with ||phi|| <= 1, ||mu_h(S)|| <= sqrt(d) and
+ * ||theta_h|| <= sqrt(d).
  *
- *   tabular    phi is one-hot over (s,a), d = S A. An entry of the (S A x S) matrix is present with
- *              probability `density`, with weight U(0,1); empty rows, then empty columns, get 2 to
- * 4 entries, so that every state can be entered at every stage; rows are normalised. Rewards are
- * U(0,1). low-rank   d latent classes. phi(s,a) ~ Dirichlet(0.3); mu_{h,i} is Dirichlet(1) on a
+ * kind = tabular: phi is one-hot over (s,a), d = S A. An entry of the (S A x S) matrix is present
+ * with probability `density`, with weight U(0,1). Empty rows, then empty columns, get 2 to 4 draws
+ * of an entry each, so that every state can be entered at every stage; rows are normalised.
+ * Rewards are U(0,1).
+ *
+ * kind = low-rank: d latent classes. phi(s,a) ~ Dirichlet(0.3); mu_{h,i} is Dirichlet(1) on a
  * random set of max(1, round(density S)) states; theta_h is U(0,1)^d. A mixture of laws is a law
  * and ||phi||_2 <= ||phi||_1 = 1, so the definition holds exactly. phi is offered to linear agents
  * as the environment's features.
@@ -138,7 +141,8 @@ static void normalise(double *x, int64_t n) {
   for (int64_t i = 0; i < n; i++) x[i] /= sum;
 }
 
-/* Gives an all-zero line of n entries, `stride` apart, 2 to 4 of them. */
+/* Draws an entry of an all-zero line 2 to 4 times; some may coincide. The line has n entries,
+ * `stride` apart. */
 static void fill_if_empty(double *line, int64_t n, int64_t stride, lgv_rng *rng) {
   for (int64_t i = 0; i < n; i++)
     if (line[i * stride] > 0) return;

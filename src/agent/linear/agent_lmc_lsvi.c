@@ -1,9 +1,9 @@
 /* LMC-LSVI: Langevin Monte Carlo Least-Squares Value Iteration. Ishfaq et al. (ICLR 2024),
  * Algorithm 1.
  *
- * One chain a stage, warm-started from the last iterate of the same stage in the episode before;
- * Eq. (6) clips Q into [0, H - h + 1]. Acting is greedy in Q, and the sample that builds V_{h+1} is
- * the one that acts. */
+ * One chain a stage on the loss of Eq. (4), warm-started from the last iterate of the same stage in
+ * the episode before. Q = phi^T w, Eq. (5), is clipped into [0, H - h + 1]. Acting is greedy in Q,
+ * and the sample that builds V_{h+1} is the one that acts. */
 #include "agent/linear/lmc_chain.h"
 #include "base/error.h"
 

@@ -1,7 +1,7 @@
-/* The Langevin chain of Algorithm 1, line 9: w <- w - eta grad L(w) + sqrt(2 eta / beta) eps, J
- * times.
+/* The Langevin chain of Algorithm 1: w <- w - eta grad L(w) + sqrt(2 eta / beta) eps, J times,
+ * where L is the loss of Eq. (4). Ishfaq et al. (ICLR 2024).
  *
- * With A = I - 2 eta Lambda the J-step iterate is Gaussian (Proposition 1):
+ * With A = I - 2 eta Lambda the J-step iterate is Gaussian (Proposition 3.1):
  *     w_J = w_hat + A^J (w_0 - w_hat) + n,   n ~ N(0, (1/beta) (I - A^{2J}) Lambda^-1 (I + A)^-1),
  * so `exact` draws it at once, for J up to 1e12, coordinate by coordinate where Lambda is diagonal
  * and in its eigenbasis otherwise. `loop` takes the J steps. `sgld` and `svrg` take them with
@@ -99,7 +99,7 @@ typedef struct lmc {
 } lmc;
 
 /* Checks the shared parameters. With schedule = theory it prescribes lambda, beta, eta and J as
- * Theorem 1 does (multi: its multi-sample version) and fills *theory. */
+ * Theorem 4.2 does (multi: its multi-sample version) and fills *theory. */
 LGV_CHECK lgv_status lmc_resolve(lmc_params *params, const bool *is_set, const lgv_problem *problem,
                                  bool multi, lgv_theory *theory, lgv_error *err);
 void lmc_layout(lmc *chain, lsvi *core, const lmc_params *params, lgv_layout *layout);

@@ -1,4 +1,4 @@
-/* The constants of the regret theorems (Theorem 1 and its multi-sample version), by fixed point.
+/* The constants of the regret theorems (Theorem 4.2 and its multi-sample version), by fixed point.
  *
  * With x = 1/sqrt(beta):
  *   x       = 10 H sqrt(d) C + 8/3
