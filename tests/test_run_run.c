@@ -224,6 +224,25 @@ static void a_directory_of_other_settings_is_refused(void **state) {
   remove_tree(directory);
 }
 
+static void a_directory_takes_one_run_at_a_time(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE];
+  lgv_error err = {0};
+  lgv_run *run, *other;
+  make_temp(directory);
+  lgv_plan *plan = make_coin_plan("run.episodes=9");
+  assert_int_equal(lgv_run_create(plan, 1, directory, &run, &err), LGV_OK);
+  assert_int_equal(lgv_run_create(plan, 1, directory, &other, &err), LGV_ERR_IO);
+  assert_non_null(strstr(err.message, "another run is writing"));
+  assert_null(other);
+  if (complete(run, 100, &err) != LGV_OK) fail_msg("%s", err.message);
+  lgv_run_free(run);
+  assert_int_equal(lgv_run_create(plan, 1, directory, &other, &err), LGV_OK);
+  lgv_run_free(other);
+  lgv_plan_free(plan);
+  remove_tree(directory);
+}
+
 /* A limit on file sizes stops metrics.csv as a full disk would; the run must not call itself done.
  */
 static void a_full_disk_is_reported(void **state) {
@@ -264,6 +283,7 @@ int main(void) {
       cmocka_unit_test(a_budget_ends_with_whichever_comes_first),
       cmocka_unit_test(what_was_recorded_before_a_failure_stays),
       cmocka_unit_test(a_directory_of_other_settings_is_refused),
+      cmocka_unit_test(a_directory_takes_one_run_at_a_time),
       cmocka_unit_test(a_full_disk_is_reported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

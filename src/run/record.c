@@ -7,9 +7,11 @@
 #include "run/summary.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 typedef lgv_status (*write_fn)(const char *directory, const char *name, const char *text,
@@ -57,6 +59,26 @@ lgv_status lgv__record_check_directory(const lgv_plan *plan, uint64_t seed, cons
                   directory);
 }
 
+/* Two runs at once would mix their records. The lock is on the directory itself: it leaves no file
+ * behind, and the system takes it back from a program that dies. Where file systems have no locks,
+ * the run goes on without. */
+static lgv_status lock_directory(lgv_record *record, lgv_error *err) {
+  int descriptor = open(record->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    return lgv_fail(err, LGV_ERR_IO, "cannot open the directory %.300s: %s", record->directory,
+                    strerror(errno));
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    close(descriptor);
+    return lgv_fail(err, LGV_ERR_IO,
+                    "another run is writing into %.300s; wait for its end, or choose another "
+                    "directory with --out",
+                    record->directory);
+  }
+  record->lock = descriptor;
+  record->locked = true;
+  return LGV_OK;
+}
+
 /* An old summary.json would call a run finished that has only begun again, and an old checkpoint
  * would be gone on from. */
 static lgv_status remove_old(const char *directory, lgv_error *err) {
@@ -77,6 +99,7 @@ lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t s
   if (!directory) return LGV_OK;
   char path[PATH_MAX];
   LGV_TRY(lgv__make_directory(directory, err));
+  LGV_TRY(lock_directory(record, err));
   LGV_TRY(lgv__record_check_directory(plan, seed, directory, err));
   LGV_TRY(remove_old(directory, err));
   lgv_json json = {0};
@@ -124,6 +147,7 @@ lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t
                               const char *directory, int64_t size, lgv_error *err) {
   char path[PATH_MAX];
   *record = (lgv_record){.directory = directory};
+  LGV_TRY(lock_directory(record, err));
   LGV_TRY(lgv__record_check_directory(plan, seed, directory, err));
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
   record->metrics = fopen(path, "r+b");
@@ -138,7 +162,9 @@ lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t
 
 void lgv__record_close(lgv_record *record) {
   if (record->metrics) fclose(record->metrics);
+  if (record->locked) close(record->lock);
   record->metrics = NULL;
+  record->locked = false;
 }
 
 lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan, const lgv_summary *summary,

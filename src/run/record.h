@@ -10,10 +10,12 @@
 typedef struct lgv_record {
   const char *directory; /* NULL: nothing is written */
   FILE *metrics; /* NULL also with run.records = summary, which writes no timing.json either */
+  bool locked;   /* no other run may write into the directory meanwhile */
+  int lock;      /* descriptor of the directory, if locked */
 } lgv_record;
 
-/* Creates the directory, writes config.json, opens metrics.csv. directory must outlive the record.
- */
+/* Creates the directory, writes config.json, opens metrics.csv. Refuses a directory that another
+ * run is writing into. directory must outlive the record. */
 LGV_CHECK lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
                                       const char *directory, lgv_error *err);
 /* Goes on with the records of the same run after the first `size` bytes of metrics.csv. */
