@@ -256,6 +256,17 @@ static void pooled_stages_share_their_data(void **state) {
   }
 }
 
+static void dense_matrices_beyond_lapack_are_refused(void **state) {
+  (void)state;
+  lgv_env_spec spec = make_spec(16384, 2, 1);
+  lgv_settings *settings = make_settings(NULL, "lsvi-ucb", "agent.gram=dense");
+  lgv_agent *agent;
+  lgv_error err = {0};
+  assert_int_equal(lgv_agent_create(settings, &spec, 9, 0, 1, &agent, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "32768 features are too many"));
+  lgv_settings_free(settings);
+}
+
 static void data_outside_the_problem_are_refused(void **state) {
   (void)state;
   lgv_env_spec spec = make_spec(2, 2, 2);
@@ -393,6 +404,7 @@ int main(void) {
       cmocka_unit_test(both_paths_take_the_same_steps),
       cmocka_unit_test(pooling_needs_a_stationary_problem),
       cmocka_unit_test(pooled_stages_share_their_data),
+      cmocka_unit_test(dense_matrices_beyond_lapack_are_refused),
       cmocka_unit_test(data_outside_the_problem_are_refused),
       cmocka_unit_test(a_reward_that_is_not_finite_is_an_error),
       cmocka_unit_test(one_sample_is_lmc_lsvi_bit_for_bit),

@@ -15,6 +15,9 @@ const char *const lsvi_schedule_names[] = {"tuned", "theory", NULL};
 enum { EDGE_NEXT, EDGE_COUNT, EDGE_FOLLOWING, EDGE_SIZE };
 enum { PATH_PAIR, PATH_NEXT, PATH_REACHED, PATH_SIZE };
 
+/* LAPACK counts its workspace, 1 + 6 d + 2 d^2, in 32 bits. */
+static const int64_t largest_dense = 32766;
+
 /* ---- parameters ---- */
 
 lgv_status lsvi_prescribe(double *field, double value, bool is_set, const char *key,
@@ -63,6 +66,10 @@ lgv_status lsvi_resolve(lsvi_params *p, const lgv_problem *problem, lgv_error *e
     return lgv_fail(err, LGV_ERR_USAGE, "agent.gram = diagonal needs agent.features = one-hot");
   if (p->gram == LSVI_GRAM_AUTO)
     p->gram = p->features == LSVI_FEATURES_ONE_HOT ? LSVI_GRAM_DIAGONAL : LSVI_GRAM_DENSE;
+  if (p->gram == LSVI_GRAM_DENSE && lsvi_feature_dim(p, env) > largest_dense)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%lld features are too many for dense Gram matrices, which take at most %lld",
+                    (long long)lsvi_feature_dim(p, env), (long long)largest_dense);
   return LGV_OK;
 }
 
