@@ -111,15 +111,8 @@ bool lgv_registry_find(const char *kind, const char *name, lgv_entry *entry) {
 }
 
 const char *lgv_registry_nearest(const char *kind, const char *name) {
-  const char *best = NULL;
-  int least = 1000;
+  lgv_guess guess = {.wrong = name};
   lgv_entry entry;
-  for (size_t i = 0; lgv_registry_get(kind, i, &entry); i++) {
-    int distance = lgv__edit_distance(name, entry.name);
-    if (distance < least && lgv__is_near(name, entry.name, distance)) {
-      least = distance;
-      best = entry.name;
-    }
-  }
-  return best;
+  for (size_t i = 0; lgv_registry_get(kind, i, &entry); i++) lgv__guess_offer(&guess, entry.name);
+  return guess.best;
 }

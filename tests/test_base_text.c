@@ -40,6 +40,14 @@ static void what_is_near(void **state) {
   assert_false(lgv__is_near("ri", "riverswim", 7));
   assert_true(lgv__is_near("betta", "beta", 1));
   assert_false(lgv__is_near("xyz", "beta", 4));
+  lgv_guess guess = {.wrong = "seet"};
+  lgv__guess_offer(&guess, "lambda");
+  assert_null(guess.best);
+  lgv__guess_offer(&guess, "step");
+  lgv__guess_offer(&guess, "seed"); /* nearer */
+  lgv__guess_offer(&guess, "beet"); /* as near: the first stays */
+  lgv__guess_offer(&guess, "stem");
+  assert_string_equal(guess.best, "seed");
 }
 
 static void assert_round_trip(double x) {

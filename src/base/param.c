@@ -24,16 +24,9 @@ int lgv__params_find(const lgv_param *table, const char *name) {
 }
 
 const char *lgv__params_nearest(const lgv_param *table, const char *wrong) {
-  const char *best = NULL;
-  int least = 1000;
-  for (; table && table->name; table++) {
-    int distance = lgv__edit_distance(wrong, table->name);
-    if (distance < least && lgv__is_near(wrong, table->name, distance)) {
-      least = distance;
-      best = table->name;
-    }
-  }
-  return best;
+  lgv_guess guess = {.wrong = wrong};
+  for (; table && table->name; table++) lgv__guess_offer(&guess, table->name);
+  return guess.best;
 }
 
 static bool is_bounded(const lgv_param *param) { return param->min != 0 || param->max != 0; }

@@ -37,6 +37,14 @@ bool lgv__is_near(const char *wrong, const char *right, int distance) {
   return distance <= 1 + (int)(length / 3);
 }
 
+void lgv__guess_offer(lgv_guess *guess, const char *name) {
+  int distance = lgv__edit_distance(guess->wrong, name);
+  if (!lgv__is_near(guess->wrong, name, distance)) return;
+  if (guess->best && guess->distance <= distance) return;
+  guess->best = name;
+  guess->distance = distance;
+}
+
 static locale_t plain_locale;
 static pthread_once_t plain_once = PTHREAD_ONCE_INIT;
 

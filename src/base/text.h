@@ -9,6 +9,12 @@
 int lgv__edit_distance(const char *a, const char *b);
 /* Whether b is near enough to a to be offered as what was meant. */
 bool lgv__is_near(const char *wrong, const char *right, int distance);
+/* The nearest of the names that were offered for a wrong one; NULL as long as none is near. */
+typedef struct lgv_guess {
+  const char *wrong, *best;
+  int distance; /* of best */
+} lgv_guess;
+void lgv__guess_offer(lgv_guess *guess, const char *name);
 /* Numbers are written and read with a decimal point, whatever locale the program has set. */
 /* The shortest decimal that reads back to exactly x; nan, inf and -inf by these names. */
 void lgv__format_real(double x, char *text, size_t size);

@@ -140,11 +140,11 @@ static bool is_setting(const char *key) {
 
 static lgv_status unknown_key(part *p, const char *key, const yaml_node_t *node, lgv_error *err) {
   static const char *const words[] = {"grid", "cases", "seeds", "measure", "best", "records"};
-  const char *near = NULL;
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (lgv__is_near(key, words[i], lgv__edit_distance(key, words[i]))) near = words[i];
+  lgv_guess guess = {.wrong = key};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) lgv__guess_offer(&guess, words[i]);
   return lgv__yaml_fail(p->yaml, node, err, "unknown key '%.80s'%s%s%s", key,
-                        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+                        guess.best ? "; did you mean '" : "", guess.best ? guess.best : "",
+                        guess.best ? "'?" : "");
 }
 
 static lgv_status read_pair(void *context, const char *key, const yaml_node_t *node,
