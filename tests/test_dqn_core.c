@@ -259,6 +259,10 @@ static bool is_deep(const lgv_agent_type *type) {
   return !(type->traits & LGV_SETTLES_PER_EPISODE);
 }
 
+static bool has_ring(const lgv_agent_type *type) {
+  return lgv__params_find(type->params, "replay") >= 0;
+}
+
 static lgv_agent *train(const char *agent, const char *extra, bool evaluates, int steps) {
   lgv_settings *settings = make_settings("nchain", agent, extra);
   lgv_error err = {0};
@@ -311,8 +315,9 @@ static void evaluation_leaves_training_alone(void **state) {
   (void)state;
   for (size_t i = 0; lgv__agents[i]; i++) {
     if (!is_deep(lgv__agents[i])) continue;
-    lgv_agent *a = train(lgv__agents[i]->name, NULL, false, 150);
-    lgv_agent *b = train(lgv__agents[i]->name, NULL, true, 150);
+    const char *extra = has_ring(lgv__agents[i]) ? "agent.warmup=20" : NULL;
+    lgv_agent *a = train(lgv__agents[i]->name, extra, false, 150);
+    lgv_agent *b = train(lgv__agents[i]->name, extra, true, 150);
     size_t n, m;
     const float *w = array_of(a, "w", &n), *v = array_of(b, "w", &m);
     assert_int_equal(n, m);
@@ -327,10 +332,10 @@ static void nothing_is_allocated_once_a_run_has_begun(void **state) {
   (void)state;
   for (size_t i = 0; lgv__agents[i]; i++) {
     if (!is_deep(lgv__agents[i])) continue;
-    bool has_ring = lgv__params_find(lgv__agents[i]->params, "replay") >= 0;
     lgv_plan *plan = make_plan("nchain", lgv__agents[i]->name,
-                               has_ring ? "env.n=8 run.steps=300 agent.replay=100 agent.warmup=50"
-                                        : "env.n=8 run.steps=300");
+                               has_ring(lgv__agents[i])
+                                   ? "env.n=8 run.steps=300 agent.replay=100 agent.warmup=50"
+                                   : "env.n=8 run.steps=300");
     lgv_error err = {0};
     lgv_run *run;
     bool done;

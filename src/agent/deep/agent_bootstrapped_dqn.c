@@ -18,6 +18,7 @@
 #include "agent/deep/dither.h"
 #include "base/error.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { HEADS, NETWORKS };
@@ -128,12 +129,20 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
 
 static bool has_prior(const self *s) { return s->p->prior_scale > 0; }
 
+/* As a network begins, but where a one-hot input has one of many weights at work, they are as large
+ * as those of one input: a prior must tell the states apart, however many there are. */
+static void draw_prior(const dqn *c, float *prior) {
+  const net_layer *first = &c->net.layer[0];
+  float scale = c->env.obs_form == LGV_FORM_ONE_HOT ? sqrtf((float)first->inputs) : 1;
+  net_init(&c->net, prior, c->init);
+  for (int64_t i = 0; i < first->n_weights; i++) prior[first->weights + i] *= scale;
+}
+
 static lgv_status open_agent(void *self_, lgv_error *err) {
   self *s = self_;
   dqn *c = &s->core;
   LGV_TRY(dqn_open(self_, err));
-  for (int64_t k = 0; has_prior(s) && k < c->form.copies; k++)
-    net_init(&c->net, s->prior + k * c->dim, c->init);
+  for (int64_t k = 0; has_prior(s) && k < c->form.copies; k++) draw_prior(c, s->prior + k * c->dim);
   return LGV_OK;
 }
 

@@ -10,7 +10,7 @@ static const lgv_param param_table[] = {
     DQN_PARAM_ROWS, DQN_SHARED_BIAS_ROW, DITHER_PARAM_ROWS, {0}};
 
 static const lgv_preset presets[] = {
-    {"small", "optim.lr=1e-3"},
+    {"small", "agent.warmup=200 agent.update_every=1 optim.lr=1e-3"},
     {"atari",
      "agent.hidden=512 agent.scale_input=true agent.replay=1000000 agent.warmup=50000 "
      "agent.update_every=4 agent.target_every=2500 agent.loss=huber agent.epsilon_end=0.1 "

@@ -33,7 +33,7 @@ static const lgv_param param_table[] = {DQN_PARAM_ROWS,
                                         {0}};
 
 static const lgv_preset presets[] = {
-    {"small", "optim.lr=1e-3"},
+    {"small", "agent.update_every=4 optim.lr=1e-3"},
     {"atari", "agent.hidden=512 agent.replay=1000000 agent.n_step=3 agent.double=true "
               "agent.target_every=500 optim.lr=1e-4"},
     {0}};
