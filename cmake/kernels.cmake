@@ -6,7 +6,8 @@
 #
 # Only the matrix products may contract into fused multiply-adds.
 file(GLOB kernel_sources CONFIGURE_DEPENDS src/math/kernel_*.c src/optim/optim_*.c)
-set_source_files_properties(src/math/kernel_gemm.c PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
+set_source_files_properties(src/math/kernel_gemm.c src/math/kernel_gemv.c
+  PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
 
 set(kernel_objects)
 function(add_kernel_set isa lanes)

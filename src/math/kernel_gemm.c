@@ -96,7 +96,7 @@ INLINE void multiply(int rows, int vecs, reach reach, const panel *p, int64_t i0
   float *c[MOST_ROWS];
   EACH (i, rows) a[i] = opaque(base + (reach == LISTED_A ? p->a_rows[i0 + i] : i * p->a_row));
   find_c(rows, reach, p, i0, c);
-  EACH (i, rows) __builtin_prefetch(c[i], 1);
+  EACH (i, rows) __builtin_prefetch(reach == LISTED_C ? c[i] : c[i] + rows * p->c_row, 1);
   begin(rows, vecs, p, c, acc);
   const float *b = p->b;
   const int32_t *a_cols = p->a_cols;
@@ -280,6 +280,10 @@ void LGV_KERNEL(lgv__product)(const lgv_product *g) {
   int64_t k_blocks = g->k > 0 ? (g->k + BLOCK_K - 1) / BLOCK_K : 1;
   int64_t m_blocks = g->a_rows ? 1 : (g->m + BLOCK_M - 1) / BLOCK_M;
   if (g->m <= 0 || g->n <= 0) return;
+  if (g->m == 1 && g->n >= LANES) {
+    LGV_KERNEL(lgv__product_row)(g);
+    return;
+  }
   for (int64_t kb = 0; kb < k_blocks; kb++) {
     int64_t p0 = g->k * kb / k_blocks, p1 = g->k * (kb + 1) / k_blocks;
     for (int64_t mb = 0; mb < m_blocks; mb++)

@@ -51,13 +51,19 @@ INLINE void transpose_block(const float *from, int64_t from_row, const float *ga
   }
 }
 
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* In squares of SQUARE x SQUARE, so that every line of memory that is touched is used whole. */
 void LGV_KERNEL(lgv__transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,
                                 const float *gate, float *to, int64_t to_row) {
+  enum { SQUARE = 16 };
   int64_t whole_rows = rows / 4 * 4, whole_cols = cols / 4 * 4;
-  for (int64_t j = 0; j < whole_cols; j += 4)
-    for (int64_t i = 0; i < whole_rows; i += 4)
-      transpose_block(from + i * from_row + j, from_row, gate ? gate + j * to_row + i : NULL,
-                      to + j * to_row + i, to_row);
+  for (int64_t i0 = 0; i0 < whole_rows; i0 += SQUARE)
+    for (int64_t j0 = 0; j0 < whole_cols; j0 += SQUARE)
+      for (int64_t j = j0; j < least(j0 + SQUARE, whole_cols); j += 4)
+        for (int64_t i = i0; i < least(i0 + SQUARE, whole_rows); i += 4)
+          transpose_block(from + i * from_row + j, from_row, gate ? gate + j * to_row + i : NULL,
+                          to + j * to_row + i, to_row);
   for (int64_t j = 0; j < cols; j++)
     for (int64_t i = j < whole_cols ? whole_rows : 0; i < rows; i++) {
       int64_t at = j * to_row + i;

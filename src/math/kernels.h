@@ -28,8 +28,9 @@ enum {
  * overlap the others.
  *
  * Invariant: C(i, j) = ((start + A(i, 0) B(0, j)) + A(i, 1) B(1, j)) + ... in this order, with one
- * rounding a step on sets with a fused multiply-add and two on others. So the bits depend neither
- * on m and n nor on the tile, and the sample of a batch is computed as it would be alone. */
+ * rounding a step on sets with a fused multiply-add and two on others; a step whose A(i, p) is 0
+ * may be left out. So the bits depend neither on m and n nor on the tile, and the sample of a batch
+ * is computed as it would be alone (unless B holds infinities or NaN). */
 typedef struct lgv_product {
   int64_t m, n, k;
   const float *a;
@@ -85,6 +86,7 @@ void lgv__noise_seed(lgv_noise *noise, lgv_rng *rng);
 
 #ifdef LGV_ISA /* within a set, without the detour over the table */
 void LGV_KERNEL(lgv__product)(const lgv_product *product);
+void LGV_KERNEL(lgv__product_row)(const lgv_product *product); /* m = 1 */
 void LGV_KERNEL(lgv__column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);
 void LGV_KERNEL(lgv__transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,
                                 const float *gate, float *to, int64_t to_row);

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { ENOUGH_PLACES = 128 };
+enum { ENOUGH_PLACES = 200 };
 
 int64_t layer_conv_places(const net_layer *layer) {
   return (int64_t)layer->out_height * layer->out_width;
@@ -98,27 +98,44 @@ static void turn_weights(const net_layer *layer, const float *weights, float *tu
                               NULL, turned + t * size, layer->inputs);
 }
 
+/* One tap of a group of images: d_in at the tap += d_out times its turned weights. */
+static void add_tap(const net_layer *layer, const conv_places *places, int64_t tap, int64_t images,
+                    const float *d_out, const float *turned, float *d_in) {
+  int64_t n = layer->outputs;
+  lgv__kernels()->product(&(lgv_product){.m = images * layer_conv_places(layer),
+                                         .n = layer->inputs,
+                                         .k = n,
+                                         .a = d_out,
+                                         .a_row = n,
+                                         .a_col = 1,
+                                         .b = turned + tap * layer->inputs * n,
+                                         .b_row = layer->inputs,
+                                         .c = d_in + places->window[tap * layer->inputs],
+                                         .c_rows = places->corner,
+                                         .add = true});
+}
+
+/* Taps that lie a stride apart meet the same pixels: one after the other they find them in the
+ * cache. */
+static void add_taps(const net_layer *layer, const conv_places *places, int64_t images,
+                     const float *d_out, const float *turned, float *d_in) {
+  int32_t kernel = layer->kernel, stride = layer->stride;
+  for (int32_t first_y = 0; first_y < stride; first_y++)
+    for (int32_t first_x = 0; first_x < stride; first_x++)
+      for (int32_t y = first_y; y < kernel; y += stride)
+        for (int32_t x = first_x; x < kernel; x += stride)
+          add_tap(layer, places, y * kernel + x, images, d_out, turned, d_in);
+}
+
 void layer_conv_inputs(const net_layer *layer, const conv_places *places, const float *params,
                        const float *in, int64_t batch, const float *d_out, float *scratch,
                        float *d_in) {
-  int64_t n = layer->outputs, per_image = layer_conv_places(layer), length = image_length(layer);
-  int64_t taps = (int64_t)layer->kernel * layer->kernel;
+  int64_t d_length = layer_conv_places(layer) * layer->outputs, length = image_length(layer);
   turn_weights(layer, params + layer->weights, scratch);
-  for (int64_t s = 0; s < batch; s++) {
-    float *image = d_in + s * length;
-    memset(image, 0, (size_t)length * sizeof *image);
-    for (int64_t t = 0; t < taps; t++)
-      lgv__kernels()->product(&(lgv_product){.m = per_image,
-                                             .n = layer->inputs,
-                                             .k = n,
-                                             .a = d_out + s * per_image * n,
-                                             .a_row = n,
-                                             .a_col = 1,
-                                             .b = scratch + t * layer->inputs * n,
-                                             .b_row = layer->inputs,
-                                             .c = image + places->window[t * layer->inputs],
-                                             .c_rows = places->corner,
-                                             .add = true});
-    lgv__kernels()->gate(length, in + s * length, image);
+  for (int64_t s = 0; s < batch; s += places->group) {
+    int64_t images = batch - s < places->group ? batch - s : places->group;
+    memset(d_in + s * length, 0, (size_t)(images * length) * sizeof *d_in);
+    add_taps(layer, places, images, d_out + s * d_length, scratch, d_in + s * length);
+    lgv__kernels()->gate(images * length, in + s * length, d_in + s * length);
   }
 }
