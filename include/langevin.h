@@ -410,8 +410,8 @@ LGV_API double lgv_measure_value(const lgv_summary *summary, size_t index);
 LGV_API LGV_CHECK lgv_status lgv_summary_load(const char *directory, lgv_summary *summary,
                                               lgv_error *err);
 
-/* directory: created; NULL records nothing. The run is for the given seed, whatever run.seed says.
- */
+/* directory: created, and this run's alone until it is freed; NULL records nothing. The run is for
+ * the given seed, whatever run.seed says. */
 LGV_API LGV_CHECK lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed,
                                             const char *directory, lgv_run **run, lgv_error *err);
 /* Goes on from the newest whole checkpoint in the directory (from the start if there is none): the
@@ -516,9 +516,9 @@ LGV_API LGV_CHECK lgv_status lgv_sweep_run(const lgv_sweep_job *job, lgv_summary
 
 typedef struct lgv_estimate {
   int64_t count;
-  double mean, standard_error; /* NaN for fewer than two values */
-  double low,
-      high; /* 95 % percentile bootstrap interval of the mean, 2000 resamples, fixed stream */
+  double mean, standard_error; /* NaN where undefined: of no value, of fewer than two */
+  double low, high; /* 95 % percentile bootstrap interval of the mean, 2000 resamples, fixed stream;
+                       NaN for fewer than two values */
   double median;
 } lgv_estimate;
 
