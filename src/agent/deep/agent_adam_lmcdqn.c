@@ -16,8 +16,9 @@
 static const lgv_param param_table[] = {LANGEVIN_PARAM_ROWS, {0}};
 
 static const lgv_preset presets[] = {
-    {"small", "agent.warmup=200 agent.warmup_actions=uniform agent.updates=4 optim.lr=3e-3 "
-              "optim.a=0.1 optim.beta=3e3 optim.l2=0.03 optim.form=paper"},
+    {"small", "agent.warmup=1000 agent.warmup_actions=uniform agent.update_every=1 "
+              "agent.n_step=3 optim.lr=3e-4 optim.a=0.1 optim.beta=3e3 optim.l2=0.01 "
+              "optim.form=paper"},
     {"atari", "agent.hidden=512 agent.replay=1000000 agent.n_step=3 agent.double=true "
               "agent.target_every=500 optim.compensated=true optim.lr=1e-4 optim.a=0.1 "
               "optim.beta=1e16 optim.form=code"},
