@@ -5,7 +5,7 @@
  * one row of B. Rows of A and C are pointers, so that a window of an image is as good a row as one
  * of a matrix and no patch is ever copied. Around it, p goes in blocks, and a panel of B (as wide
  * as a tile) that would not stay in the first-level cache is copied to the stack once a block,
- * which also pads the last panel of a B whose width is no multiple of the vectors'.
+ * which also widens the last panel of a B whose width is no multiple of the vectors'.
  *
  * Rows are cut into tiles of nearly equal height: five rows cost five sixths of six, but a single
  * one that is left over costs as much as four, for the latency of the multiply-add.
@@ -205,23 +205,14 @@ static void sweep_edge(const panel *p, int64_t first, int64_t last, int64_t cols
   }
 }
 
-/* A panel of B, padded with 0 to whole vectors. */
+/* A panel of B, in whole vectors. What stands beside its columns is computed and never stored, so
+ * it may be anything that lies within B. */
 static void pack(const float *b, int64_t b_row, int64_t k, int64_t cols, float *packed) {
-  if (cols == WIDE) {
-    for (int64_t q = 0; q < k; q++, b += b_row, packed += WIDE) {
-      store(packed, load(b));
-      store(packed + LANES, load(b + LANES));
-    }
-    return;
-  }
   int vecs = cols > LANES ? 2 : 1;
-  ivec keep;
-  for (int j = 0; j < LANES; j++) keep[j] = (vecs - 1) * LANES + j < cols ? -1 : 0;
-  int64_t q = 0, end = (k - 1) * b_row + cols; /* whole vectors, while they end within B */
-  for (; q * b_row + vecs * LANES <= end; q++, packed += WIDE) {
-    if (vecs == 2) store(packed, load(b + q * b_row));
-    vec last = load(b + q * b_row + (vecs - 1) * LANES);
-    store(packed + (vecs - 1) * LANES, (vec)((ivec)last & keep));
+  int64_t q = 0, end = (k - 1) * b_row + cols;
+  for (; q < k && q * b_row + vecs * LANES <= end; q++, packed += WIDE) {
+    store(packed, load(b + q * b_row));
+    if (vecs == 2) store(packed + LANES, load(b + q * b_row + LANES));
   }
   for (; q < k; q++, packed += WIDE)
     for (int64_t j = 0; j < vecs * LANES; j++) packed[j] = j < cols ? b[q * b_row + j] : 0;
