@@ -240,6 +240,8 @@ typedef struct lgv_optim_type {
   size_t params_size;
   int32_t slots; /* how many of slot[] it uses */
   void (*step)(const void *params, const lgv_optim_step *step);
+  /* Optional: fills in values that depend on others, before the first step. */
+  void (*resolve)(void *params);
 } lgv_optim_type;
 
 /* ---- Agents ---- */

@@ -58,6 +58,7 @@ static inline void deep_open(deep_rig *rig, const char *agent, lgv_env_spec env,
     assert_int_equal(
         lgv__settings_fill(settings, "optim.", p->optimiser->params, rig->optim_params, NULL, &err),
         LGV_OK);
+    if (p->optimiser->resolve) p->optimiser->resolve(rig->optim_params);
   }
   if (rig->type->resolve(rig->params, is_set, p, &err) != LGV_OK) fail_msg("%s", err.message);
   if (change) change(rig->params);

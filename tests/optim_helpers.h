@@ -52,6 +52,7 @@ static inline rig make_rig(const lgv_kernel_set *set, const char *name, const ch
   assert_true(r.type->params_size <= sizeof r.params);
   lgv__params_defaults(r.type->params, r.params);
   set_params(r.type, r.params, settings);
+  if (r.type->resolve) r.type->resolve(r.params);
   size_t arrays = 3 + LGV_OPTIM_SLOTS;
   r.memory = calloc(arrays * count, sizeof *r.memory);
   assert_non_null(r.memory);

@@ -29,6 +29,20 @@ static void what_was_left_open_is_resolved(void **state) {
   lgv_plan_free(NULL);
 }
 
+static void defaults_that_follow_a_choice_are_shown(void **state) {
+  (void)state;
+  static const struct {
+    const char *settings, *alpha2;
+  } cases[] = {{"optim.form=paper", "0.99"},
+               {"optim.form=code", "0.999"},
+               {"optim.form=code optim.alpha2=0.5", "0.5"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    lgv_plan *plan = make_plan("nchain", "adam-lmcdqn", cases[i].settings);
+    assert_resolved(plan, "optim.alpha2", cases[i].alpha2);
+    lgv_plan_free(plan);
+  }
+}
+
 static void the_theorems_schedule_sets_its_constants(void **state) {
   (void)state;
   lgv_plan *plan = make_plan("riverswim", "lmc-lsvi", "agent.schedule=theory run.episodes=100");
@@ -126,6 +140,7 @@ static void an_environment_alone_needs_no_agent(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_was_left_open_is_resolved),
+      cmocka_unit_test(defaults_that_follow_a_choice_are_shown),
       cmocka_unit_test(the_theorems_schedule_sets_its_constants),
       cmocka_unit_test(a_budget_that_was_given_stays),
       cmocka_unit_test(evaluations_of_the_longest_run_fit),

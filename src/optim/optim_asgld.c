@@ -53,15 +53,18 @@ OPTIM_INLINE optim_move code_rule(const void *constants, optim_point *x) {
   return (optim_move){.drift = -k->lr * (x->g + k->a * adam), .noise = k->noise * x->xi};
 }
 
+static void resolve(void *params) {
+  asgld_params *p = params;
+  if (p->common.alpha2 == 0) p->common.alpha2 = p->form == FORM_PAPER ? 0.99 : 0.999;
+}
+
 static void take_step(const void *params, const lgv_optim_step *step) {
   const asgld_params *p = params;
-  optim_params resolved = p->common;
-  if (resolved.alpha2 == 0) resolved.alpha2 = p->form == FORM_PAPER ? 0.99 : 0.999;
-  optim_constants k = optim_constants_of(&resolved);
+  optim_constants k = optim_constants_of(&p->common);
   if (p->form == FORM_PAPER)
-    optim_walk(step, &resolved, paper_rule, &k, OPTIM_MOMENTS, k.noise > 0);
+    optim_walk(step, &p->common, paper_rule, &k, OPTIM_MOMENTS, k.noise > 0);
   else
-    optim_walk(step, &resolved, code_rule, &k, OPTIM_MOMENTS, k.noise > 0);
+    optim_walk(step, &p->common, code_rule, &k, OPTIM_MOMENTS, k.noise > 0);
 }
 
 extern const lgv_optim_type LGV_KERNEL(lgv__optim_asgld);
@@ -72,4 +75,5 @@ const lgv_optim_type LGV_KERNEL(lgv__optim_asgld) = {
     .params_size = sizeof(asgld_params),
     .slots = OPTIM_MOMENTS,
     .step = take_step,
+    .resolve = resolve,
 };

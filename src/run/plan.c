@@ -46,6 +46,7 @@ static lgv_status resolve_agent(const lgv_settings *settings, const lgv_agent_ty
   const lgv_optim_type *optim = parts->optim_type;
   LGV_TRY(fill(settings, "optim.", optim ? optim->params : NULL, optim ? optim->params_size : 0,
                &parts->optim_params, NULL, err));
+  if (optim && optim->resolve) optim->resolve(parts->optim_params);
   problem->optimiser = optim;
   problem->optim_params = parts->optim_params;
   bool *is_set = lgv__calloc(lgv__params_count(type->params) + 1, sizeof *is_set);
