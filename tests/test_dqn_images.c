@@ -97,6 +97,27 @@ static void every_agent_with_a_network_takes_images(void **state) {
   }
 }
 
+/* Ishfaq et al. (ICLR 2024), as their program has it. */
+static void the_atari_preset_is_the_published_loop(void **state) {
+  (void)state;
+  static const char *const values[][2] = {
+      {"agent.n_step", "3"},          {"agent.double", "true"}, {"agent.update_every", "10"},
+      {"agent.warmup", "32"},         {"agent.batch", "32"},    {"agent.target_every", "500"},
+      {"agent.scale_input", "false"}, {"optim.name", "asgld"},  {"optim.form", "code"},
+      {"optim.compensated", "false"}, {"optim.lr", "0.0001"},   {"optim.a", "0.1"},
+      {"optim.beta", "1e+16"},        {"optim.alpha1", "0.9"},  {"optim.alpha2", "0.999"},
+      {"agent.replay", "1000000"},    {"optim.eps", "1e-08"}};
+  lgv_plan *plan = plan_for("adam-lmcdqn", "");
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    char text[64];
+    lgv_error err = {0};
+    assert_int_equal(lgv_plan_get(plan, values[i][0], text, sizeof text, &err), LGV_OK);
+    if (strcmp(text, values[i][1]) != 0)
+      fail_msg("%s is %s, not %s", values[i][0], text, values[i][1]);
+  }
+  lgv_plan_free(plan);
+}
+
 /* Without looking nothing is gained: any fixed action has 0 an episode on average, looking has 6.
  */
 static void dqn_learns_from_pictures(void **state) {
@@ -113,6 +134,7 @@ static void dqn_learns_from_pictures(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_agent_with_a_network_takes_images),
+      cmocka_unit_test(the_atari_preset_is_the_published_loop),
       cmocka_unit_test(dqn_learns_from_pictures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,8 +6,8 @@
  *
  * The preset `atari` is the published loop: the optimiser in the form of the published code, n = 3,
  * double Q, pixels not divided, an update every 10 steps after 32 greedy ones, a copy to the target
- * network every 500 updates. It departs from that code in optim.compensated: at beta = 1e16
- * single precision rounds nearly all of the noise away.
+ * network every 500 updates. As in that code, parameters are single floats: at beta = 1e16 rounding
+ * takes nearly all of the noise away, which optim.compensated = true would keep.
  *
  * The preset `small` is for small problems and not from the paper: noise large enough to move the
  * policy, and an l2 term in the part of the ridge of the paper's loss. */
@@ -20,8 +20,7 @@ static const lgv_preset presets[] = {
               "agent.n_step=3 optim.lr=3e-4 optim.a=0.1 optim.beta=3e3 optim.l2=0.01 "
               "optim.form=paper"},
     {"atari", "agent.hidden=512 agent.replay=1000000 agent.n_step=3 agent.double=true "
-              "agent.target_every=500 optim.compensated=true optim.lr=1e-4 optim.a=0.1 "
-              "optim.beta=1e16 optim.form=code"},
+              "agent.target_every=500 optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 optim.form=code"},
     {0}};
 
 const lgv_agent_type lgv__agent_adam_lmcdqn = {

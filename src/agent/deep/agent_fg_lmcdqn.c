@@ -13,7 +13,7 @@ static const lgv_preset presets[] = {
     {"small", "agent.warmup=200 agent.warmup_actions=uniform agent.updates=4 agent.feel_good=0.01 "
               "optim.lr=3e-3 optim.a=0.1 optim.beta=3e3 optim.l2=0.03 optim.form=paper"},
     {"atari", "agent.hidden=512 agent.replay=1000000 agent.n_step=3 agent.double=true "
-              "agent.target_every=500 optim.compensated=true agent.feel_good=0.001 "
+              "agent.target_every=500 agent.feel_good=0.001 "
               "optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 optim.form=code"},
     {0}};
 

@@ -13,7 +13,7 @@ static const lgv_preset presets[] = {
     {"small", "agent.warmup=200 agent.warmup_actions=uniform agent.updates=4 optim.lr=1e-3 "
               "optim.beta=3e4 optim.l2=0.1"},
     {"atari", "agent.hidden=512 agent.replay=1000000 agent.n_step=3 agent.double=true "
-              "agent.target_every=500 optim.compensated=true optim.lr=1e-4 optim.beta=1e16"},
+              "agent.target_every=500 optim.lr=1e-4 optim.beta=1e16"},
     {0}};
 
 const lgv_agent_type lgv__agent_psgld_dqn = {

@@ -14,7 +14,7 @@ static const lgv_preset presets[] = {
     {"small", "agent.warmup=200 agent.warmup_actions=uniform agent.updates=4 optim.lr=0.03 "
               "optim.friction=10 optim.a=0.1 optim.beta=3e5 optim.l2=0.03"},
     {"atari", "agent.hidden=512 agent.replay=1000000 agent.n_step=3 agent.double=true "
-              "agent.target_every=500 optim.compensated=true optim.lr=1e-3 "
+              "agent.target_every=500 optim.lr=1e-3 "
               "optim.friction=10 optim.a=0.1 optim.beta=1e10"},
     {0}};
 
