@@ -1,6 +1,6 @@
-# bench/*.c: one program that measures; it looks at internals. Not part of `all` or of the tests.
+# bench/*.c: what `langevin bench` measures. It looks at internals, so it is a library of the command
+# line's own and no part of liblangevin.
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
-add_executable(langevin_bench EXCLUDE_FROM_ALL ${bench_sources})
-set_target_properties(langevin_bench PROPERTIES OUTPUT_NAME bench)
-target_include_directories(langevin_bench PRIVATE src bench)
-target_link_libraries(langevin_bench PRIVATE langevin_static langevin_flags ${langevin_libraries})
+add_library(langevin_bench STATIC ${bench_sources})
+target_include_directories(langevin_bench PUBLIC ${PROJECT_SOURCE_DIR} PRIVATE src)
+target_link_libraries(langevin_bench PUBLIC langevin_static PRIVATE langevin_flags ${langevin_libraries})

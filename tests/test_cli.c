@@ -128,8 +128,8 @@ static void the_json_reader_can_refuse(void **state) {
 
 static void help_is_printed_and_names_are_corrected(void **state) {
   (void)state;
-  static const char *const commands[] = {"run",  "sweep",  "eval", "plot",
-                                         "list", "theory", "help", "version"};
+  static const char *const commands[] = {"run",    "sweep", "eval", "plot",   "list",
+                                         "theory", "bench", "help", "version"};
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
     char arguments[64];
     expect("help", 0);
@@ -430,10 +430,29 @@ static void results_are_evaluated_and_drawn(void **state) {
   assert_says(err, "b/metrics.csv:3: 'x' in column regret is not a number");
 }
 
+/* ---- bench ---- */
+
+static void benchmarks_are_chosen_by_name(void **state) {
+  (void)state;
+  expect_refusal("bench nets", "'nets' is none of yardstick, net, optim, run");
+  expect_refusal("bench --rounds 0", "--rounds takes a whole number");
+  expect("bench run --rounds 1 --json run.json", 0);
+  assert_says(out, "adam-lmcdqn: update");
+  assert_null(strstr(out, "sgemm"));
+  char *text = read_text(directory, "run.json");
+  assert_one_json_object(text);
+  assert_says(text, "\"seconds_per_unit\"");
+  free(text);
+  expect("bench optim --rounds 1 --json -", 0);
+  assert_one_json_object(out);
+  assert_says(out, "\"seconds_at_most\"");
+}
+
 int main(void) {
   setenv("LSAN_OPTIONS", "suppressions=" TEST_SOURCE_DIR "/lsan.supp:print_suppressions=0", 0);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_json_reader_can_refuse),
+      cmocka_unit_test_setup_teardown(benchmarks_are_chosen_by_name, set_up, tear_down),
       cmocka_unit_test_setup_teardown(help_is_printed_and_names_are_corrected, set_up, tear_down),
       cmocka_unit_test_setup_teardown(list_shows_what_there_is, set_up, tear_down),
       cmocka_unit_test_setup_teardown(theory_prints_the_constants, set_up, tear_down),

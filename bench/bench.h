@@ -1,0 +1,79 @@
+/* What `langevin bench` measures: how fast the pieces of a training loop are, in one run on one
+ * core, networks as a share of the fastest large matrix product that the core is seen to do.
+ *
+ * Times are the thread's CPU time and the best of many repetitions, so that other programs on the
+ * machine cost little. Operations are the useful ones only: two for a weight that meets a number,
+ * nothing for padding, conversions or the rectifier.
+ *
+ * A line is a call of bench_measure in the `round` of a group; most groups have a table with a row
+ * for each of their lines. A new group is one file and one entry in bench_groups. */
+#ifndef LGV_BENCH_BENCH_H
+#define LGV_BENCH_BENCH_H
+
+#include "langevin.h"
+
+enum { BENCH_NAME_SIZE = 64, BENCH_MOST_LINES = 96, BENCH_MOST_GROUPS = 8 };
+
+typedef enum bench_goal { BENCH_NO_GOAL, BENCH_SHARE, BENCH_SECONDS } bench_goal;
+
+/* What a line counts, and what is asked of it. */
+typedef struct bench_count {
+  double operations; /* of a repetition, useful ones, floating point; 0: not counted */
+  double units;      /* of a repetition: passes, parameters, steps */
+  const char *unit;
+  bench_goal goal;
+  double target; /* BENCH_SHARE: at least this share of the yardstick; BENCH_SECONDS: at most so
+                    many for a unit */
+} bench_count;
+
+typedef struct bench_line {
+  const char *group;
+  char name[BENCH_NAME_SIZE];
+  bench_count count;
+  double seconds; /* of the best repetition */
+} bench_line;
+
+typedef struct bench_report {
+  bench_line line[BENCH_MOST_LINES];
+  size_t lines;
+  const char *group; /* the one in hand */
+  double yardstick;  /* operations a second of the fastest large product; 0: not measured */
+} bench_report;
+
+typedef struct bench_group {
+  const char *name, *summary;
+  bool needs_yardstick;
+  /* What it measures; *state is closed even if open fails. */
+  lgv_status (*open)(void **state, lgv_error *err);
+  lgv_status (*round)(void *state, bench_report *report, lgv_error *err);
+  void (*close)(void *state); /* NULL is fine */
+} bench_group;
+
+extern const bench_group *const bench_groups[]; /* NULL-terminated */
+
+typedef struct bench_request {
+  bool wanted[BENCH_MOST_GROUPS]; /* as in bench_groups */
+  int rounds; /* how often everything is measured, in turn, so that a change of the clock rate meets
+                 all alike */
+} bench_request;
+
+LGV_CHECK lgv_status bench_run(const bench_request *request, bench_report *report, lgv_error *err);
+
+double bench_unit_seconds(const bench_line *line);
+double bench_rate(const bench_line *line);                              /* operations a second */
+double bench_share(const bench_report *report, const bench_line *line); /* NaN if not known */
+bool bench_is_met(const bench_report *report, const bench_line *line);
+
+/* ---- For groups ---- */
+
+typedef lgv_status (*bench_work)(void *context, lgv_error *err); /* one repetition */
+
+/* The best of several repetitions, kept as the best of the line of that name. */
+LGV_CHECK lgv_status bench_measure(bench_report *report, const char *name, bench_count count,
+                                   bench_work work, void *context, lgv_error *err);
+/* The same of a time that was taken elsewhere. */
+LGV_CHECK lgv_status bench_record(bench_report *report, const char *name, bench_count count,
+                                  double seconds, lgv_error *err);
+LGV_CHECK lgv_status bench_best(bench_work work, void *context, double *seconds, lgv_error *err);
+
+#endif

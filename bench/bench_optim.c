@@ -1,0 +1,118 @@
+/* Optimisers: one step over all parameters, noise included, at sizes that fit the second-level
+ * cache, the third, and neither.
+ *
+ * Every optimiser of the registry has its lines. The gradient and the moments are drawn once: how
+ * long a step takes does not depend on them, as long as nothing is subnormal. */
+#include "bench/bench.h"
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/param.h"
+#include "math/kernels.h"
+#include "optim/optim_params.h"
+#include "registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* N-Chain's network; a large MLP; the Nature CNN for 18 actions. */
+static const size_t sizes[] = {4386, 100000, 1693362};
+static const double sampler_target = 1.3e-9;
+enum { LARGEST = 1693362, PARAMS_SIZE = 256 };
+
+typedef struct subject {
+  lgv_arena arena;
+  lgv_noise *noise;
+  float *w, *g, *residual, *slot[LGV_OPTIM_SLOTS]; /* (LARGEST) */
+  const lgv_optim_type *type;
+  _Alignas(16) unsigned char params[PARAMS_SIZE]; /* of the optimiser in hand */
+  lgv_optim_step step;
+} subject;
+
+static void layout(void *context, lgv_layout *out) {
+  subject *s = context;
+  s->noise = lgv_layout_array(out, "noise", LGV_U8, sizeof *s->noise, LGV_SCRATCH);
+  s->w = lgv_layout_array(out, "w", LGV_F32, LARGEST, LGV_SCRATCH);
+  s->g = lgv_layout_array(out, "g", LGV_F32, LARGEST, LGV_SCRATCH);
+  s->residual = lgv_layout_array(out, "residual", LGV_F32, LARGEST, LGV_SCRATCH);
+  for (int i = 0; i < LGV_OPTIM_SLOTS; i++)
+    s->slot[i] = lgv_layout_array(out, "slot", LGV_F32, LARGEST, LGV_SCRATCH);
+}
+
+static lgv_status open_optimisers(void **state, lgv_error *err) {
+  subject *s = lgv__calloc(1, sizeof *s);
+  if (!s) return lgv_fail(err, LGV_ERR_MEMORY, "not enough memory for a benchmark");
+  *state = s;
+  LGV_TRY(lgv__arena_build(&s->arena, layout, s, "a benchmark", err));
+  lgv_rng rng;
+  lgv_rng_seed(&rng, 1, "bench.optim");
+  lgv__noise_seed(s->noise, &rng);
+  for (size_t i = 0; i < LARGEST; i++) s->g[i] = (float)lgv_rng_normal(&rng);
+  return LGV_OK;
+}
+
+static void close_optimisers(void *state) {
+  subject *s = state;
+  if (!s) return;
+  lgv__arena_free(&s->arena);
+  lgv__free(s);
+}
+
+static lgv_status take_step(void *context, lgv_error *err) {
+  (void)err;
+  subject *s = context;
+  s->step.t++;
+  s->type->step(s->params, &s->step);
+  return LGV_OK;
+}
+
+static void prepare(subject *s, const lgv_optim_type *type, size_t count, bool compensated) {
+  s->type = type;
+  lgv__params_defaults(type->params, s->params);
+  if (type->resolve) type->resolve(s->params);
+  s->step = (lgv_optim_step){.count = count,
+                             .w = s->w,
+                             .g = s->g,
+                             .residual = compensated ? s->residual : NULL,
+                             .noise = s->noise};
+  memset(s->w, 0, count * sizeof *s->w);
+  memset(s->residual, 0, count * sizeof *s->residual);
+  for (int i = 0; i < type->slots; i++) {
+    s->step.slot[i] = s->slot[i];
+    memset(s->slot[i], 0, count * sizeof *s->slot[i]);
+  }
+}
+
+static lgv_status measure_optimiser(subject *s, const lgv_optim_type *type, size_t size,
+                                    bool compensated, bench_report *report, lgv_error *err) {
+  bool sampler = strcmp(type->name, "asgld") == 0 && !compensated;
+  bench_count count = {.units = (double)size,
+                       .unit = "parameter",
+                       .goal = sampler ? BENCH_SECONDS : BENCH_NO_GOAL,
+                       .target = sampler ? sampler_target : 0};
+  char name[BENCH_NAME_SIZE];
+  snprintf(name, sizeof name, "%s%s, %zu parameters", type->name,
+           compensated ? ", compensated" : "", size);
+  prepare(s, type, size, compensated);
+  return bench_measure(report, name, count, take_step, s, err);
+}
+
+static lgv_status measure_round(void *state, bench_report *report, lgv_error *err) {
+  const lgv_optim_type *type;
+  for (size_t i = 0; (type = lgv__optimiser(i)); i++)
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+      LGV_TRY(measure_optimiser(state, type, sizes[n], false, report, err));
+      if (strcmp(type->name, "asgld") == 0)
+        LGV_TRY(measure_optimiser(state, type, sizes[n], true, report, err));
+    }
+  return LGV_OK;
+}
+
+const bench_group bench_optim = {
+    .name = "optim",
+    .summary = "steps of the optimisers, noise included",
+    .open = open_optimisers,
+    .round = measure_round,
+    .close = close_optimisers,
+};

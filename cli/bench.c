@@ -1,0 +1,157 @@
+#include "bench/bench.h"
+
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS, JSON };
+
+static const cli_option options[] = {
+    [ROUNDS] = {"rounds", 'r', "N", "how often everything is measured in turn (default 3)"},
+    [JSON] = {"json", 0, "FILE", "write the results as one JSON object too; -: on stdout, alone"},
+    {0},
+};
+
+/* "1.24 ns": as many digits as a measurement has. */
+static void format_time(double seconds, char *text, size_t size) {
+  static const struct {
+    double scale;
+    const char *unit;
+  } scales[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+  int i = 0;
+  while (i < 3 && seconds < scales[i].scale) i++;
+  snprintf(text, size, "%.3g %s", seconds / scales[i].scale, scales[i].unit);
+}
+
+static void print_goal(lgv_table *table, const bench_report *report, const bench_line *line) {
+  char limit[32];
+  format_time(line->count.target, limit, sizeof limit);
+  switch (line->count.goal) {
+  case BENCH_SHARE: lgv__table_cell(table, ">= %.0f %%", 100 * line->count.target); break;
+  case BENCH_SECONDS: lgv__table_cell(table, "<= %s", limit); break;
+  case BENCH_NO_GOAL: lgv__table_cell(table, "-"); break;
+  }
+  lgv__table_cell(table, "%s",
+                  line->count.goal == BENCH_NO_GOAL ? ""
+                  : bench_is_met(report, line)      ? "yes"
+                                                    : "no");
+}
+
+static void print_table(const bench_report *report) {
+  const char *const head[] = {"group",   "what",  "time",   "per", "a second",
+                              "GFLOP/s", "share", "target", "met"};
+  lgv_table table = lgv__table("llrlrrrrl");
+  for (size_t i = 0; i < sizeof head / sizeof *head; i++) lgv__table_cell(&table, "%s", head[i]);
+  for (size_t l = 0; l < report->lines; l++) {
+    const bench_line *line = &report->line[l];
+    char time[32];
+    double rate = bench_rate(line), share = bench_share(report, line);
+    format_time(bench_unit_seconds(line), time, sizeof time);
+    bool repeats = l > 0 && line->group == report->line[l - 1].group;
+    lgv__table_cell(&table, "%s", repeats ? "" : line->group);
+    lgv__table_cell(&table, "%s", line->name);
+    lgv__table_cell(&table, "%s", time);
+    lgv__table_cell(&table, "%s", line->count.unit);
+    lgv__table_cell(&table, "%.4g", 1 / bench_unit_seconds(line));
+    lgv__table_cell(&table, isnan(rate) ? "-" : "%.1f", 1e-9 * rate);
+    lgv__table_cell(&table, isnan(share) ? "-" : "%.1f %%", 100 * share);
+    print_goal(&table, report, line);
+  }
+  lgv__table_print(&table, stdout, 0, cli_terminal_width());
+}
+
+static void json_line(lgv_json *json, const bench_report *report, const bench_line *line) {
+  lgv__json_open(json, NULL, '{');
+  lgv__json_string(json, "group", line->group);
+  lgv__json_string(json, "name", line->name);
+  lgv__json_string(json, "unit", line->count.unit);
+  lgv__json_real(json, "seconds_per_unit", bench_unit_seconds(line));
+  lgv__json_real(json, "operations_per_second", bench_rate(line));
+  lgv__json_real(json, "share", bench_share(report, line));
+  if (line->count.goal != BENCH_NO_GOAL) {
+    bool share = line->count.goal == BENCH_SHARE;
+    lgv__json_real(json, share ? "share_at_least" : "seconds_at_most", line->count.target);
+    lgv__json_bool(json, "met", bench_is_met(report, line));
+  }
+  lgv__json_close(json, '}');
+}
+
+static void json_report(lgv_json *json, const bench_report *report) {
+  lgv__json_open(json, NULL, '{');
+  lgv__json_string(json, "version", lgv_version());
+  lgv__json_string(json, "kernels", lgv_kernels());
+  lgv__json_real(json, "yardstick", report->yardstick > 0 ? report->yardstick : NAN);
+  lgv__json_open(json, "lines", '[');
+  for (size_t l = 0; l < report->lines; l++) json_line(json, report, &report->line[l]);
+  lgv__json_close(json, ']');
+  lgv__json_close(json, '}');
+}
+
+static int write_json(const cli_command *command, const bench_report *report, const char *path) {
+  lgv_json json = {0};
+  json_report(&json, report);
+  if (strcmp(path, "-") == 0) return cli_print_json(command, &json);
+  FILE *file = json.failed ? NULL : fopen(path, "w");
+  bool ok = file && fputs(json.text, file) >= 0;
+  if (file) ok = fclose(file) == 0 && ok;
+  lgv__json_free(&json);
+  return ok ? CLI_OK : (cli_wrong(command, "cannot write %s", path), CLI_FAILED);
+}
+
+static void choose_group(cli_args *args, bench_request *request) {
+  char names[128] = "";
+  for (size_t g = 0; bench_groups[g]; g++) {
+    if (strcmp(bench_groups[g]->name, args->value) == 0) {
+      request->wanted[g] = true;
+      return;
+    }
+    snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", g ? ", " : "",
+             bench_groups[g]->name);
+  }
+  cli_reject(args, "'%s' is none of %s", args->value, names);
+}
+
+static int bench_main(const cli_command *command, int count, char **words) {
+  cli_args args = {.command = command, .count = count, .words = words};
+  bench_request request = {.rounds = 3};
+  const char *json = NULL;
+  bool any = false;
+  while (cli_next(&args)) {
+    switch (cli_which(&args)) {
+    case ROUNDS: request.rounds = (int)cli_value_int(&args, 1, 1000000); break;
+    case JSON: json = args.value; break;
+    default: choose_group(&args, &request); any = true;
+    }
+  }
+  if (args.stopped) return args.exit_code;
+  for (size_t g = 0; !any && bench_groups[g]; g++) request.wanted[g] = true;
+  bench_report *report = calloc(1, sizeof *report);
+  if (!report) return cli_wrong(command, "not enough memory");
+  lgv_error err = {0};
+  int code = CLI_OK;
+  if (bench_run(&request, report, &err) != LGV_OK) {
+    code = cli_error(command, &err);
+  } else {
+    if (!json || strcmp(json, "-") != 0) print_table(report);
+    if (json) code = write_json(command, report, json);
+  }
+  free(report);
+  return code;
+}
+
+const cli_command cli_bench = {
+    .name = "bench",
+    .summary = "how fast networks, optimisers and runs are on this machine",
+    .usage = "[yardstick] [net] [optim] [run] [--rounds N] [--json FILE]",
+    .options = options,
+    .notes =
+        "yardstick: large matrix products by our kernels and by OpenBLAS; the fastest is what the "
+        "core can do.\n"
+        "net: passes through networks, with useful operations only, as a share of it.\n"
+        "optim: steps of the optimisers, noise included.\n"
+        "run: whole runs and updates of agents.\n"
+        "Times are CPU time of one thread, and the best of many repetitions.",
+    .main = bench_main,
+};

@@ -1,0 +1,111 @@
+/* What `langevin bench` keeps and concludes from times; the times themselves are not tested. */
+#include "bench/bench.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bench_report report;
+
+static void record(const char *group, const char *name, bench_count count, double seconds) {
+  lgv_error err = {0};
+  report.group = group;
+  if (bench_record(&report, name, count, seconds, &err) != LGV_OK) fail_msg("%s", err.message);
+}
+
+static void the_best_time_of_a_name_is_kept(void **state) {
+  (void)state;
+  report = (bench_report){0};
+  static const char one[] = "one", other[] = "other";
+  bench_count count = {.operations = 100, .units = 10, .unit = "item"};
+  record(one, "a", count, 3);
+  record(one, "a", count, 2);
+  record(one, "a", count, 5);
+  record(one, "b", count, 7);
+  record(other, "a", count, 11);
+  assert_int_equal(report.lines, 3);
+  assert_true(report.line[0].seconds == 2 && report.line[1].seconds == 7);
+  assert_true(report.line[2].seconds == 11 && report.line[2].group == other);
+  /* larger repetitions count by their unit */
+  record(one, "a", (bench_count){.operations = 400, .units = 40, .unit = "item"}, 4);
+  assert_int_equal(report.lines, 3);
+  assert_true(bench_unit_seconds(&report.line[0]) == 0.1 && bench_rate(&report.line[0]) == 100);
+}
+
+static void lines_have_an_end(void **state) {
+  (void)state;
+  report = (bench_report){.group = "g"};
+  bench_count count = {.units = 1, .unit = "item"};
+  char name[BENCH_NAME_SIZE];
+  for (int i = 0; i < BENCH_MOST_LINES; i++) {
+    snprintf(name, sizeof name, "line %d", i);
+    record("g", name, count, 1);
+  }
+  lgv_error err = {0};
+  report.group = report.line[0].group;
+  assert_int_equal(bench_record(&report, "one more", count, 1, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "BENCH_MOST_LINES"));
+  assert_int_equal(bench_record(&report, "line 0", count, 0.5, &err), LGV_OK);
+}
+
+static void targets_are_shares_or_times(void **state) {
+  (void)state;
+  report = (bench_report){.yardstick = 1000};
+  bench_line share = {.count = {.operations = 800, .units = 1, .goal = BENCH_SHARE, .target = 0.8},
+                      .seconds = 1};
+  assert_true(bench_share(&report, &share) == 0.8 && bench_is_met(&report, &share));
+  share.seconds = 1.01;
+  assert_false(bench_is_met(&report, &share));
+  report.yardstick = 0; /* not measured */
+  assert_true(isnan(bench_share(&report, &share)));
+  assert_false(bench_is_met(&report, &share));
+  bench_line time = {.count = {.units = 10, .goal = BENCH_SECONDS, .target = 1.3}, .seconds = 13};
+  assert_true(bench_is_met(&report, &time) && isnan(bench_rate(&time)));
+  time.seconds = 13.1;
+  assert_false(bench_is_met(&report, &time));
+}
+
+static lgv_status count_calls(void *context, lgv_error *err) {
+  (void)err;
+  return --*(int *)context > 0 ? LGV_OK : LGV_ERR_NUMERIC;
+}
+
+static void a_failure_ends_the_measurement(void **state) {
+  (void)state;
+  int left = 5;
+  double seconds;
+  lgv_error err = {0};
+  assert_int_equal(bench_best(count_calls, &left, &seconds, &err), LGV_ERR_NUMERIC);
+  assert_int_equal(left, 0);
+}
+
+static void every_group_opens_and_closes(void **state) {
+  (void)state;
+  size_t groups = 0;
+  for (; bench_groups[groups]; groups++) {
+    void *opened = NULL;
+    lgv_error err = {0};
+    if (bench_groups[groups]->open(&opened, &err) != LGV_OK) fail_msg("%s", err.message);
+    assert_non_null(opened);
+    bench_groups[groups]->close(opened);
+    bench_groups[groups]->close(NULL);
+  }
+  assert_in_range(groups, 4, BENCH_MOST_GROUPS);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_best_time_of_a_name_is_kept),
+      cmocka_unit_test(lines_have_an_end),
+      cmocka_unit_test(targets_are_shares_or_times),
+      cmocka_unit_test(a_failure_ends_the_measurement),
+      cmocka_unit_test(every_group_opens_and_closes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
