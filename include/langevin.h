@@ -396,16 +396,17 @@ LGV_API LGV_CHECK lgv_status lgv_plan_digest(const lgv_plan *plan, char *text, l
 typedef struct lgv_summary {
   uint64_t seed;
   int64_t steps, episodes;
-  double mean_return;   /* over training episodes; NaN if none ended */
-  double final_return;  /* mean of the last 10 evaluations, or of the exact values of the last 10
-                           policies (each a mean over the start states); or NaN */
-  double optimal_value; /* NaN without an exact model */
-  double regret;        /* cumulative and exact; NaN if not defined */
+  double mean_return;    /* over training episodes; NaN if none ended */
+  double final_return;   /* mean of the last 10 evaluations, or of the exact values of the last 10
+                            policies (each a mean over the start states); or NaN */
+  double optimal_value;  /* NaN without an exact model */
+  double regret;         /* cumulative and exact; NaN if not defined */
+  double solved_episode; /* the one that reached run.stop_return; NaN if none did */
   bool finished;
 } lgv_summary;
 
-/* The measures of a summary by name ("mean_return", "final_return", "optimal_value", "regret");
- * NULL past the end. */
+/* The measures of a summary by name ("mean_return", "final_return", "optimal_value", "regret",
+ * "solved_episode"); NULL past the end. */
 LGV_API const char *lgv_measure_name(size_t index);
 LGV_API double lgv_measure_value(const lgv_summary *summary, size_t index);
 /* Reads back directory/summary.json. */

@@ -121,6 +121,13 @@ static void minibatch_samplers_resume_exactly(void **state) {
   lgv_plan_free(plan);
 }
 
+static void a_run_that_looks_back_resumes_exactly(void **state) {
+  (void)state;
+  lgv_plan *plan = make_plan("riverswim", "lmc-lsvi", "run.stop_return=0 run.stop_window=12");
+  check_plan(plan, 100, 350);
+  lgv_plan_free(plan);
+}
+
 static void a_damaged_checkpoint_is_refused_and_the_previous_one_used(void **state) {
   (void)state;
   lgv_plan *plan = make_plan("riverswim", "lmc-lsvi", "run.steps=400 run.checkpoint_every=0");
@@ -188,6 +195,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(every_agent_resumes_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(minibatch_samplers_resume_exactly, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(a_run_that_looks_back_resumes_exactly, make_root,
+                                      remove_root),
       cmocka_unit_test_setup_teardown(a_damaged_checkpoint_is_refused_and_the_previous_one_used,
                                       make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_checkpoint_can_be_evaluated, make_root, remove_root),

@@ -175,6 +175,29 @@ static void a_budget_ends_with_whichever_comes_first(void **state) {
   }
 }
 
+/* Episodes earn 3, something in [3/4, 3] and 3/4 in turn: three of them between 1.5 and 2.25. */
+static void a_run_stops_once_its_episodes_earn_enough(void **state) {
+  (void)state;
+  static const struct {
+    const char *settings;
+    int64_t episodes;
+    double solved;
+  } cases[] = {{"run.episodes=20 run.stop_return=3 run.stop_window=1", 1, 1},
+               {"run.episodes=20 run.stop_return=1.5 run.stop_window=3", 3, 3},
+               {"run.episodes=20 run.stop_return=2.26 run.stop_window=3", 20, NAN},
+               {"run.episodes=20", 20, NAN},
+               {"run.episodes=20 run.stop_seconds=1e-9", 1, NAN}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    lgv_plan *plan = make_coin_plan(cases[i].settings);
+    lgv_summary s = run_into(plan, 1, NULL, 1000);
+    assert_true(s.finished);
+    assert_int_equal(s.episodes, cases[i].episodes);
+    assert_true(isnan(cases[i].solved) ? isnan(s.solved_episode)
+                                       : s.solved_episode == cases[i].solved);
+    lgv_plan_free(plan);
+  }
+}
+
 static void what_was_recorded_before_a_failure_stays(void **state) {
   (void)state;
   char directory[TEMP_SIZE];
@@ -281,6 +304,7 @@ int main(void) {
       cmocka_unit_test(evaluation_does_not_touch_training),
       cmocka_unit_test(evaluations_come_at_their_steps),
       cmocka_unit_test(a_budget_ends_with_whichever_comes_first),
+      cmocka_unit_test(a_run_stops_once_its_episodes_earn_enough),
       cmocka_unit_test(what_was_recorded_before_a_failure_stays),
       cmocka_unit_test(a_directory_of_other_settings_is_refused),
       cmocka_unit_test(a_directory_takes_one_run_at_a_time),

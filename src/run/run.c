@@ -40,7 +40,8 @@ typedef struct run_state {
   int64_t n_recent;
   double eval_return; /* of the last evaluation; NaN before */
   int64_t next_eval;
-  int64_t metrics_size; /* bytes of metrics.csv when the checkpoint was written */
+  double solved_episode; /* when run.stop_return was reached; NaN before */
+  int64_t metrics_size;  /* bytes of metrics.csv when the checkpoint was written */
 } run_state;
 
 struct lgv_run {
@@ -59,7 +60,9 @@ struct lgv_run {
   double *policy;    /* (H x S x A) */
   double *values;    /* ((H+1) x S): V of the current policy */
   double optimal_mean;
-  double started;   /* seconds */
+  double *last_returns; /* (run.stop_window), in turn; NULL without run.stop_return */
+  double started;       /* seconds */
+  bool out_of_time;
   int64_t saved_at; /* steps at the newest checkpoint, -1 if there is none */
   lgv_obs obs;
 
@@ -135,6 +138,10 @@ static lgv_status open_parts(lgv_run *run, const char *directory, lgv_error *err
   LGV_TRY(
       lgv__agent_open(plan->agent_type, plan->agent_params, &problem, run->seed, &run->agent, err));
   LGV_TRY(open_exact(run, err));
+  if (isfinite(plan->run.stop_return)) {
+    run->last_returns = lgv__calloc((size_t)plan->run.stop_window, sizeof *run->last_returns);
+    if (!run->last_returns) return lgv__out_of_memory(err, "run.stop_window");
+  }
   return open_columns(run, err);
 }
 
@@ -144,7 +151,7 @@ static lgv_status create(const lgv_plan *plan, uint64_t seed, const char *direct
   if (!*out) return lgv__out_of_memory(err, "a run");
   **out = (lgv_run){.plan = plan, .seed = seed, .started = now()};
   (*out)->saved_at = -1;
-  (*out)->at = (run_state){.eval_return = NAN, .value = NAN};
+  (*out)->at = (run_state){.eval_return = NAN, .value = NAN, .solved_episode = NAN};
   return open_parts(*out, directory, err);
 }
 
@@ -175,6 +182,9 @@ static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
   LGV_TRY(lgv__tensors_add_arena(tensors, "env", lgv__env_arena(run->env), err));
   if (run->eval_env)
     LGV_TRY(lgv__tensors_add_arena(tensors, "eval", lgv__env_arena(run->eval_env), err));
+  if (run->last_returns)
+    LGV_TRY(lgv__tensors_add(tensors, "run.last_returns", LGV_F64,
+                             (size_t)run->plan->run.stop_window, run->last_returns, err));
   return lgv__tensors_add_arena(tensors, "agent", lgv__agent_arena(run->agent), err);
 }
 
@@ -218,6 +228,7 @@ void lgv_run_free(lgv_run *run) {
   lgv_env_free(run->eval_env);
   lgv_env_free(run->env);
   lgv__free(run->directory);
+  lgv__free(run->last_returns);
   lgv__free(run->row);
   lgv__free(run->counters);
   lgv__free(run->optimal);
@@ -278,6 +289,17 @@ static lgv_status begin_episode(lgv_run *run, lgv_error *err) {
   return LGV_OK;
 }
 
+/* Summed anew each time, so that no rounding piles up. */
+static void look_whether_solved(lgv_run *run) {
+  int64_t window = run->plan->run.stop_window;
+  run->last_returns[(run->at.episodes - 1) % window] = run->at.episode_return;
+  if (run->at.episodes < window) return;
+  double sum = 0;
+  for (int64_t i = 0; i < window; i++) sum += run->last_returns[i];
+  if (sum >= run->plan->run.stop_return * (double)window)
+    run->at.solved_episode = (double)run->at.episodes;
+}
+
 static lgv_status end_episode(lgv_run *run, lgv_error *err) {
   LGV_TRY(lgv_agent_end_episode(run->agent, err));
   run->at.in_episode = false;
@@ -285,6 +307,9 @@ static lgv_status end_episode(lgv_run *run, lgv_error *err) {
   run->at.total_return += run->at.episode_return;
   run->at.window_return += run->at.episode_return;
   run->at.window_episodes++;
+  if (run->last_returns) look_whether_solved(run);
+  double seconds = run->plan->run.stop_seconds;
+  if (seconds > 0) run->out_of_time = now() - run->started >= seconds;
   if (run->exact) {
     run->at.regret += run->at.pending_regret;
     if (!run->eval_env) remember(run, run->at.value);
@@ -323,7 +348,8 @@ static lgv_status evaluate(lgv_run *run, lgv_error *err) {
 
 static bool is_done(const lgv_run *run) {
   const lgv_run_params *p = &run->plan->run;
-  return (p->steps > 0 && run->at.steps >= p->steps) ||
+  return !isnan(run->at.solved_episode) || run->out_of_time ||
+         (p->steps > 0 && run->at.steps >= p->steps) ||
          (p->episodes > 0 && run->at.episodes >= p->episodes);
 }
 
@@ -352,6 +378,7 @@ void lgv_run_summary(const lgv_run *run, lgv_summary *summary) {
       .final_return = n ? sum / (double)n : NAN,
       .optimal_value = run->optimal_mean,
       .regret = run->exact ? run->at.regret : NAN,
+      .solved_episode = run->at.solved_episode,
       .finished = is_done(run),
   };
 }

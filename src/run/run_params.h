@@ -6,6 +6,9 @@
 
 typedef struct lgv_run_params {
   int64_t episodes, steps; /* the budget; whichever is spent first; 0 = no bound */
+  double stop_return;      /* infinite: never */
+  int64_t stop_window;
+  double stop_seconds; /* 0: never */
   int64_t seed;
   int64_t eval_every, eval_episodes;
   int64_t record_every;

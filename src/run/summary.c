@@ -18,7 +18,8 @@ static const struct {
 } measures[] = {{"mean_return", offsetof(lgv_summary, mean_return), true},
                 {"final_return", offsetof(lgv_summary, final_return), true},
                 {"optimal_value", offsetof(lgv_summary, optimal_value), false},
-                {"regret", offsetof(lgv_summary, regret), false}};
+                {"regret", offsetof(lgv_summary, regret), false},
+                {"solved_episode", offsetof(lgv_summary, solved_episode), false}};
 
 enum { MEASURES = sizeof measures / sizeof *measures };
 
@@ -32,8 +33,12 @@ double lgv_measure_value(const lgv_summary *summary, size_t index) {
 }
 
 lgv_summary lgv__summary_none(uint64_t seed) {
-  return (lgv_summary){
-      .seed = seed, .mean_return = NAN, .final_return = NAN, .optimal_value = NAN, .regret = NAN};
+  return (lgv_summary){.seed = seed,
+                       .mean_return = NAN,
+                       .final_return = NAN,
+                       .optimal_value = NAN,
+                       .regret = NAN,
+                       .solved_episode = NAN};
 }
 
 void lgv__summary_json(lgv_json *json, const lgv_plan *plan, const lgv_summary *summary,
