@@ -27,6 +27,7 @@ extern const lgv_agent_type lgv__agent_rlsvi;
 extern const lgv_agent_type lgv__agent_psrl;
 extern const lgv_agent_type lgv__agent_dqn;
 extern const lgv_agent_type lgv__agent_double_dqn;
+extern const lgv_agent_type lgv__agent_prioritized_dqn;
 extern const lgv_agent_type lgv__agent_noisynet_dqn;
 extern const lgv_agent_type lgv__agent_bootstrapped_dqn;
 extern const lgv_agent_type lgv__agent_adam_lmcdqn;
@@ -60,6 +61,7 @@ const lgv_agent_type *const lgv__agents[] = {
     &lgv__agent_psrl,
     &lgv__agent_dqn,
     &lgv__agent_double_dqn,
+    &lgv__agent_prioritized_dqn,
     &lgv__agent_noisynet_dqn,
     &lgv__agent_bootstrapped_dqn,
     &lgv__agent_adam_lmcdqn,

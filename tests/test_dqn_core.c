@@ -105,6 +105,57 @@ static void losses_have_their_closed_forms(void **state) {
   }
 }
 
+/* Squares are weighted; Huber's slope is clip(w e, -1, 1), the weight within the clip. */
+static void weights_multiply_losses(void **state) {
+  (void)state;
+  for (int huber = 0; huber < 2; huber++) {
+    deep_rig rig;
+    dqn *c = open_table(&rig, huber ? QUIET "agent.prioritized=true agent.loss=huber"
+                                    : QUIET "agent.prioritized=true");
+    fill_table(c->w, online_q);
+    add(&rig, 2, 0, 1, 2, true); /* error 5 - 2 */
+    dqn_sample(c);
+    dqn_forward(c, c->w, c->w_target);
+    dqn_targets(c);
+    for (int i = 0; i < 4; i++) assert_float_equal(c->weight[i], 1, 0); /* there is just one */
+    c->weight[0] = 0.25f;
+    c->weight[1] = 0.5f;
+    c->weight[2] = c->weight[3] = 0;
+    dqn_loss(c);
+    double expected = huber ? (0.25 * 4.5 + (3 - 1)) / 4 : (0.25 * 9 + 0.5 * 9) / 4;
+    assert_float_equal(c->loss, expected, 1e-6);
+    assert_float_equal(c->d_q[0], huber ? 0.75 / 4 : 0.25 * 6 / 4, 1e-7);
+    assert_float_equal(c->d_q[ACTIONS], huber ? 1.0 / 4 : 0.5 * 6 / 4, 1e-7);
+    assert_float_equal(c->d_q[2 * ACTIONS], 0, 0);
+    for (int i = 0; i < 4; i++) assert_float_equal(c->error[i], 3, 0);
+    deep_close(&rig);
+  }
+}
+
+/* |y - Q| of the minibatch becomes the priority of what was in it, and of nothing else. */
+static void an_update_changes_the_priorities_of_its_minibatch(void **state) {
+  (void)state;
+  deep_rig rig;
+  lgv_error err = {0};
+  dqn *c = open_table(&rig, QUIET "agent.prioritized=true agent.priority_alpha=1");
+  fill_table(c->w, online_q);
+  add(&rig, 2, 0, 1, 2, true);
+  for (int i = 0; i < 20; i++) add(&rig, 1, 1, 1, 2 + i, true); /* Q = 2 */
+  double before[64];
+  for (int64_t e = 0; e < 64; e++) before[e] = sum_tree_get(&c->priority.tree, e);
+  assert_int_equal(dqn_update(c, &err), LGV_OK);
+  int changed = 0;
+  for (int64_t e = 0; e < 64; e++) {
+    double expected = before[e];
+    for (int i = 0; i < 4; i++)
+      if (c->batch.entry[i] == e) expected = e == 0 ? 3 : (double)(e / 2 - 1);
+    changed += expected != before[e];
+    assert_float_equal(sum_tree_get(&c->priority.tree, e), expected, 1e-5);
+  }
+  assert_true(changed > 0);
+  deep_close(&rig);
+}
+
 /* One sgd step on a table: w[s, a] and b[a] move by -lr 2 (Q - y), nothing else does. */
 static void an_update_moves_the_table_by_the_gradient(void **state) {
   (void)state;
@@ -357,6 +408,8 @@ int main(void) {
       cmocka_unit_test(a_terminated_step_has_no_value_beyond),
       cmocka_unit_test(double_targets_with_equal_networks_are_plain_ones),
       cmocka_unit_test(losses_have_their_closed_forms),
+      cmocka_unit_test(weights_multiply_losses),
+      cmocka_unit_test(an_update_changes_the_priorities_of_its_minibatch),
       cmocka_unit_test(an_update_moves_the_table_by_the_gradient),
       cmocka_unit_test(the_gradient_agrees_with_finite_differences),
       cmocka_unit_test(the_target_is_copied_by_the_count_of_updates),

@@ -20,6 +20,8 @@ static int32_t frames_of(const lgv_env_spec *env) {
   return env->obs_kind == LGV_OBS_BYTE && env->frames > 1 ? env->frames : 1;
 }
 
+int32_t replay_frames(const replay *r) { return frames_of(&r->env); }
+
 /* Channels of one picture. */
 static int32_t depth_of(const lgv_env_spec *env) { return env->obs_shape[2] / frames_of(env); }
 
@@ -273,11 +275,15 @@ void replay_gather(const replay *r, replay_batch *b) {
   }
 }
 
+int64_t replay_draw(const replay *r, lgv_rng *rng) {
+  int64_t entry;
+  do entry = lgv_rng_below(rng, r->cursor[REPLAY_FILLED]);
+  while (!replay_can_draw(r, entry));
+  return entry;
+}
+
 void replay_sample(const replay *r, lgv_rng *rng, replay_batch *b) {
-  for (int64_t i = 0; i < b->size; i++) {
-    do b->entry[i] = lgv_rng_below(rng, r->cursor[REPLAY_FILLED]);
-    while (!replay_can_draw(r, b->entry[i]));
-  }
+  for (int64_t i = 0; i < b->size; i++) b->entry[i] = replay_draw(r, rng);
   replay_gather(r, b);
 }
 

@@ -69,11 +69,13 @@ double replay_bytes(const lgv_env_spec *env, int64_t capacity);
 /* Returns the entry of the transition. It continues the episode in hand if its stage does. */
 int64_t replay_add(replay *r, const lgv_transition *transition);
 int64_t replay_size(const replay *r); /* transitions that can be drawn */
-/* Draws uniformly with replacement. replay_size must be positive. */
+/* Draws uniformly with replacement, one entry, or a minibatch. replay_size must be positive. */
+int64_t replay_draw(const replay *r, lgv_rng *rng);
 void replay_sample(const replay *r, lgv_rng *rng, replay_batch *b);
 /* Fills b for entries that somebody else chose (b->entry). */
 void replay_gather(const replay *r, replay_batch *b);
 bool replay_can_draw(const replay *r, int64_t entry);
+int32_t replay_frames(const replay *r); /* pictures in an observation */
 /* Sorts what can be drawn by age: entries of age h < stages are order[start[h]]..order[start[h + 1]
  * - 1], oldest first. order has capacity, start has stages + 1 elements. */
 void replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start);

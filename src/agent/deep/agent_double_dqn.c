@@ -7,7 +7,7 @@
 #include "agent/deep/dither.h"
 
 static const lgv_param param_table[] = {
-    DQN_PARAM_ROWS, DQN_SHARED_BIAS_ROW, DITHER_PARAM_ROWS, {0}};
+    DQN_PARAM_ROWS, DQN_SHARED_BIAS_ROW, DQN_PRIORITY_ROWS, DITHER_PARAM_ROWS, {0}};
 
 static const lgv_preset presets[] = {
     {"small", "agent.double=true agent.warmup=200 agent.update_every=1 optim.lr=1e-3"},

@@ -23,6 +23,7 @@ typedef struct params {
 } params;
 
 static const lgv_param param_table[] = {DQN_PARAM_ROWS,
+                                        DQN_PRIORITY_ROWS,
                                         {.name = "sigma0",
                                          .type = LGV_REAL,
                                          .offset = offsetof(params, sigma0),

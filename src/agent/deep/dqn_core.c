@@ -80,8 +80,10 @@ void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_for
                 lgv_layout *layout) {
   if (form.copies == 0) form.copies = 1;
   if (form.heads == 0) form.heads = 1;
+  if (form.atoms == 0) form.atoms = 1;
   if (form.vectors == 0) form.vectors = 1;
-  net_shape shape = shape_of(p, &problem->env, form.heads);
+  if (!form.update) form.update = dqn_update;
+  net_shape shape = shape_of(p, &problem->env, form.heads * form.atoms);
   lgv_status built = net_build(&c->net, &shape, NULL); /* dqn_resolve has tried it */
   assert(built == LGV_OK);
   (void)built;
@@ -89,7 +91,7 @@ void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_for
   c->env = problem->env;
   c->form = form;
   c->A = problem->env.actions;
-  c->outputs = form.heads * c->A;
+  c->outputs = form.heads * c->A * form.atoms;
   c->dim = form.vectors * c->net.params;
   c->optimiser = problem->optimiser;
   c->optim_params = problem->optim_params;
@@ -113,6 +115,16 @@ void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_for
   c->values = lgv_layout_array(layout, "values", LGV_F64, (size_t)c->A, LGV_SCRATCH);
   c->y = lgv_layout_array(layout, "y", LGV_F32, B, LGV_SCRATCH);
   c->d_q = lgv_layout_array(layout, "d_q", LGV_F32, rows * (size_t)c->outputs, LGV_SCRATCH);
+  c->error = lgv_layout_array(layout, "error", LGV_F32, B, LGV_SCRATCH);
+  c->mean = c->act_q = c->weight = NULL;
+  if (form.mean) {
+    c->mean = lgv_layout_array(layout, "mean", LGV_F32, B * (size_t)c->A, LGV_SCRATCH);
+    c->act_q = lgv_layout_array(layout, "act_q", LGV_F32, (size_t)c->A, LGV_SCRATCH);
+  }
+  if (p->priority.on) {
+    priority_layout(&c->priority, &p->priority, &c->replay, p->batch, layout);
+    c->weight = lgv_layout_array(layout, "weight", LGV_F32, B, LGV_SCRATCH);
+  }
 }
 
 lgv_status dqn_open(void *self, lgv_error *err) {
@@ -121,6 +133,7 @@ lgv_status dqn_open(void *self, lgv_error *err) {
   for (int64_t k = 0; k < c->form.copies; k++) net_init(&c->net, c->w + k * c->dim, c->init);
   if (c->w_target) memcpy(c->w_target, c->w, (size_t)(c->form.copies * c->dim) * sizeof *c->w);
   lgv__noise_seed(c->noise, c->seed_noise);
+  if (c->p->priority.on) priority_open(&c->priority);
   return LGV_OK;
 }
 
@@ -128,7 +141,10 @@ lgv_status dqn_open(void *self, lgv_error *err) {
 
 const float *dqn_values(dqn *c, const float *w, const lgv_obs *obs) {
   replay_encode(&c->env, obs, c->seen);
-  return net_forward(&c->net, w, replay_input(&c->env, c->seen), 1, &c->act_tape);
+  const float *out = net_forward(&c->net, w, replay_input(&c->env, c->seen), 1, &c->act_tape);
+  if (!c->form.mean) return out;
+  c->form.mean(c, out, 1, c->act_q);
+  return c->act_q;
 }
 
 lgv_rng *dqn_act_stream(dqn *c, lgv_mode mode) { return mode == LGV_TRAIN ? c->act : c->eval; }
@@ -142,7 +158,9 @@ int32_t dqn_greedy(dqn *c, const float *q, lgv_mode mode) {
 
 int64_t dqn_remember(dqn *c, const lgv_transition *transition) {
   c->count[DQN_STEPS]++;
-  return replay_add(&c->replay, transition);
+  int64_t entry = replay_add(&c->replay, transition);
+  if (c->p->priority.on) priority_add(&c->priority, &c->replay, entry);
+  return entry;
 }
 
 int64_t dqn_updates_due(const dqn *c) {
@@ -156,7 +174,14 @@ int64_t dqn_updates_due_between_episodes(const dqn *c) {
   return now ? c->p->updates : 0;
 }
 
-void dqn_sample(dqn *c) { replay_sample(&c->replay, c->draw, &c->batch); }
+void dqn_sample(dqn *c) {
+  int64_t learned_from = c->count[DQN_STEPS] - c->p->warmup;
+  if (c->p->priority.on)
+    priority_sample(&c->priority, &c->replay, c->draw, learned_from > 0 ? learned_from : 0,
+                    &c->batch, c->weight);
+  else
+    replay_sample(&c->replay, c->draw, &c->batch);
+}
 
 static int64_t rows_of(const dqn *c) { return c->p->batch * (1 + c->form.with_first); }
 
@@ -214,43 +239,41 @@ void dqn_loss_clear(dqn *c) {
   c->loss = 0;
 }
 
+/* Loss and slope of an error with weight w. Huber's is w e^2 / 2 until its slope w e has size 1. */
+static float mse(float w, float e, float *slope) {
+  *slope = 2 * w * e;
+  return w * e * e;
+}
+
+static float huber(float w, float e, float *slope) {
+  float size = fabsf(e);
+  bool inside = w * size < 1;
+  *slope = inside ? w * e : copysignf(1, e);
+  return inside ? w * e * e / 2 : size - 0.5f / w;
+}
+
 void dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, float *d_q) {
-  bool huber = c->p->loss == DQN_HUBER;
   float share = 1.0f / (float)c->p->batch;
   double sum = 0;
   for (int64_t i = 0; i < c->p->batch; i++) {
     int64_t at = i * c->outputs + c->batch.action[i];
-    float error = q[at] - y[i], part = weight ? weight[i] * share : share, size = fabsf(error);
-    float slope = huber ? (size < 1 ? error : copysignf(1, error)) : 2 * error;
-    sum += (double)(part * (!huber ? error * error : size < 1 ? error * error / 2 : size - 0.5f));
-    d_q[at] += part * slope;
+    float e = q[at] - y[i], w = weight ? weight[i] : 1, slope;
+    sum += (double)(c->p->loss == DQN_HUBER ? huber(w, e, &slope) : mse(w, e, &slope));
+    d_q[at] += share * slope;
+    c->error[i] = fabsf(e);
   }
-  c->loss += sum;
+  c->loss += sum * (double)share;
 }
 
 void dqn_loss(dqn *c) {
   dqn_loss_clear(c);
-  dqn_loss_add(c, c->q, c->y, NULL, c->d_q);
+  dqn_loss_add(c, c->q, c->y, c->weight, c->d_q);
 }
 
 void dqn_backward(dqn *c, const float *w, float *grad) {
   net_backward(&c->net, w, replay_input(&c->env, c->batch.obs), rows_of(c), &c->tape, c->d_q,
                1.0f / (float)c->form.heads, grad);
 }
-
-void dqn_step(dqn *c, int64_t copy) {
-  int64_t at = copy * c->dim;
-  lgv_optim_step step = {.count = (size_t)c->dim,
-                         .w = c->w + at,
-                         .g = c->grad,
-                         .residual = c->residual ? c->residual + at : NULL,
-                         .t = ++c->t[copy],
-                         .noise = c->noise};
-  for (int32_t i = 0; i < c->optimiser->slots; i++) step.slot[i] = c->slot[i] + at;
-  c->optimiser->step(c->optim_params, &step);
-}
-
-/* ---- statistics ---- */
 
 /* In eight sums, so that it can use vectors and still has one order. */
 static double norm(const float *x, int64_t count) {
@@ -263,10 +286,31 @@ static double norm(const float *x, int64_t count) {
   return sqrt(total);
 }
 
+static void clip_gradient(dqn *c) {
+  double length = norm(c->grad, c->dim);
+  if (length > c->p->grad_clip)
+    lgv__kernels()->scale(c->dim, (float)(c->p->grad_clip / length), c->grad);
+}
+
+void dqn_step(dqn *c, int64_t copy) {
+  int64_t at = copy * c->dim;
+  if (c->p->grad_clip > 0) clip_gradient(c);
+  lgv_optim_step step = {.count = (size_t)c->dim,
+                         .w = c->w + at,
+                         .g = c->grad,
+                         .residual = c->residual ? c->residual + at : NULL,
+                         .t = ++c->t[copy],
+                         .noise = c->noise};
+  for (int32_t i = 0; i < c->optimiser->slots; i++) step.slot[i] = c->slot[i] + at;
+  c->optimiser->step(c->optim_params, &step);
+}
+
+/* ---- statistics ---- */
+
 static void take_q_stats(dqn *c) {
   double sum = 0, squares = 0, most = -INFINITY, B = (double)c->p->batch;
   for (int64_t i = 0; i < c->p->batch; i++) {
-    const float *q = c->q + i * c->outputs;
+    const float *q = c->mean ? c->mean + i * c->A : c->q + i * c->outputs;
     double best = (double)q[dqn_first_best(q, c->A)];
     sum += best;
     squares += best * best;
@@ -290,6 +334,7 @@ lgv_status dqn_end_update(dqn *c, lgv_error *err) {
   c->stat[DQN_STAT_UPDATES] = (double)c->count[DQN_UPDATES];
   take_q_stats(c);
   if (!isfinite(c->loss)) return not_finite(c, "the loss", err);
+  if (c->p->priority.on) priority_update(&c->priority, &c->batch, c->error);
   if (!watch) return LGV_OK;
   c->stat[DQN_STAT_GRAD_NORM] = norm(c->grad, c->dim);
   c->stat[DQN_STAT_WEIGHT_NORM] = norm(c->w, c->form.copies * c->dim);
@@ -328,13 +373,13 @@ lgv_status dqn_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t
 lgv_status dqn_observe(void *self, const lgv_transition *transition, lgv_error *err) {
   dqn *c = self;
   dqn_remember(c, transition);
-  for (int64_t j = dqn_updates_due(c); j > 0; j--) LGV_TRY(dqn_update(c, err));
+  for (int64_t j = dqn_updates_due(c); j > 0; j--) LGV_TRY(c->form.update(c, err));
   return LGV_OK;
 }
 
 lgv_status dqn_end_episode(void *self, lgv_error *err) {
   dqn *c = self;
-  for (int64_t j = dqn_updates_due_between_episodes(c); j > 0; j--) LGV_TRY(dqn_update(c, err));
+  for (int64_t j = dqn_updates_due_between_episodes(c); j > 0; j--) LGV_TRY(c->form.update(c, err));
   return LGV_OK;
 }
 

@@ -24,7 +24,7 @@
 
 #include "langevin.h"
 #include "nn/net.h"
-#include "replay/replay.h"
+#include "replay/priority.h"
 
 enum { DQN_PRESET_AUTO, DQN_PRESET_SMALL, DQN_PRESET_ATARI };
 enum { DQN_MSE, DQN_HUBER };
@@ -39,6 +39,8 @@ typedef struct dqn_params {
   int64_t update_every, updates, target_every;
   bool double_q;
   int32_t loss;
+  priority_params priority; /* of agents that have these rows */
+  double grad_clip;
 } dqn_params;
 
 extern const char *const dqn_preset_names[], *const dqn_net_names[], *const dqn_loss_names[];
@@ -143,15 +145,70 @@ extern const char *const dqn_preset_names[], *const dqn_net_names[], *const dqn_
     .fallback = "false", .help = "the output layer has one bias for all actions"                   \
   }
 
+/* Of agents that draw by dqn_sample and weigh by c->weight. */
+#define DQN_PRIORITY_ROWS                                                                          \
+  {.name = "prioritized",                                                                          \
+   .type = LGV_BOOL,                                                                               \
+   .offset = offsetof(dqn_params, priority.on),                                                    \
+   .fallback = "false",                                                                            \
+   .help = "draw transitions in proportion to (their last error)^priority_alpha"},                 \
+      {.name = "priority_alpha",                                                                   \
+       .type = LGV_REAL,                                                                           \
+       .offset = offsetof(dqn_params, priority.alpha),                                             \
+       .fallback = "0.6",                                                                          \
+       .min = 0,                                                                                   \
+       .max = 10,                                                                                  \
+       .help = "0: uniform draws"},                                                                \
+      {.name = "priority_beta",                                                                    \
+       .type = LGV_REAL,                                                                           \
+       .offset = offsetof(dqn_params, priority.beta),                                              \
+       .fallback = "0.4",                                                                          \
+       .min = 0,                                                                                   \
+       .max = 1,                                                                                   \
+       .help = "how far weights undo the bias of such draws when learning begins"},                \
+      {.name = "priority_beta_end",                                                                \
+       .type = LGV_REAL,                                                                           \
+       .offset = offsetof(dqn_params, priority.beta_end),                                          \
+       .fallback = "1",                                                                            \
+       .min = 0,                                                                                   \
+       .max = 1,                                                                                   \
+       .help = "what it moves to"},                                                                \
+      {.name = "priority_beta_steps",                                                              \
+       .type = LGV_INT,                                                                            \
+       .offset = offsetof(dqn_params, priority.beta_steps),                                        \
+       .fallback = "100000",                                                                       \
+       .min = 0,                                                                                   \
+       .max = 1e12,                                                                                \
+       .help = "environment steps over which it moves, from agent.warmup on"},                     \
+  {                                                                                                \
+    .name = "priority_uniform", .type = LGV_REAL,                                                  \
+    .offset = offsetof(dqn_params, priority.uniform), .fallback = "0.001", .min = 0, .max = 1,     \
+    .help = "share of draws that are uniform nevertheless"                                         \
+  }
+
+#define DQN_GRAD_CLIP_ROW                                                                          \
+  {                                                                                                \
+    .name = "grad_clip", .type = LGV_REAL, .offset = offsetof(dqn_params, grad_clip),              \
+    .fallback = "0", .min = 0, .max = 1e12,                                                        \
+    .help = "greatest norm of a gradient, which is shortened to it; 0: any"                        \
+  }
+
 enum { DQN_PARAM_GAMMA = 4, DQN_PARAM_N_STEP, DQN_PARAM_UPDATE_EVERY = 9 }; /* indices */
+
+typedef struct dqn dqn;
 
 /* What an agent has of everything. */
 typedef struct dqn_form {
   int64_t copies;  /* networks; 0: 1 */
   int32_t heads;   /* groups of outputs, one for each action; 0: 1 */
+  int32_t atoms;   /* outputs of one head for each action, one behind the other; 0: 1 */
   int32_t vectors; /* parameter vectors that belong together, such as (mu, sigma); 0: 1 */
   bool with_first; /* minibatches hold the first observation of the episode too */
   bool no_target;  /* there is no target network */
+  /* Q (rows x A) of outputs (rows x outputs) that are not Q themselves; else NULL. */
+  void (*mean)(const dqn *c, const float *out, int64_t rows, float *q);
+  /* What dqn_observe and dqn_end_episode call when an update is due; NULL: dqn_update. */
+  lgv_status (*update)(dqn *c, lgv_error *err);
 } dqn_form;
 
 enum { DQN_STEPS, DQN_UPDATES, DQN_COUNTERS };
@@ -173,11 +230,11 @@ enum {
   "loss", "q_mean", "q_max", "q_spread", "grad_norm", "weight_norm", "dead_units", "updates"
 enum { DQN_WATCH_EVERY = 50 };
 
-typedef struct dqn {
+struct dqn {
   const dqn_params *p;
   lgv_env_spec env;
   dqn_form form;
-  int32_t A, outputs; /* outputs = heads x A */
+  int32_t A, outputs; /* outputs = heads x A x atoms */
   net net;
   int64_t dim; /* parameters of one copy: vectors x net.params */
   const lgv_optim_type *optimiser;
@@ -196,25 +253,32 @@ typedef struct dqn {
 
   replay replay;
   replay_batch batch;
+  priority priority; /* in use with agent.prioritized */
   net_tape tape, target_tape, act_tape;
   void *seen;     /* one observation in net_input form */
   double *values; /* (A): Q of one observation, for the one tie rule */
+  float *act_q;   /* (A): the same from the network, where its outputs are not Q */
   /* of the minibatch in hand; they lie on the tapes */
   const float *q;        /* (rows x outputs): Q(s, .; w), then those of first observations */
   const float *q_next;   /* (batch x outputs): Q(s', .; w); with agent.double only */
   const float *q_target; /* (batch x outputs): Q(s', .; w-) */
   float *y;              /* (batch) */
   float *d_q;            /* (rows x outputs): d loss / d Q */
+  float *mean;           /* (batch x A): Q of outputs that are not Q; else NULL */
+  float *weight;         /* (batch): of each sample's loss; NULL: all 1 */
+  float *error;          /* (batch): how wrong each sample was, for its priority */
   double loss;           /* summed over heads and copies */
-} dqn;
+};
 
 /* ---- life ---- */
+/* heads: outputs for each action, all heads and atoms of them. */
 LGV_CHECK lgv_status dqn_resolve(dqn_params *params, const lgv_problem *problem, int32_t heads,
                                  lgv_error *err);
 void dqn_layout(dqn *c, const dqn_params *params, const lgv_problem *problem, dqn_form form,
                 lgv_layout *layout);
 /* ---- acting ---- */
-/* Q of one observation, (outputs). The values stay until the next call. */
+/* Q of one observation, (outputs), or (A) if the form has a mean. The values stay until the next
+ * call. */
 const float *dqn_values(dqn *c, const float *w, const lgv_obs *obs);
 /* The one tie rule of lgv__argmax. */
 int32_t dqn_greedy(dqn *c, const float *q, lgv_mode mode);
@@ -227,7 +291,7 @@ int64_t dqn_remember(dqn *c, const lgv_transition *transition);
 /* Gradient steps to make now: after dqn_remember, and at the end of an episode. */
 int64_t dqn_updates_due(const dqn *c);
 int64_t dqn_updates_due_between_episodes(const dqn *c);
-void dqn_sample(dqn *c);
+void dqn_sample(dqn *c); /* also fills c->weight */
 /* q, q_next and q_target of the minibatch, for these parameters. */
 void dqn_forward(dqn *c, const float *w, const float *w_target);
 /* The same in two parts, for agents that change w between them: first dqn_forward_next and the
@@ -242,15 +306,18 @@ void dqn_targets(dqn *c); /* the same for q_next or q_target, one head */
 /* w- = w for a copy, if the count of updates says so; returns whether. */
 bool dqn_refresh_target(dqn *c, int64_t copy);
 /* Clears d_q and the loss; dqn_loss_add then adds one head's: weight (or NULL: 1) multiplies each
- * sample's loss; q and d_q begin at the head's first action, rows are `outputs` apart. */
+ * sample's loss; q and d_q begin at the head's first action, rows are `outputs` apart. Huber's
+ * slope is cut at 1 with the weight in it, clip(w e, -1, 1), as DQN Zoo has it. Errors of the head
+ * become c->error. */
 void dqn_loss_clear(dqn *c);
 void dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, float *d_q);
-void dqn_loss(dqn *c); /* both, for one head */
+void dqn_loss(dqn *c); /* both, for one head, with c->weight */
 /* grad = gradient at w; what lies below the output layer is divided by the number of heads. */
 void dqn_backward(dqn *c, const float *w, float *grad);
-/* One optimiser step of a copy, with c->grad. */
+/* One optimiser step of a copy, with c->grad, which agent.grad_clip shortens. */
 void dqn_step(dqn *c, int64_t copy);
-/* Counts the update, takes statistics, and stops if the loss or a parameter is not finite. */
+/* Counts the update, takes statistics, stops if the loss or a parameter is not finite, and makes
+ * c->error the priorities of the minibatch. */
 LGV_CHECK lgv_status dqn_end_update(dqn *c, lgv_error *err);
 /* The whole of the update above, for one network with one head. */
 LGV_CHECK lgv_status dqn_update(dqn *c, lgv_error *err);
@@ -261,7 +328,7 @@ lgv_status dqn_open(void *self, lgv_error *err);
 lgv_status dqn_begin_episode(void *self, lgv_error *err); /* nothing to do */
 lgv_status dqn_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                           lgv_error *err);
-/* The updates that are due, dqn_update each. */
+/* The updates that are due, form.update or dqn_update each. */
 lgv_status dqn_observe(void *self, const lgv_transition *transition, lgv_error *err);
 lgv_status dqn_end_episode(void *self, lgv_error *err);
 void dqn_stats(const void *self, double *values);

@@ -1,0 +1,52 @@
+#include "replay/priority.h"
+
+#include <math.h>
+
+void priority_layout(priority *q, const priority_params *params, const replay *r, int64_t batch,
+                     lgv_layout *layout) {
+  q->p = params;
+  sum_tree_layout(&q->tree, "priority.tree", r->capacity, layout);
+  q->most = lgv_layout_array(layout, "priority.most", LGV_F64, 1, LGV_KEEP);
+  q->chance = lgv_layout_array(layout, "priority.chance", LGV_F64, (size_t)batch, LGV_SCRATCH);
+}
+
+void priority_open(priority *q) { *q->most = 1; }
+
+void priority_add(priority *q, const replay *r, int64_t entry) {
+  sum_tree_set(&q->tree, entry, pow(*q->most, q->p->alpha));
+  /* The new observation took an entry, and what lies behind it may have lost its first pictures. */
+  int64_t lost = r->cursor[REPLAY_HEAD];
+  for (int32_t i = 0; i < replay_frames(r); i++) {
+    if (!replay_can_draw(r, lost)) sum_tree_set(&q->tree, lost, 0);
+    lost = lost + 1 == r->capacity ? 0 : lost + 1;
+  }
+}
+
+static double beta_at(const priority_params *p, int64_t steps) {
+  if (steps >= p->beta_steps) return p->beta_end;
+  return p->beta + (p->beta_end - p->beta) * (double)steps / (double)p->beta_steps;
+}
+
+void priority_sample(priority *q, const replay *r, lgv_rng *rng, int64_t steps, replay_batch *b,
+                     float *weight) {
+  double total = sum_tree_total(&q->tree), size = (double)replay_size(r), rarest = INFINITY;
+  double uniform = total > 0 ? q->p->uniform : 1, beta = beta_at(q->p, steps);
+  for (int64_t i = 0; i < b->size; i++) {
+    b->entry[i] = lgv_rng_uniform(rng) < uniform
+                      ? replay_draw(r, rng)
+                      : sum_tree_find(&q->tree, lgv_rng_uniform(rng) * total);
+    double share = total > 0 ? sum_tree_get(&q->tree, b->entry[i]) / total : 0;
+    q->chance[i] = (1 - uniform) * share * size + uniform;
+    rarest = fmin(rarest, q->chance[i]);
+  }
+  for (int64_t i = 0; i < b->size; i++) weight[i] = (float)pow(rarest / q->chance[i], beta);
+  replay_gather(r, b);
+}
+
+void priority_update(priority *q, const replay_batch *b, const float *error) {
+  for (int64_t i = 0; i < b->size; i++) {
+    double size = (double)error[i];
+    sum_tree_set(&q->tree, b->entry[i], pow(size, q->p->alpha));
+    *q->most = fmax(*q->most, size);
+  }
+}

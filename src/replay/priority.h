@@ -1,0 +1,44 @@
+/* Prioritized replay. Schaul, Quan, Antonoglou, Silver, "Prioritized experience replay" (ICLR
+ * 2016), the proportional variant, as DQN Zoo (Quan, Ostrovski, 2020) has it.
+ *
+ * Entry i has priority p_i, the size of its error when it was last learned from, the greatest ever
+ * seen (at first 1) until then. With a small share u of uniform draws, it is drawn with probability
+ *     P(i) = (1 - u) p_i^alpha / (sum over k of p_k^alpha) + u / N             Eq. 1
+ * and weighted by
+ *     w_i = (N P(i))^-beta / max over the minibatch                            Section 3.4
+ * where beta rises linearly to its end. Draws are independent, not stratified.
+ *
+ * How it departs from DQN Zoo: 0^0 = 1, so that alpha = 0 is uniform whatever the errors.
+ *
+ * Invariant: the tree holds p_i^alpha of what replay_can_draw allows and 0 for everything else. */
+#ifndef LGV_REPLAY_PRIORITY_H
+#define LGV_REPLAY_PRIORITY_H
+
+#include "replay/replay.h"
+#include "replay/sum_tree.h"
+
+typedef struct priority_params {
+  bool on;
+  double alpha, beta, beta_end, uniform;
+  int64_t beta_steps;
+} priority_params;
+
+typedef struct priority {
+  const priority_params *p;
+  sum_tree tree;  /* (replay capacity) */
+  double *most;   /* (1): the greatest priority so far */
+  double *chance; /* (batch): N P(i) of the minibatch in hand */
+} priority;
+
+void priority_layout(priority *q, const priority_params *params, const replay *r, int64_t batch,
+                     lgv_layout *layout);
+void priority_open(priority *q);
+/* After replay_add, with what it returned. */
+void priority_add(priority *q, const replay *r, int64_t entry);
+/* Draws b->entry, gathers them and fills weight, (b->size); steps: since learning began. */
+void priority_sample(priority *q, const replay *r, lgv_rng *rng, int64_t steps, replay_batch *b,
+                     float *weight);
+/* The minibatch's new priorities: error, (b->size), none negative. */
+void priority_update(priority *q, const replay_batch *b, const float *error);
+
+#endif
