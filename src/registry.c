@@ -28,6 +28,8 @@ extern const lgv_agent_type lgv__agent_psrl;
 extern const lgv_agent_type lgv__agent_dqn;
 extern const lgv_agent_type lgv__agent_double_dqn;
 extern const lgv_agent_type lgv__agent_prioritized_dqn;
+extern const lgv_agent_type lgv__agent_c51;
+extern const lgv_agent_type lgv__agent_qr_dqn;
 extern const lgv_agent_type lgv__agent_noisynet_dqn;
 extern const lgv_agent_type lgv__agent_bootstrapped_dqn;
 extern const lgv_agent_type lgv__agent_adam_lmcdqn;
@@ -62,6 +64,8 @@ const lgv_agent_type *const lgv__agents[] = {
     &lgv__agent_dqn,
     &lgv__agent_double_dqn,
     &lgv__agent_prioritized_dqn,
+    &lgv__agent_c51,
+    &lgv__agent_qr_dqn,
     &lgv__agent_noisynet_dqn,
     &lgv__agent_bootstrapped_dqn,
     &lgv__agent_adam_lmcdqn,

@@ -45,6 +45,8 @@ const lgv_kernel_set LGV_KERNEL(lgv__kernel_set) = {
     .rectify = LGV_KERNEL(lgv__rectify),
     .gate = LGV_KERNEL(lgv__gate),
     .scale = LGV_KERNEL(lgv__scale),
+    .softmax = LGV_KERNEL(lgv__softmax),
+    .quantile_loss = LGV_KERNEL(lgv__quantile_loss),
     .normals = LGV_KERNEL(lgv__normals),
     .optimisers = optimisers,
 };

@@ -69,6 +69,15 @@ typedef struct lgv_kernel_set {
   void (*rectify)(int64_t count, float *x);                 /* x = max(x, 0); NaN stays */
   void (*gate)(int64_t count, const float *gate, float *x); /* x = 0 where gate is not positive */
   void (*scale)(int64_t count, float scale, float *x);
+  /* Rows of p (rows x cols) = softmax of those of x; mean (rows) = the sum of p times support
+   * (cols); log_sum (rows, may be NULL) = the logarithm of the sum of e^x. */
+  void (*softmax)(int64_t rows, int64_t cols, const float *x, const float *support, float *p,
+                  float *mean, float *log_sum);
+  /* The Huber quantile loss: the sum over i of the mean over j of |tau_i - [d < 0]| huber(d), with
+   * d = target_j - theta_i and huber(d) = d^2 / 2 up to kappa, kappa (|d| - kappa / 2) beyond.
+   * Returns it, and its derivatives d_theta (n). */
+  float (*quantile_loss)(int64_t n, const float *theta, const float *tau, int64_t n_targets,
+                         const float *target, float kappa, float *d_theta);
   /* count N(0, 1) draws; count is a multiple of 32, at most LGV_NOISE_BLOCK. */
   void (*normals)(lgv_noise *noise, float *out, size_t count);
   const lgv_optim_type *const *optimisers; /* NULL-terminated */
@@ -98,6 +107,11 @@ void LGV_KERNEL(lgv__add_scaled)(int64_t count, const float *x, float scale, flo
 void LGV_KERNEL(lgv__rectify)(int64_t count, float *x);
 void LGV_KERNEL(lgv__gate)(int64_t count, const float *gate, float *x);
 void LGV_KERNEL(lgv__scale)(int64_t count, float scale, float *x);
+void LGV_KERNEL(lgv__softmax)(int64_t rows, int64_t cols, const float *x, const float *support,
+                              float *p, float *mean, float *log_sum);
+float LGV_KERNEL(lgv__quantile_loss)(int64_t n, const float *theta, const float *tau,
+                                     int64_t n_targets, const float *target, float kappa,
+                                     float *d_theta);
 void LGV_KERNEL(lgv__normals)(lgv_noise *noise, float *restrict out, size_t count);
 #endif
 

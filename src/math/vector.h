@@ -19,6 +19,7 @@ enum { LANES = LGV_LANES };
 
 typedef float vec __attribute__((vector_size(4 * LGV_LANES)));
 typedef int32_t ivec __attribute__((vector_size(4 * LGV_LANES)));
+typedef uint32_t uvec __attribute__((vector_size(4 * LGV_LANES)));
 typedef float loose_vec __attribute__((vector_size(4 * LGV_LANES), aligned(4), may_alias));
 
 INLINE vec load(const float *p) { return *(const loose_vec *)p; }
@@ -26,15 +27,23 @@ INLINE void store(float *p, vec v) { *(loose_vec *)p = v; }
 /* max(v, 0), but NaN stays NaN: it must not vanish in a rectifier. */
 INLINE vec rectified(vec v) { return (vec)((ivec)v & ~(v < (vec){0})); }
 INLINE vec gated(vec v, vec gate) { return (vec)((ivec)v & (gate > (vec){0})); }
+INLINE vec lesser(vec a, vec b) {
+  ivec less = a < b;
+  return (vec)(((ivec)a & less) | ((ivec)b & ~less));
+}
+INLINE float lane(vec v, int i) { return v[i]; }
 
 #else
 
 typedef float vec;
+typedef uint32_t uvec;
 
 INLINE vec load(const float *p) { return *p; }
 INLINE void store(float *p, vec v) { *p = v; }
 INLINE vec rectified(vec v) { return v < 0 ? 0 : v; }
 INLINE vec gated(vec v, vec gate) { return gate > 0 ? v : 0; }
+INLINE vec lesser(vec a, vec b) { return a < b ? a : b; }
+INLINE float lane(vec v, int i) { return i == 0 ? v : 0; }
 
 #endif
 #endif

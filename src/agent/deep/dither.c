@@ -20,12 +20,15 @@ lgv_status dithered_resolve(void *params, const bool *is_set, const lgv_problem 
   return dqn_resolve(params, problem, 1, err);
 }
 
+void dithered_layout_as(dithered *s, const dithered_params *params, const lgv_problem *problem,
+                        dqn_form form, lgv_layout *layout) {
+  s->dither = &params->dither;
+  dqn_layout(&s->core, &params->dqn, problem, form, layout);
+}
+
 void dithered_layout(void *self, const void *params, const lgv_problem *problem,
                      lgv_layout *layout) {
-  dithered *s = self;
-  const dithered_params *p = params;
-  s->dither = &p->dither;
-  dqn_layout(&s->core, &p->dqn, problem, (dqn_form){0}, layout);
+  dithered_layout_as(self, params, problem, (dqn_form){0}, layout);
 }
 
 lgv_status dithered_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,

@@ -59,6 +59,9 @@ lgv_status dithered_resolve(void *params, const bool *is_set, const lgv_problem 
                             lgv_error *err);
 void dithered_layout(void *self, const void *params, const lgv_problem *problem,
                      lgv_layout *layout);
+/* The same for an agent that is more: state and parameters begin with these. */
+void dithered_layout_as(dithered *s, const dithered_params *params, const lgv_problem *problem,
+                        dqn_form form, lgv_layout *layout);
 lgv_status dithered_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                         lgv_error *err);
 void dithered_stats(const void *self, double *values);

@@ -117,8 +117,10 @@ void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_for
   c->d_q = lgv_layout_array(layout, "d_q", LGV_F32, rows * (size_t)c->outputs, LGV_SCRATCH);
   c->error = lgv_layout_array(layout, "error", LGV_F32, B, LGV_SCRATCH);
   c->mean = c->act_q = c->weight = NULL;
+  c->best = NULL;
   if (form.mean) {
     c->mean = lgv_layout_array(layout, "mean", LGV_F32, B * (size_t)c->A, LGV_SCRATCH);
+    c->best = lgv_layout_array(layout, "best", LGV_I32, B, LGV_SCRATCH);
     c->act_q = lgv_layout_array(layout, "act_q", LGV_F32, (size_t)c->A, LGV_SCRATCH);
   }
   if (p->priority.on) {
@@ -228,6 +230,11 @@ void dqn_targets(dqn *c) {
   dqn_targets_from(c, c->q_next ? c->q_next : c->q_target, c->q_target, c->outputs, c->y);
 }
 
+void dqn_choose(dqn *c) {
+  c->form.mean(c, c->q_next ? c->q_next : c->q_target, c->p->batch, c->mean);
+  for (int64_t i = 0; i < c->p->batch; i++) c->best[i] = dqn_first_best(c->mean + i * c->A, c->A);
+}
+
 bool dqn_refresh_target(dqn *c, int64_t copy) {
   if (c->count[DQN_UPDATES] % c->p->target_every != 0) return false;
   memcpy(c->w_target + copy * c->dim, c->w + copy * c->dim, (size_t)c->dim * sizeof *c->w);
@@ -263,6 +270,13 @@ void dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, f
     c->error[i] = fabsf(e);
   }
   c->loss += sum * (double)share;
+}
+
+void dqn_loss_of(dqn *c, int64_t i, float loss, float *d_outputs, int64_t count) {
+  float part = (c->weight ? c->weight[i] : 1) / (float)c->p->batch;
+  for (int64_t j = 0; j < count; j++) d_outputs[j] *= part;
+  c->loss += (double)(part * loss);
+  c->error[i] = loss;
 }
 
 void dqn_loss(dqn *c) {

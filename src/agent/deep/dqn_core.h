@@ -265,6 +265,7 @@ struct dqn {
   float *y;              /* (batch) */
   float *d_q;            /* (rows x outputs): d loss / d Q */
   float *mean;           /* (batch x A): Q of outputs that are not Q; else NULL */
+  int32_t *best;         /* (batch): a*, where that is so; else NULL */
   float *weight;         /* (batch): of each sample's loss; NULL: all 1 */
   float *error;          /* (batch): how wrong each sample was, for its priority */
   double loss;           /* summed over heads and copies */
@@ -303,6 +304,13 @@ void dqn_forward_obs(dqn *c, const float *w);
 void dqn_targets_from(const dqn *c, const float *select, const float *value, int64_t stride,
                       float *y);
 void dqn_targets(dqn *c); /* the same for q_next or q_target, one head */
+/* Agents whose outputs are not Q: best[i] = a*, the first among equals, by the mean of q_next or
+ * q_target; the outputs of an action
+ * begin at dqn_atoms_at. */
+void dqn_choose(dqn *c);
+static inline int64_t dqn_atoms_at(const dqn *c, int64_t row, int32_t action) {
+  return (row * c->A + action) * c->form.atoms;
+}
 /* w- = w for a copy, if the count of updates says so; returns whether. */
 bool dqn_refresh_target(dqn *c, int64_t copy);
 /* Clears d_q and the loss; dqn_loss_add then adds one head's: weight (or NULL: 1) multiplies each
@@ -311,6 +319,9 @@ bool dqn_refresh_target(dqn *c, int64_t copy);
  * become c->error. */
 void dqn_loss_clear(dqn *c);
 void dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, float *d_q);
+/* The same for a loss of the agent's own: what it made of sample i, whose derivatives, `count`
+ * numbers, take their share of the mean. */
+void dqn_loss_of(dqn *c, int64_t i, float loss, float *d_outputs, int64_t count);
 void dqn_loss(dqn *c); /* both, for one head, with c->weight */
 /* grad = gradient at w; what lies below the output layer is divided by the number of heads. */
 void dqn_backward(dqn *c, const float *w, float *grad);

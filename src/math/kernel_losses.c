@@ -1,0 +1,135 @@
+/* Kernels of losses over distributions: softmax with its mean, and the Huber quantile loss.
+ *
+ * Rows of any length: what is left behind the last whole vector is copied into one. */
+#include "math/vector.h"
+
+#include <math.h>
+#include <string.h>
+
+INLINE vec all(float x) { return (vec){0} + x; }
+INLINE vec greater(vec a, vec b) { return -lesser(-a, -b); }
+
+INLINE float sum_of(vec v) {
+  float sum = 0;
+  EACH (i, LANES) sum += lane(v, i);
+  return sum;
+}
+
+/* The first `count` lanes are loaded or stored; the others hold `rest`. */
+INLINE vec load_part(const float *p, int64_t count, float rest) {
+  float part[LANES];
+  store(part, all(rest));
+  memcpy(part, p, (size_t)count * sizeof *p);
+  return load(part);
+}
+
+INLINE void store_part(float *p, int64_t count, vec v) {
+  float part[LANES];
+  store(part, v);
+  memcpy(p, part, (size_t)count * sizeof *p);
+}
+
+/* ---- Softmax ---- */
+
+/* e^x for x <= 0, as 2^n e^r with |r| <= ln(2) / 2, to 2e-7 of it; below -87 as at -87, 1.6e-38.
+ * NaN stays. */
+INLINE vec exponential(vec x) {
+  const float shift = 12582912; /* 1.5 x 2^23: adding it rounds to whole numbers */
+  vec kept = greater(x, all(-87)), whole = kept * 1.44269504f + shift;
+  uvec n, bits;
+  memcpy(&n, &whole, sizeof n);
+  whole -= shift;
+  vec r = kept - whole * 0.693359375f + whole * 2.12194440e-4f; /* ln 2 in two parts */
+  vec p = r * (1.0f / 5040) + 1.0f / 720;
+  p = p * r + 1.0f / 120;
+  p = p * r + 1.0f / 24;
+  p = p * r + 1.0f / 6;
+  p = p * r + 0.5f;
+  p = p * r * r + r + 1.0f;
+  memcpy(&bits, &p, sizeof bits);
+  bits += n << 23; /* times 2^n */
+  memcpy(&p, &bits, sizeof p);
+  return p + (x - x);
+}
+
+static float largest(int64_t count, const float *x) {
+  vec most = all(x[0]);
+  int64_t i = 0;
+  for (; i + LANES <= count; i += LANES) most = greater(most, load(x + i));
+  most = greater(most, load_part(x + i, count - i, x[0]));
+  float best = lane(most, 0);
+  EACH (v, LANES) best = lane(most, v) > best ? lane(most, v) : best;
+  return best;
+}
+
+/* p = e^(x - most) and their sum. */
+static float exponentials(int64_t count, const float *x, float most, float *p) {
+  vec sum = all(0);
+  int64_t i = 0;
+  for (; i + LANES <= count; i += LANES) {
+    vec e = exponential(load(x + i) - most);
+    store(p + i, e);
+    sum += e;
+  }
+  store_part(p + i, count - i, exponential(load_part(x + i, count - i, most) - most));
+  return sum_of(sum + load_part(p + i, count - i, 0));
+}
+
+/* p *= scale; returns the sum of support times p. */
+static float scale_and_weigh(int64_t count, float scale, const float *support, float *p) {
+  vec sum = all(0);
+  int64_t i = 0;
+  for (; i + LANES <= count; i += LANES) {
+    vec scaled = scale * load(p + i);
+    store(p + i, scaled);
+    sum += scaled * load(support + i);
+  }
+  vec scaled = scale * load_part(p + i, count - i, 0);
+  store_part(p + i, count - i, scaled);
+  return sum_of(sum + scaled * load_part(support + i, count - i, 0));
+}
+
+void LGV_KERNEL(lgv__softmax)(int64_t rows, int64_t cols, const float *x, const float *support,
+                              float *p, float *mean, float *log_sum) {
+  for (int64_t i = 0; i < rows; i++, x += cols, p += cols) {
+    float most = largest(cols, x), sum = exponentials(cols, x, most, p);
+    mean[i] = scale_and_weigh(cols, 1 / sum, support, p);
+    if (log_sum) log_sum[i] = most + logf(sum);
+  }
+}
+
+/* ---- Quantiles ---- */
+
+/* One vector of theta meets all targets. With c = clip(d, -kappa, kappa), huber(d) = c (d - c / 2),
+ * and its weight times c is tau c + (1 - 2 tau) min(c, 0). */
+INLINE vec quantile_slopes(vec theta, vec tau, int64_t n_targets, const float *target, float kappa,
+                           vec *loss) {
+  vec slopes = all(0), losses = all(0), turn = 1 - 2 * tau;
+  for (int64_t j = 0; j < n_targets; j++) {
+    vec d = target[j] - theta, cut = greater(lesser(d, all(kappa)), all(-kappa));
+    vec slope = tau * cut + turn * lesser(cut, all(0));
+    slopes += slope;
+    losses += slope * (d - 0.5f * cut);
+  }
+  *loss = losses / (float)n_targets;
+  return -slopes / (float)n_targets;
+}
+
+float LGV_KERNEL(lgv__quantile_loss)(int64_t n, const float *theta, const float *tau,
+                                     int64_t n_targets, const float *target, float kappa,
+                                     float *d_theta) {
+  vec loss, total = all(0);
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    store(d_theta + i,
+          quantile_slopes(load(theta + i), load(tau + i), n_targets, target, kappa, &loss));
+    total += loss;
+  }
+  if (i == n) return sum_of(total);
+  vec slopes = quantile_slopes(load_part(theta + i, n - i, 0), load_part(tau + i, n - i, 0),
+                               n_targets, target, kappa, &loss);
+  float last[LANES];
+  store_part(d_theta + i, n - i, slopes);
+  store(last, loss);
+  return sum_of(total + load_part(last, n - i, 0));
+}
