@@ -47,6 +47,7 @@ const lgv_kernel_set LGV_KERNEL(lgv__kernel_set) = {
     .scale = LGV_KERNEL(lgv__scale),
     .softmax = LGV_KERNEL(lgv__softmax),
     .quantile_loss = LGV_KERNEL(lgv__quantile_loss),
+    .adam_skip = LGV_KERNEL(lgv__adam_skip),
     .normals = LGV_KERNEL(lgv__normals),
     .optimisers = optimisers,
 };

@@ -47,6 +47,14 @@ typedef struct lgv_product {
   const float *gate;     /* laid out as C, which ends as 0 where this is not positive; or NULL */
 } lgv_product;
 
+/* What a number of Adam steps with gradient 0 do to a parameter; optim/lazy_adam.h has the
+ * equations. */
+typedef struct lgv_adam_skip {
+  float sum, mean, variance; /* S, and the mean and variance of z */
+  float eps;
+  float keep_m, keep_v; /* what is left of the moments */
+} lgv_adam_skip;
+
 typedef struct lgv_kernel_set {
   const char *name;
   void (*product)(const lgv_product *product);
@@ -78,6 +86,7 @@ typedef struct lgv_kernel_set {
    * Returns it, and its derivatives d_theta (n). */
   float (*quantile_loss)(int64_t n, const float *theta, const float *tau, int64_t n_targets,
                          const float *target, float kappa, float *d_theta);
+  void (*adam_skip)(int64_t count, const lgv_adam_skip *skip, float *w, float *m, float *v);
   /* count N(0, 1) draws; count is a multiple of 32, at most LGV_NOISE_BLOCK. */
   void (*normals)(lgv_noise *noise, float *out, size_t count);
   const lgv_optim_type *const *optimisers; /* NULL-terminated */
@@ -112,6 +121,8 @@ void LGV_KERNEL(lgv__softmax)(int64_t rows, int64_t cols, const float *x, const 
 float LGV_KERNEL(lgv__quantile_loss)(int64_t n, const float *theta, const float *tau,
                                      int64_t n_targets, const float *target, float kappa,
                                      float *d_theta);
+void LGV_KERNEL(lgv__adam_skip)(int64_t count, const lgv_adam_skip *skip, float *restrict w,
+                                float *restrict m, float *restrict v);
 void LGV_KERNEL(lgv__normals)(lgv_noise *noise, float *restrict out, size_t count);
 #endif
 
