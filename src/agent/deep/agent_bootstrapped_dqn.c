@@ -10,15 +10,17 @@
  *
  * agent.members = heads: one network with K heads and one prior network of the same shape; the
  * gradient below the heads is divided by K. networks: K separate networks and priors (the ensemble
- * of bsuite, Osband et al., 2020). Head k of network i is member i * heads + k.
+ * of bsuite, Osband et al., 2020). All members learn from the same minibatch; sparse_first.h makes
+ * it cheap for networks over one-hot observations.
  *
  * Evaluation: agent.eval = sample draws a member for each episode; vote takes the action that most
  * members prefer. With K = 1 and prior_scale = 0 this is DQN, draw for draw. */
 #include "agent/agent.h"
 #include "agent/deep/dither.h"
+#include "agent/deep/random_prior.h"
+#include "agent/deep/sparse_first.h"
 #include "base/error.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { HEADS, NETWORKS };
@@ -31,6 +33,12 @@ typedef struct params {
   int32_t members, eval;
   double prior_scale, mask;
 } params;
+
+#define REAL(field_, fallback_, max_, open_, help_)                                                \
+  {                                                                                                \
+    .name = #field_, .type = LGV_REAL, .offset = offsetof(params, field_), .fallback = fallback_,  \
+    .max = max_, .open = open_, .help = help_                                                      \
+  }
 
 static const char *const members_names[] = {"heads", "networks", NULL};
 static const char *const eval_names[] = {"sample", "vote", NULL};
@@ -51,21 +59,8 @@ static const lgv_param param_table[] = {
      .fallback = "heads",
      .choices = members_names,
      .help = "heads of one network, or separate networks"},
-    {.name = "prior_scale",
-     .type = LGV_REAL,
-     .offset = offsetof(params, prior_scale),
-     .fallback = "1",
-     .min = 0,
-     .max = 1e6,
-     .help = "weight of each member's fixed random prior network"},
-    {.name = "mask",
-     .type = LGV_REAL,
-     .offset = offsetof(params, mask),
-     .fallback = "1",
-     .min = 0,
-     .max = 1,
-     .open = LGV_OPEN_MIN,
-     .help = "probability that a member learns from a transition"},
+    REAL(prior_scale, "1", 1e6, 0, "weight of each member's fixed random prior network"),
+    REAL(mask, "1", 1, LGV_OPEN_MIN, "probability that a member learns from a transition"),
     {.name = "eval",
      .type = LGV_CHOICE,
      .offset = offsetof(params, eval),
@@ -85,13 +80,13 @@ static const lgv_preset presets[] = {
 typedef struct self {
   dqn core;
   const params *p;
-  int64_t *member;              /* [0] acts in this episode, [1] in this evaluation */
-  float *prior;                 /* (copies x net.params); NULL if prior_scale is 0 */
+  int64_t *member;    /* [0] acts in this episode, [1] in this evaluation */
+  random_prior prior; /* one for every copy */
+  bool sparse;        /* first layers live in `first`, the core has what is above */
+  sparse_first first;
   uint64_t *mask;               /* (replay): bit k: member k learns from it; NULL if all do */
-  net_tape prior_tape;          /* two minibatches */
   float *q, *q_next, *q_target; /* (batch x outputs): prior included */
-  float *weight;                /* (batch): the masks of one member */
-  float *act_q;                 /* (outputs) */
+  float *weight, *act_q;        /* (batch): the masks of one member; (outputs) */
 } self;
 
 /* ---- memory ---- */
@@ -107,42 +102,34 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   self *s = self_;
   dqn *c = &s->core;
   s->p = p;
+  const dqn_params *base = &s->p->base.dqn;
   bool separate = s->p->members == NETWORKS;
   dqn_form form = {.copies = separate ? s->p->heads : 1,
                    .heads = separate ? 1 : (int32_t)s->p->heads};
-  dqn_layout(c, &s->p->base.dqn, problem, form, out);
-  size_t outputs = (size_t)c->outputs, B = (size_t)c->p->batch;
+  s->sparse = separate && sparse_first_fits(base, problem);
+  if (s->sparse)
+    sparse_first_layout(&s->first, c, base, problem, form, out);
+  else
+    dqn_layout(c, base, problem, form, out);
+  net_shape shape = dqn_shape(base, &problem->env, form.heads);
+  random_prior_layout(&s->prior, &shape, &problem->env, form.copies, base->batch, s->p->prior_scale,
+                      out);
+  size_t values = (size_t)(base->batch * c->outputs);
   s->member = lgv_layout_array(out, "member", LGV_I64, 2, LGV_KEEP);
-  s->prior = NULL;
-  if (s->p->prior_scale > 0) {
-    s->prior = lgv_layout_array(out, "prior", LGV_F32, (size_t)(form.copies * c->dim), LGV_KEEP);
-    net_tape_layout(&s->prior_tape, &c->net, "prior_tape", 2 * c->p->batch, false, out);
-  }
-  s->mask = s->p->mask < 1 ? lgv_layout_array(out, "mask", LGV_U64, (size_t)c->p->replay, LGV_KEEP)
+  s->mask = s->p->mask < 1 ? lgv_layout_array(out, "mask", LGV_U64, (size_t)base->replay, LGV_KEEP)
                            : NULL;
-  s->q = lgv_layout_array(out, "q", LGV_F32, B * outputs, LGV_SCRATCH);
-  s->q_next = lgv_layout_array(out, "q_next", LGV_F32, B * outputs, LGV_SCRATCH);
-  s->q_target = lgv_layout_array(out, "q_target", LGV_F32, B * outputs, LGV_SCRATCH);
-  s->weight = lgv_layout_array(out, "weight", LGV_F32, B, LGV_SCRATCH);
-  s->act_q = lgv_layout_array(out, "act_q", LGV_F32, outputs, LGV_SCRATCH);
-}
-
-static bool has_prior(const self *s) { return s->p->prior_scale > 0; }
-
-/* As a network begins, but where a one-hot input has one of many weights at work, they are as large
- * as those of one input: a prior must tell the states apart, however many there are. */
-static void draw_prior(const dqn *c, float *prior) {
-  const net_layer *first = &c->net.layer[0];
-  float scale = c->env.obs_form == LGV_FORM_ONE_HOT ? sqrtf((float)first->inputs) : 1;
-  net_init(&c->net, prior, c->init);
-  for (int64_t i = 0; i < first->n_weights; i++) prior[first->weights + i] *= scale;
+  s->q = lgv_layout_array(out, "q", LGV_F32, values, LGV_SCRATCH);
+  s->q_next = lgv_layout_array(out, "q_next", LGV_F32, values, LGV_SCRATCH);
+  s->q_target = lgv_layout_array(out, "q_target", LGV_F32, values, LGV_SCRATCH);
+  s->weight = lgv_layout_array(out, "weight", LGV_F32, (size_t)base->batch, LGV_SCRATCH);
+  s->act_q = lgv_layout_array(out, "act_q", LGV_F32, (size_t)c->outputs, LGV_SCRATCH);
 }
 
 static lgv_status open_agent(void *self_, lgv_error *err) {
   self *s = self_;
-  dqn *c = &s->core;
-  LGV_TRY(dqn_open(self_, err));
-  for (int64_t k = 0; has_prior(s) && k < c->form.copies; k++) draw_prior(c, s->prior + k * c->dim);
+  if (!s->sparse) LGV_TRY(dqn_open(self_, err));
+  if (s->sparse) sparse_first_open(&s->first);
+  random_prior_open(&s->prior, s->core.init);
   return LGV_OK;
 }
 
@@ -154,23 +141,22 @@ static int64_t draw_member(const self *s, lgv_rng *stream) {
 
 static lgv_status begin_episode(void *self_, lgv_error *err) {
   (void)err;
-  self *s = self_;
-  s->member[0] = draw_member(s, s->core.act);
+  ((self *)self_)->member[0] = draw_member(self_, ((self *)self_)->core.act);
   return LGV_OK;
 }
 
-/* out = f + prior_scale p for `count` numbers. */
-static void add_prior(const self *s, const float *f, const float *p, int64_t count, float *out) {
-  float scale = (float)s->p->prior_scale;
-  for (int64_t i = 0; i < count; i++) out[i] = f[i] + (p ? scale * p[i] : 0);
+static void add(const float *f, int64_t count, float *sum) {
+  for (int64_t i = 0; i < count; i++) sum[i] += f[i];
 }
 
 /* Q of one copy's heads for one observation. */
 static const float *copy_values(self *s, int64_t copy, const lgv_obs *obs) {
   dqn *c = &s->core;
-  add_prior(s, dqn_values(c, c->w + copy * c->dim, obs), NULL, c->outputs, s->act_q);
-  if (has_prior(s))
-    add_prior(s, s->act_q, dqn_values(c, s->prior + copy * c->dim, obs), c->outputs, s->act_q);
+  const float *f = s->sparse ? sparse_first_values(&s->first, copy, obs)
+                             : dqn_values(c, c->w + copy * c->dim, obs);
+  replay_encode(&c->env, obs, c->seen);
+  random_prior_values(&s->prior, copy, c->seen, 1, s->act_q);
+  add(f, c->outputs, s->act_q);
   return s->act_q;
 }
 
@@ -209,17 +195,19 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
 /* q, q_next and q_target of one copy, priors included. */
 static void forward(self *s, int64_t copy) {
   dqn *c = &s->core;
-  int64_t count = c->p->batch * c->outputs;
-  const float *p = NULL, *p_next = NULL;
-  dqn_forward(c, c->w + copy * c->dim, c->w_target + copy * c->dim);
-  if (has_prior(s)) {
-    p = net_forward(&c->net, s->prior + copy * c->dim, replay_input(&c->env, c->batch.obs),
-                    2 * c->p->batch, &s->prior_tape);
-    p_next = p + count;
+  int64_t B = c->p->batch, count = B * c->outputs;
+  float *q_next = c->p->double_q ? s->q_next : NULL;
+  random_prior_values(&s->prior, copy, c->batch.obs, B, s->q);
+  random_prior_values(&s->prior, copy, c->batch.next, B, s->q_target);
+  if (q_next) memcpy(q_next, s->q_target, (size_t)count * sizeof *q_next);
+  if (s->sparse) {
+    sparse_first_forward(&s->first, copy, s->q, q_next, s->q_target);
+    return;
   }
-  add_prior(s, c->q, p, count, s->q);
-  add_prior(s, c->q_target, p_next, count, s->q_target);
-  if (c->q_next) add_prior(s, c->q_next, p_next, count, s->q_next);
+  dqn_forward(c, c->w + copy * c->dim, c->w_target + copy * c->dim);
+  add(c->q, count, s->q);
+  add(c->q_target, count, s->q_target);
+  if (q_next) add(c->q_next, count, q_next);
 }
 
 static const float *masks_of(self *s, int64_t member) {
@@ -239,7 +227,10 @@ static void update_copy(self *s, int64_t copy) {
     dqn_loss_add(c, s->q + at, c->y, masks_of(s, copy * c->form.heads + head), c->d_q + at);
   }
   dqn_refresh_target(c, copy);
-  dqn_backward(c, c->w + copy * c->dim, c->grad);
+  if (s->sparse)
+    sparse_first_backward(&s->first, copy);
+  else
+    dqn_backward(c, c->w + copy * c->dim, c->grad);
   dqn_step(c, copy);
 }
 
@@ -247,14 +238,18 @@ static lgv_status update(self *s, lgv_error *err) {
   dqn *c = &s->core;
   double loss = 0;
   dqn_sample(c);
+  if (s->sparse) sparse_first_begin(&s->first);
   for (int64_t copy = 0; copy < c->form.copies; copy++) {
     dqn_loss_clear(c);
     update_copy(s, copy);
     loss += c->loss;
   }
+  if (s->sparse) sparse_first_end(&s->first);
   c->loss = loss / (double)s->p->heads; /* the statistic is a member's mean */
   c->q = s->q;
-  return dqn_end_update(c, err);
+  LGV_TRY(dqn_end_update(c, err));
+  if (s->sparse) sparse_first_watch(&s->first);
+  return LGV_OK;
 }
 
 static lgv_status observe(void *self_, const lgv_transition *transition, lgv_error *err) {

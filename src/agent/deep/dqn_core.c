@@ -15,7 +15,7 @@ const char *const dqn_loss_names[] = {"mse", "huber", NULL};
 
 /* ---- parameters ---- */
 
-static net_shape shape_of(const dqn_params *p, const lgv_env_spec *env, int32_t heads) {
+net_shape dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t heads) {
   bool scales = p->scale_input && env->obs_kind == LGV_OBS_BYTE;
   return (net_shape){
       .family = p->net,
@@ -31,7 +31,7 @@ static net_shape shape_of(const dqn_params *p, const lgv_env_spec *env, int32_t 
 
 lgv_status dqn_resolve(dqn_params *p, const lgv_problem *problem, int32_t heads, lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
-  net_shape shape = shape_of(p, env, heads);
+  net_shape shape = dqn_shape(p, env, heads);
   net built;
   LGV_TRY(net_build(&built, &shape, err));
   p->net = built.shape.family;
@@ -76,6 +76,18 @@ static void layout_vectors(dqn *c, const lgv_problem *problem, lgv_layout *layou
   c->grad = lgv_layout_array(layout, "grad", LGV_F32, (size_t)c->dim, LGV_SCRATCH);
 }
 
+/* What is left of an MLP without its first layer. */
+static net_shape above_first(net_shape shape) {
+  shape.family = NET_MLP;
+  shape.obs_form = LGV_FORM_DENSE;
+  shape.obs_shape[0] = shape.hidden.value[0];
+  shape.obs_shape[1] = shape.obs_shape[2] = 1;
+  shape.hidden.count--;
+  for (int32_t i = 0; i < shape.hidden.count; i++)
+    shape.hidden.value[i] = shape.hidden.value[i + 1];
+  return shape;
+}
+
 void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_form form,
                 lgv_layout *layout) {
   if (form.copies == 0) form.copies = 1;
@@ -83,7 +95,8 @@ void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_for
   if (form.atoms == 0) form.atoms = 1;
   if (form.vectors == 0) form.vectors = 1;
   if (!form.update) form.update = dqn_update;
-  net_shape shape = shape_of(p, &problem->env, form.heads * form.atoms);
+  net_shape shape = dqn_shape(p, &problem->env, form.heads * form.atoms);
+  if (form.above_first) shape = above_first(shape);
   lgv_status built = net_build(&c->net, &shape, NULL); /* dqn_resolve has tried it */
   assert(built == LGV_OK);
   (void)built;
@@ -235,8 +248,10 @@ void dqn_choose(dqn *c) {
   for (int64_t i = 0; i < c->p->batch; i++) c->best[i] = dqn_first_best(c->mean + i * c->A, c->A);
 }
 
+bool dqn_target_due(const dqn *c) { return c->count[DQN_UPDATES] % c->p->target_every == 0; }
+
 bool dqn_refresh_target(dqn *c, int64_t copy) {
-  if (c->count[DQN_UPDATES] % c->p->target_every != 0) return false;
+  if (!dqn_target_due(c)) return false;
   memcpy(c->w_target + copy * c->dim, c->w + copy * c->dim, (size_t)c->dim * sizeof *c->w);
   return true;
 }

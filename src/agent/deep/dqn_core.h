@@ -199,12 +199,13 @@ typedef struct dqn dqn;
 
 /* What an agent has of everything. */
 typedef struct dqn_form {
-  int64_t copies;  /* networks; 0: 1 */
-  int32_t heads;   /* groups of outputs, one for each action; 0: 1 */
-  int32_t atoms;   /* outputs of one head for each action, one behind the other; 0: 1 */
-  int32_t vectors; /* parameter vectors that belong together, such as (mu, sigma); 0: 1 */
-  bool with_first; /* minibatches hold the first observation of the episode too */
-  bool no_target;  /* there is no target network */
+  int64_t copies;   /* networks; 0: 1 */
+  int32_t heads;    /* groups of outputs, one for each action; 0: 1 */
+  int32_t atoms;    /* outputs of one head for each action, one behind the other; 0: 1 */
+  int32_t vectors;  /* parameter vectors that belong together, such as (mu, sigma); 0: 1 */
+  bool with_first;  /* minibatches hold the first observation of the episode too */
+  bool no_target;   /* there is no target network */
+  bool above_first; /* the network begins above its first layer, which the agent keeps itself */
   /* Q (rows x A) of outputs (rows x outputs) that are not Q themselves; else NULL. */
   void (*mean)(const dqn *c, const float *out, int64_t rows, float *q);
   /* What dqn_observe and dqn_end_episode call when an update is due; NULL: dqn_update. */
@@ -275,6 +276,8 @@ struct dqn {
 /* heads: outputs for each action, all heads and atoms of them. */
 LGV_CHECK lgv_status dqn_resolve(dqn_params *params, const lgv_problem *problem, int32_t heads,
                                  lgv_error *err);
+/* Of the whole network, for `heads` heads. */
+net_shape dqn_shape(const dqn_params *params, const lgv_env_spec *env, int32_t heads);
 void dqn_layout(dqn *c, const dqn_params *params, const lgv_problem *problem, dqn_form form,
                 lgv_layout *layout);
 /* ---- acting ---- */
@@ -311,7 +314,8 @@ void dqn_choose(dqn *c);
 static inline int64_t dqn_atoms_at(const dqn *c, int64_t row, int32_t action) {
   return (row * c->A + action) * c->form.atoms;
 }
-/* w- = w for a copy, if the count of updates says so; returns whether. */
+bool dqn_target_due(const dqn *c); /* whether this update copies w to w- */
+/* w- = w for a copy, if that is due; returns whether. */
 bool dqn_refresh_target(dqn *c, int64_t copy);
 /* Clears d_q and the loss; dqn_loss_add then adds one head's: weight (or NULL: 1) multiplies each
  * sample's loss; q and d_q begin at the head's first action, rows are `outputs` apart. Huber's
