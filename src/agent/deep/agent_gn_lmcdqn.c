@@ -3,39 +3,63 @@
  * changes what stands between that idea and deep exploration.
  *
  * The potential is a sum over all the data, not a minibatch mean, with a Gaussian prior:
- *     U(w) = sum over transitions of (Q(s, a; w) - y)^2 / (2 sigma^2) + sum over weights of
- *            w^2 / (2 p^2),        y = r + gamma max_a Q(s', a; w-),
+ *     U(w) = sum over pairs (s, a) of weight (Q(s, a; w) - y)^2 / 2 + sum over weights of
+ *            (w - c)^2 / (2 p^2),
  *     w <- w - eps G grad U + sqrt(2 eps G) xi,
- *     G = 1 / (mean over past updates of sum (dQ/dw)^2 / sigma^2 + 1 / p^2)   on the diagonal.
+ *     G = 1 / (sum of weight (dQ/dw)^2 + 1 / p^2)     on the diagonal,
+ * where y is the mean over the n visits of the pair of r + gamma max_a' Q(s', a'; w-), w- lies one
+ * update back, and weight = n / (sigma^2 + the measured noise^2 of the targets), see pairs.h.
  * Isotropic noise moves the weights of rarely visited states hardly at all, since its step is
- * limited by the most visited ones; G gives every weight the pace of its own curvature. Layers
- * above the first move agent.upper_step times as fast, since there all states share the
- * uncertainty.
+ * limited by the most visited ones; G gives every weight the pace of its own curvature.
  *
- * Prior standard deviations p: 1 in the first layer, sqrt(2 / inputs) above, times
- * agent.prior_output in the last; agent.prior_bias for biases. The chain starts from a draw of the
- * prior. Between episodes it makes J = agent.updates steps, and w- = w every agent.target_every of
- * them. Acting is greedy in w.
+ * Every action has a network of its own. With one network for all, the actions of a state share the
+ * weights of its row: the data of a tried action slow them down and freeze the untried one, which
+ * then is never tried if its draw happened to be low.
+ *
+ * Steps: the weights that leave an input share one error, and a diagonal G would let each of them
+ * make up for all of it, hence eps = agent.step / width in the first layer; in those above, which
+ * all states share, agent.upper_step times that.
+ *
+ * The prior: p = 1 in the first layer, sqrt(2 / inputs) above, agent.prior_bias for biases; in the
+ * last layer both times agent.prior_output, about the standard deviation of Q at an unknown state.
+ * c = 0, except for the bias of the output: there c takes away the mean over all inputs of the draw
+ * of the prior from which the chain starts. Left in, that mean would be a belief about all unknown
+ * states at once, and where it is low nothing is explored.
+ *
+ * What makes one setting fit short and long tasks:
+ *   sigma  = (1 - gamma) prior_output (1 / horizon for gamma = 1). A state's maximum over actions
+ *            turns noise of its targets into bias, and a value sums up the bias of 1 / (1 - gamma)
+ *            backups: in all that is at most about one deviation of the prior, so that what is
+ *            known cannot look better than what is not.
+ *   J      = at least the horizon: an update carries values back by one step, hence news from the
+ *            end of an episode reaches its beginning before the next.
+ * In stochastic environments the measured noise takes over from sigma.
+ *
+ * Between episodes the chain makes J = agent.updates steps; acting is greedy in w. A state's row of
+ * the first layer stays at its draw of the prior, which is its law, until the state is known.
  *
  * The data are kept as distinct transitions with counts (merged.h), hence it needs sparse
  * observations: one-hot or thermometer. */
 #include "agent/agent.h"
 #include "agent/deep/gauss_newton.h"
+#include "agent/deep/pairs.h"
 #include "base/error.h"
 #include "math/kernels.h"
-#include "replay/merged.h"
 #include "replay/replay.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 256 }; /* samples in a pass */
+enum {
+  CHUNK = 256, /* samples in a pass */
+  LEAST_UPDATES = 60
+};
 
 typedef struct params {
   lgv_ints hidden;
-  double gamma, sigma, step, upper_step, prior_output, prior_bias, curvature_decay;
-  int64_t updates, target_every, capacity;
+  double gamma, sigma, step, upper_step, prior_output, prior_bias;
+  int64_t updates, capacity;
 } params;
 
 #define REAL(field_, fallback_, min_, max_, open_, help_)                                          \
@@ -52,28 +76,22 @@ static const lgv_param param_table[] = {
      .min = 1,
      .max = 1e6,
      .help = "widths of the hidden layers"},
-    REAL(gamma, "1", 0, 1, 0, "discount"),
-    REAL(sigma, "0.05", 0, 1e6, LGV_OPEN_MIN, "standard deviation of a target's error"),
-    REAL(step, "0.03", 0, 1, LGV_OPEN_MIN,
-         "eps: step of the first layer, for one input that is on"),
-    REAL(upper_step, "0.01", 0, 1, 0, "step of the layers above, in units of agent.step"),
-    REAL(prior_output, "1", 0, 1e6, LGV_OPEN_MIN, "prior deviation of the last layer, rescaled"),
+    REAL(gamma, "0.99", 0, 1, 0, "discount"),
+    REAL(sigma, "0", 0, 1e6, 0,
+         "standard deviation of a target's error; 0: (1 - gamma) prior_output, or prior_output / "
+         "horizon if gamma is 1"),
+    REAL(step, "0.5", 0, 1, LGV_OPEN_MIN, "share of an error that an update makes up for"),
+    REAL(upper_step, "0.01", 0, 1, 0, "step of the layers above the first, in units of its step"),
+    REAL(prior_output, "0", 0, 1e6, 0,
+         "prior deviation of the output; 0: the greatest size of the environment's rewards"),
     REAL(prior_bias, "0.1", 0, 1e6, LGV_OPEN_MIN, "prior deviation of biases"),
-    REAL(curvature_decay, "0.99", 0, 1, LGV_OPEN_MAX, "decay of the mean of the curvature"),
     {.name = "updates",
      .type = LGV_INT,
      .offset = offsetof(params, updates),
-     .fallback = "60",
-     .min = 1,
+     .fallback = "0",
+     .min = 0,
      .max = 1e9,
-     .help = "J: chain steps between episodes"},
-    {.name = "target_every",
-     .type = LGV_INT,
-     .offset = offsetof(params, target_every),
-     .fallback = "3",
-     .min = 1,
-     .max = 1e9,
-     .help = "chain steps between new targets; they are new for every episode, too"},
+     .help = "J: chain steps between episodes; 0: 60, or the horizon if that is longer"},
     {.name = "capacity",
      .type = LGV_INT,
      .offset = offsetof(params, capacity),
@@ -84,24 +102,34 @@ static const lgv_param param_table[] = {
     {0}};
 
 enum { COUNT_STEPS, COUNT_UPDATES, COUNTERS };
-enum { STAT_LOSS, STAT_Q_MEAN, STAT_Q_MAX, STAT_WEIGHT_NORM, STAT_UPDATES, STAT_DISTINCT, STATS };
+enum {
+  STAT_LOSS,
+  STAT_Q_MEAN,
+  STAT_Q_MAX,
+  STAT_WEIGHT_NORM,
+  STAT_UPDATES,
+  STAT_DISTINCT,
+  STAT_NOISE,
+  STATS
+};
 
 typedef struct self {
   const params *p;
   lgv_env_spec env;
-  net net;
+  net net; /* of one action */
   lgv_rng *init, *act, *eval, *seed_noise;
   lgv_noise *noise;
-  merged data;
+  pairs data;
   gauss_newton gn;
   net_tape tape, act_tape;
   int64_t *count;          /* (COUNTERS) */
   double *stat;            /* (STATS) */
-  float *w;                /* (net.params) */
-  float *mean_curvature;   /* (net.params): over past updates */
-  float *grad, *curvature; /* (net.params) */
-  float *y;                /* (capacity): targets */
-  float *slope, *weight;   /* (CHUNK) */
+  float *w;                /* (actions x net.params) */
+  float *centre;           /* (actions): c of the output's bias */
+  float *best;             /* (states): max_a Q(s, a; w-) */
+  float *grad, *curvature; /* (net.params); 0 outside of `follow` */
+  float *q;                /* (states): of one action */
+  float *slope;            /* (CHUNK) */
   double *values;          /* (actions) */
 } self;
 
@@ -113,18 +141,28 @@ static net_shape shape_of(const params *p, const lgv_env_spec *env) {
                      .obs_form = env->obs_form,
                      .obs_shape = {env->obs_shape[0], env->obs_shape[1], env->obs_shape[2]},
                      .hidden = p->hidden,
-                     .outputs = env->actions,
+                     .outputs = 1,
                      .input_scale = 1};
 }
 
 static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
                           lgv_error *err) {
   (void)is_set;
-  if (problem->env.obs_form == LGV_FORM_DENSE)
+  params *p = params_;
+  const lgv_env_spec *env = &problem->env;
+  if (env->obs_form == LGV_FORM_DENSE)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "gn-lmcdqn needs an environment with one-hot or thermometer observations");
+  if (p->prior_output == 0) p->prior_output = fmax(fabs(env->reward_min), fabs(env->reward_max));
+  if (p->prior_output == 0 || !isfinite(p->prior_output)) p->prior_output = 1;
+  if (p->sigma == 0 && p->gamma == 1 && env->horizon == 0)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.sigma has no default for agent.gamma = 1 without a horizon: set it");
+  if (p->sigma == 0)
+    p->sigma = p->prior_output * (p->gamma < 1 ? 1 - p->gamma : 1 / (double)env->horizon);
+  if (p->updates == 0) p->updates = env->horizon > LEAST_UPDATES ? env->horizon : LEAST_UPDATES;
   net built;
-  net_shape shape = shape_of(params_, &problem->env);
+  net_shape shape = shape_of(p, env);
   return net_build(&built, &shape, err);
 }
 
@@ -140,40 +178,70 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   lgv_status built = net_build(&s->net, &shape, NULL); /* resolve has tried it */
   assert(built == LGV_OK);
   (void)built;
-  size_t n = (size_t)s->net.params;
+  size_t n = (size_t)s->net.params, actions = (size_t)s->env.actions;
   s->count = lgv_layout_array(out, "counters", LGV_I64, COUNTERS, LGV_KEEP);
   s->stat = lgv_layout_array(out, "stats", LGV_F64, STATS, LGV_KEEP);
   s->noise = lgv_layout_array(out, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
-  s->w = lgv_layout_array(out, "w", LGV_F32, n, LGV_KEEP);
-  s->mean_curvature = lgv_layout_array(out, "mean_curvature", LGV_F32, n, LGV_KEEP);
+  s->w = lgv_layout_array(out, "w", LGV_F32, actions * n, LGV_KEEP);
+  s->centre = lgv_layout_array(out, "centre", LGV_F32, actions, LGV_KEEP);
+  pairs_layout(&s->data, (int32_t)s->net.layer[0].inputs, s->env.actions, s->p->capacity, out);
+  size_t states = (size_t)s->data.capacity;
+  s->best = lgv_layout_array(out, "best", LGV_F32, states, LGV_KEEP);
   s->grad = lgv_layout_array(out, "grad", LGV_F32, n, LGV_SCRATCH);
   s->curvature = lgv_layout_array(out, "curvature", LGV_F32, n, LGV_SCRATCH);
-  merged_layout(&s->data, s->p->capacity, out);
-  s->y = lgv_layout_array(out, "y", LGV_F32, (size_t)s->p->capacity, LGV_SCRATCH);
+  s->q = lgv_layout_array(out, "q", LGV_F32, states, LGV_SCRATCH);
   s->slope = lgv_layout_array(out, "slope", LGV_F32, CHUNK, LGV_SCRATCH);
-  s->weight = lgv_layout_array(out, "weight", LGV_F32, CHUNK, LGV_SCRATCH);
-  s->values = lgv_layout_array(out, "values", LGV_F64, (size_t)s->env.actions, LGV_SCRATCH);
+  s->values = lgv_layout_array(out, "values", LGV_F64, actions, LGV_SCRATCH);
   gauss_newton_layout(&s->gn, &s->net, CHUNK, out);
   net_tape_layout(&s->tape, &s->net, "tape", CHUNK, false, out);
   net_tape_layout(&s->act_tape, &s->net, "act_tape", 1, false, out);
 }
 
+static float *weights_of(const self *s, int32_t action) { return s->w + action * s->net.params; }
+
+static double output_scale(const self *s, int32_t layer) {
+  return layer == s->net.n_layers - 1 ? s->p->prior_output : 1;
+}
+
 /* Of a layer's weights. */
-static double prior_deviation(const self *s, int32_t l) {
-  if (l == 0) return 1;
-  double p = sqrt(2 / (double)s->net.layer[l].inputs);
-  return l == s->net.n_layers - 1 ? p * s->p->prior_output : p;
+static double prior_deviation(const self *s, int32_t layer) {
+  double p = layer == 0 ? 1 : sqrt(2 / (double)s->net.layer[layer].inputs);
+  return p * output_scale(s, layer);
+}
+
+static double bias_deviation(const self *s, int32_t layer) {
+  return s->p->prior_bias * output_scale(s, layer);
+}
+
+/* Takes the mean over all inputs out of an action's values. A network without hidden layers is a
+ * table, whose entries have nothing in common. */
+static void centre_values(self *s, int32_t action) {
+  if (s->net.n_layers == 1) return;
+  int32_t length = (int32_t)s->net.layer[0].inputs;
+  bool thermometer = s->env.obs_form == LGV_FORM_THERMOMETER;
+  double sum = 0;
+  for (int32_t i = 0; i < length; i++) {
+    int32_t index = thermometer ? i + 1 : i;
+    sum += (double)net_forward(&s->net, weights_of(s, action), (net_input){.index = &index}, 1,
+                               &s->act_tape)[0];
+  }
+  float *bias = weights_of(s, action) + s->net.layer[s->net.n_layers - 1].biases;
+  *bias -= (float)(sum / length);
+  s->centre[action] = -(float)(sum / length);
 }
 
 static lgv_status open_agent(void *self_, lgv_error *err) {
   (void)err;
   self *s = self_;
-  for (int32_t l = 0; l < s->net.n_layers; l++) {
-    const net_layer *layer = &s->net.layer[l];
-    for (int64_t i = 0; i < layer->n_weights + layer->n_biases; i++) {
-      double p = i < layer->n_weights ? prior_deviation(s, l) : s->p->prior_bias;
-      s->w[layer->weights + i] = (float)(p * lgv_rng_normal(s->init));
+  for (int32_t a = 0; a < s->env.actions; a++) {
+    for (int32_t l = 0; l < s->net.n_layers; l++) {
+      const net_layer *layer = &s->net.layer[l];
+      for (int64_t i = 0; i < layer->n_weights + layer->n_biases; i++) {
+        double p = i < layer->n_weights ? prior_deviation(s, l) : bias_deviation(s, l);
+        weights_of(s, a)[layer->weights + i] = (float)(p * lgv_rng_normal(s->init));
+      }
     }
+    centre_values(s, a);
   }
   lgv__noise_seed(s->noise, s->seed_noise);
   return LGV_OK;
@@ -181,93 +249,106 @@ static lgv_status open_agent(void *self_, lgv_error *err) {
 
 /* ---- the chain ---- */
 
-static int64_t rows_from(const self *s, int64_t begin) {
-  int64_t left = s->data.size[0] - begin;
-  return left < CHUNK ? left : CHUNK;
-}
-
-static const float *forward(self *s, const int32_t *index, int64_t rows) {
-  return net_forward(&s->net, s->w, (net_input){.index = index}, rows, &s->tape);
-}
-
-static void set_targets(self *s) {
-  const merged *m = &s->data;
-  int32_t A = s->env.actions;
-  for (int64_t at = 0; at < m->size[0]; at += CHUNK) {
-    int64_t rows = rows_from(s, at);
-    const float *q = forward(s, m->next + at, rows);
-    for (int64_t i = 0; i < rows; i++) {
-      float best = q[i * A];
-      for (int32_t a = 1; a < A; a++) best = fmaxf(best, q[i * A + a]);
-      double mean = m->reward[at + i] / (double)m->count[at + i];
-      s->y[at + i] = (float)(mean + (m->terminated[at + i] ? 0 : s->p->gamma * (double)best));
-    }
+/* Gradient and curvature of the data's part of U for one action, and its values at all states. */
+static void differentiate(self *s, int32_t action) {
+  const pairs *d = &s->data;
+  const float *w = weights_of(s, action);
+  int64_t states = d->states[0], rows;
+  for (int64_t at = 0; at < states; at += rows) {
+    rows = states - at < CHUNK ? states - at : CHUNK;
+    const float *q = net_forward(&s->net, w, (net_input){.index = d->index + at}, rows, &s->tape);
+    memcpy(s->q + at, q, (size_t)rows * sizeof *q);
+    const double *target = d->target + action * d->capacity + at;
+    const float *weight = d->weight + action * d->capacity + at;
+    for (int64_t i = 0; i < rows; i++) s->slope[i] = weight[i] * (q[i] - (float)target[i]);
+    gauss_newton_add(&s->gn, w, &s->tape, d->index + at, NULL, s->slope, weight, rows, s->grad,
+                     s->curvature);
   }
 }
 
-/* Gradient and curvature of the data's part of U. */
-static void differentiate(self *s) {
-  const merged *m = &s->data;
-  float precision = (float)(1 / (s->p->sigma * s->p->sigma));
-  int32_t A = s->env.actions;
-  double squares = 0, sum = 0, most = -INFINITY;
-  memset(s->grad, 0, (size_t)s->net.params * sizeof *s->grad);
-  memset(s->curvature, 0, (size_t)s->net.params * sizeof *s->curvature);
-  for (int64_t at = 0; at < m->size[0]; at += CHUNK) {
-    int64_t rows = rows_from(s, at);
-    const float *q = forward(s, m->obs + at, rows);
-    for (int64_t i = 0; i < rows; i++) {
-      float value = q[i * A + m->action[at + i]], error = value - s->y[at + i];
-      s->weight[i] = m->count[at + i] * precision;
-      s->slope[i] = s->weight[i] * error;
-      squares += (double)(m->count[at + i] * error * error);
-      sum += (double)value;
-      most = fmax(most, (double)value);
-    }
-    gauss_newton_add(&s->gn, s->w, &s->tape, m->obs + at, m->action + at, s->slope, s->weight, rows,
-                     s->grad, s->curvature);
+/* The greatest value of every state, as one action after the other is added, and sums for stats. */
+static void note_values(self *s, int32_t action) {
+  const pairs *d = &s->data;
+  for (int64_t k = 0; k < d->states[0]; k++) {
+    s->best[k] = action == 0 ? s->q[k] : fmaxf(s->best[k], s->q[k]);
+    int64_t at = action * d->capacity + k;
+    if (d->count[at] == 0) continue;
+    double error = (double)s->q[k] - d->target[at];
+    s->stat[STAT_LOSS] += d->count[at] * error * error / (double)d->data.size[1];
+    s->stat[STAT_Q_MEAN] += d->count[at] * (double)s->q[k] / (double)d->data.size[1];
+    s->stat[STAT_Q_MAX] = fmax(s->stat[STAT_Q_MAX], (double)s->q[k]);
   }
-  s->stat[STAT_LOSS] = squares / (double)m->size[1];
-  s->stat[STAT_Q_MEAN] = sum / (double)m->size[0];
-  s->stat[STAT_Q_MAX] = most;
 }
 
-/* w -= eps G grad U, plus noise of variance 2 eps G, for `count` parameters of one prior. */
-static void move(self *s, int64_t begin, int64_t count, double prior, double step, float keep) {
+/* w -= eps G grad U, plus noise of variance 2 eps G, for `count` parameters of one prior; clears
+ * their gradient and curvature. */
+static void move(self *s, float *w, int64_t begin, int64_t count, double prior, float centre,
+                 double step) {
   const lgv_kernel_set *kernels = lgv__kernels();
   float xi[LGV_NOISE_BLOCK], ridge = (float)(1 / (prior * prior)), eps = (float)step;
   for (int64_t at = begin; at < begin + count; at += LGV_NOISE_BLOCK) {
     int64_t left = begin + count - at, n = left < LGV_NOISE_BLOCK ? left : LGV_NOISE_BLOCK;
+    float *restrict to = w + at, *restrict grad = s->grad + at;
+    float *restrict curvature = s->curvature + at;
     kernels->normals(s->noise, xi, (size_t)(n + 31) / 32 * 32);
     for (int64_t i = 0; i < n; i++) {
-      float *w = &s->w[at + i], *mean = &s->mean_curvature[at + i];
-      *mean = keep * *mean + (1 - keep) * s->curvature[at + i];
-      float pace = eps / (*mean + ridge);
-      *w += sqrtf(2 * pace) * xi[i] - pace * (s->grad[at + i] + ridge * *w);
+      float pace = eps / (curvature[i] + ridge);
+      to[i] += sqrtf(2 * pace) * xi[i] - pace * (grad[i] + ridge * (to[i] - centre));
     }
+    memset(grad, 0, (size_t)n * sizeof *grad);
+    memset(curvature, 0, (size_t)n * sizeof *curvature);
   }
 }
 
-/* How many inputs can be on at once: they share an error, and a diagonal preconditioner would let
- * each of them make up for all of it. */
-static double most_inputs(const self *s) {
-  return s->env.obs_form == LGV_FORM_THERMOMETER ? (double)s->net.layer[0].inputs : 1;
+/* Only the rows of known states, if every state has its own. */
+static void move_first_weights(self *s, float *w, double step) {
+  const net_layer *layer = &s->net.layer[0];
+  double prior = prior_deviation(s, 0);
+  if (s->env.obs_form == LGV_FORM_THERMOMETER) {
+    move(s, w, layer->weights, layer->n_weights, prior, 0, step);
+    return;
+  }
+  for (int64_t k = 0; k < s->data.states[0]; k++)
+    if (s->data.index[k] >= 0)
+      move(s, w, layer->weights + s->data.index[k] * layer->outputs, layer->outputs, prior, 0,
+           step);
 }
 
-static lgv_status advance(self *s, lgv_error *err) {
-  /* the mean over past updates weighs them alike until it has forgotten the first */
-  double seen = (double)++s->count[COUNT_UPDATES], norm = 0;
-  float keep = (float)fmin(s->p->curvature_decay, 1 - 1 / seen);
-  differentiate(s);
-  for (int32_t l = 0; l < s->net.n_layers; l++) {
+/* One step of an action's chain down the gradient that differentiate has left. */
+static void follow(self *s, int32_t action) {
+  int32_t top = s->net.n_layers - 1;
+  float *w = weights_of(s, action);
+  /* with a thermometer all inputs that are on share an error, too */
+  double sharers = (double)s->net.layer[0].outputs *
+                   (s->env.obs_form == LGV_FORM_THERMOMETER ? (double)s->net.layer[0].inputs : 1);
+  double first = s->p->step / sharers, above = first * s->p->upper_step;
+  move_first_weights(s, w, first);
+  for (int32_t l = 0; l <= top; l++) {
     const net_layer *layer = &s->net.layer[l];
-    double step = l == 0 ? s->p->step / most_inputs(s) : s->p->step * s->p->upper_step;
-    move(s, layer->weights, layer->n_weights, prior_deviation(s, l), step, keep);
-    move(s, layer->biases, layer->n_biases, s->p->prior_bias, step, keep);
+    if (l > 0) move(s, w, layer->weights, layer->n_weights, prior_deviation(s, l), 0, above);
+    move(s, w, layer->biases, layer->n_biases, bias_deviation(s, l),
+         l == top ? s->centre[action] : 0, above);
   }
-  for (int64_t i = 0; i < s->net.params; i++) norm += (double)s->w[i] * (double)s->w[i];
+}
+
+static void advance(self *s) {
+  s->stat[STAT_LOSS] = s->stat[STAT_Q_MEAN] = 0;
+  s->stat[STAT_Q_MAX] = -INFINITY;
+  s->stat[STAT_NOISE] = sqrt(pairs_set_targets(&s->data, s->best, s->p->gamma, s->p->sigma));
+  for (int32_t a = 0; a < s->env.actions; a++) {
+    differentiate(s, a);
+    note_values(s, a);
+    follow(s, a);
+  }
+  s->stat[STAT_UPDATES] = (double)++s->count[COUNT_UPDATES];
+}
+
+/* A number that is not finite spreads to the end of an episode: it is enough to look there. */
+static lgv_status check(self *s, lgv_error *err) {
+  double norm = 0;
+  for (int64_t i = 0; i < s->env.actions * s->net.params; i++)
+    norm += (double)s->w[i] * (double)s->w[i];
   s->stat[STAT_WEIGHT_NORM] = sqrt(norm);
-  s->stat[STAT_UPDATES] = seen;
   if (isfinite(norm) && isfinite(s->stat[STAT_LOSS])) return LGV_OK;
   return lgv_fail(err, LGV_ERR_NUMERIC,
                   "a parameter or the loss is not a finite number at step %lld (update %lld): "
@@ -283,16 +364,32 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   return LGV_OK;
 }
 
+/* Values of all actions; returns the greatest. */
+static double evaluate(self *s, int32_t index) {
+  double most = -INFINITY;
+  for (int32_t a = 0; a < s->env.actions; a++) {
+    s->values[a] = (double)net_forward(&s->net, weights_of(s, a), (net_input){.index = &index}, 1,
+                                       &s->act_tape)[0];
+    most = fmax(most, s->values[a]);
+  }
+  return most;
+}
+
 static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                       lgv_error *err) {
   (void)err;
   self *s = self_;
   int32_t index;
   replay_encode(&s->env, obs, &index);
-  const float *q = net_forward(&s->net, s->w, (net_input){.index = &index}, 1, &s->act_tape);
-  for (int32_t a = 0; a < s->env.actions; a++) s->values[a] = q[a];
+  evaluate(s, index);
   *action = lgv__argmax(s->values, s->env.actions, mode == LGV_TRAIN ? s->act : s->eval);
   return LGV_OK;
+}
+
+/* Makes a state known, with a value for the targets that lead to it. */
+static void meet(self *s, int32_t index) {
+  int64_t known = s->data.states[0], state = pairs_state(&s->data, index);
+  if (state == known) s->best[state] = (float)evaluate(s, index);
 }
 
 static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) {
@@ -301,25 +398,24 @@ static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) 
   replay_encode(&s->env, &t->obs, &obs);
   replay_encode(&s->env, &t->next, &next);
   s->count[COUNT_STEPS]++;
-  if (!merged_add(&s->data, obs, t->action, t->reward, next, t->terminated))
+  meet(s, obs);
+  meet(s, next);
+  if (!pairs_add(&s->data, obs, t->action, t->reward, next, t->terminated))
     return lgv_fail(err, LGV_ERR_USAGE,
                     "more than agent.capacity = %lld distinct transitions: raise it",
                     (long long)s->p->capacity);
-  s->stat[STAT_DISTINCT] = (double)s->data.size[0];
+  s->stat[STAT_DISTINCT] = (double)s->data.data.size[0];
   return LGV_OK;
 }
 
 static lgv_status end_episode(void *self_, lgv_error *err) {
   self *s = self_;
-  for (int64_t j = 0; j < s->p->updates; j++) {
-    if (j % s->p->target_every == 0) set_targets(s);
-    LGV_TRY(advance(s, err));
-  }
-  return LGV_OK;
+  for (int64_t j = 0; j < s->p->updates; j++) advance(s);
+  return check(s, err);
 }
 
 static const char *const stat_names[] = {
-    "loss", "q_mean", "q_max", "weight_norm", "updates", "distinct_transitions", NULL};
+    "loss", "q_mean", "q_max", "weight_norm", "updates", "distinct_transitions", "noise", NULL};
 
 static void stats(const void *self_, double *values) {
   memcpy(values, ((const self *)self_)->stat, sizeof(double) * STATS);

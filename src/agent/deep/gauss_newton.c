@@ -25,14 +25,19 @@ void gauss_newton_layout(gauss_newton *g, const net *n, int64_t batch, lgv_layou
 static void scale(gauss_newton *g, const net_layer *layer, const float *delta, const float *slope,
                   const float *weight, int64_t rows, float *gradient, float *curvature) {
   int64_t n = layer->outputs;
-  for (int64_t i = 0; i < rows; i++)
+  float *restrict bias = gradient + layer->biases;
+  float *restrict bias_curvature = curvature + layer->biases;
+  for (int64_t i = 0; i < rows; i++) {
+    const float *restrict d = delta + i * n;
+    float *restrict scaled = g->scaled + i * n, *restrict squared = g->squared_delta + i * n;
+    float by = slope[i], times = weight[i];
     for (int64_t j = 0; j < n; j++) {
-      float d = delta[i * n + j];
-      g->scaled[i * n + j] = slope[i] * d;
-      g->squared_delta[i * n + j] = weight[i] * d * d;
-      gradient[layer->biases + j] += slope[i] * d;
-      curvature[layer->biases + j] += weight[i] * d * d;
+      scaled[j] = by * d[j];
+      squared[j] = times * d[j] * d[j];
+      bias[j] += scaled[j];
+      bias_curvature[j] += squared[j];
     }
+  }
 }
 
 /* Sums over samples of x (slope * delta)^T and of x^2 (weight * delta^2)^T. */
@@ -40,7 +45,8 @@ static void add_dense(gauss_newton *g, const net_layer *layer, const float *x, i
                       float *gradient, float *curvature) {
   const lgv_kernel_set *kernels = lgv__kernels();
   int64_t in = layer->inputs, out = layer->outputs;
-  for (int64_t i = 0; i < rows * in; i++) g->squared_x[i] = x[i] * x[i];
+  float *restrict squared = g->squared_x;
+  for (int64_t i = 0; i < rows * in; i++) squared[i] = x[i] * x[i];
   kernels->gemm(in, out, rows, x, 1, in, g->scaled, out, 1, gradient + layer->weights, out);
   kernels->gemm(in, out, rows, g->squared_x, 1, in, g->squared_delta, out, 1,
                 curvature + layer->weights, out);
@@ -53,12 +59,14 @@ static void add_sparse(const gauss_newton *g, const net_layer *layer, const int3
   int64_t out = layer->outputs;
   for (int64_t i = 0; i < rows; i++) {
     int64_t first = thermometer ? 0 : index[i], end = thermometer ? index[i] : index[i] + 1;
+    const float *restrict scaled = g->scaled + i * out;
+    const float *restrict squared = g->squared_delta + i * out;
     for (int64_t at = first < 0 ? 0 : first; at < end; at++) {
-      float *to = gradient + layer->weights + at * out,
-            *square = curvature + layer->weights + at * out;
+      float *restrict to = gradient + layer->weights + at * out;
+      float *restrict square = curvature + layer->weights + at * out;
       for (int64_t j = 0; j < out; j++) {
-        to[j] += g->scaled[i * out + j];
-        square[j] += g->squared_delta[i * out + j];
+        to[j] += scaled[j];
+        square[j] += squared[j];
       }
     }
   }
@@ -66,14 +74,14 @@ static void add_sparse(const gauss_newton *g, const net_layer *layer, const int3
 
 /* below = (delta W^T), gated by the rectifier whose outputs were x. */
 static void pass_down(gauss_newton *g, const net_layer *layer, const float *params,
-                      const float *delta, const float *x, int64_t rows, float *below) {
+                      const float *delta, const float *restrict x, int64_t rows,
+                      float *restrict below) {
   int64_t in = layer->inputs, out = layer->outputs;
   const float *w = params + layer->weights;
   for (int64_t i = 0; i < in; i++)
     for (int64_t j = 0; j < out; j++) g->transposed[j * in + i] = w[i * out + j];
   lgv__kernels()->gemm(rows, in, out, delta, out, 1, g->transposed, in, 0, below, in);
-  for (int64_t i = 0; i < rows * in; i++)
-    if (!(x[i] > 0)) below[i] = 0;
+  for (int64_t i = 0; i < rows * in; i++) below[i] = x[i] > 0 ? below[i] : 0;
 }
 
 void gauss_newton_add(gauss_newton *g, const float *params, const net_tape *tape,
@@ -83,7 +91,8 @@ void gauss_newton_add(gauss_newton *g, const float *params, const net_tape *tape
   int32_t top = n->n_layers - 1;
   float *delta = g->delta[0], *below = g->delta[1];
   memset(delta, 0, (size_t)(rows * n->layer[top].outputs) * sizeof *delta);
-  for (int64_t i = 0; i < rows; i++) delta[i * n->layer[top].outputs + action[i]] = 1;
+  for (int64_t i = 0; i < rows; i++)
+    delta[i * n->layer[top].outputs + (action ? action[i] : 0)] = 1;
   for (int32_t l = top; l >= 0; l--) {
     const net_layer *layer = &n->layer[l];
     scale(g, layer, delta, slope, weight, rows, gradient, curvature);

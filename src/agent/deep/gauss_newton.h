@@ -6,8 +6,7 @@
  *
  * One backward pass from 1 at the outputs gives delta_i of every layer; with the activations x_i
  * that a dense layer saw, dQ_i/dW = x_i delta_i^T, so both sums are matrix products: of x with
- * slope
- * * delta, and of x^2 with weight * delta^2. */
+ * slope delta, and of x^2 with weight delta^2. */
 #ifndef LGV_AGENT_DEEP_GAUSS_NEWTON_H
 #define LGV_AGENT_DEEP_GAUSS_NEWTON_H
 
@@ -22,7 +21,8 @@ typedef struct gauss_newton {
 } gauss_newton;
 
 void gauss_newton_layout(gauss_newton *g, const net *n, int64_t batch, lgv_layout *layout);
-/* After a forward pass of `rows` samples that left its activations on the tape. */
+/* After a forward pass of `rows` samples that left its activations on the tape. action may be NULL:
+ * the first output. */
 void gauss_newton_add(gauss_newton *g, const float *params, const net_tape *tape,
                       const int32_t *index, const int32_t *action, const float *slope,
                       const float *weight, int64_t rows, float *gradient, float *curvature);

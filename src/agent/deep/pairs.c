@@ -1,0 +1,80 @@
+#include "agent/deep/pairs.h"
+
+#include <math.h>
+#include <string.h>
+
+void pairs_layout(pairs *p, int32_t length, int32_t actions, int64_t most, lgv_layout *layout) {
+  /* one-hot: -1 to length - 1; thermometer: 0 to length */
+  size_t states = (size_t)length + 2, n = states * (size_t)actions;
+  p->capacity = (int64_t)states;
+  p->actions = actions;
+  merged_layout(&p->data, most, layout);
+  p->states = lgv_layout_array(layout, "pairs.states", LGV_I64, 1, LGV_KEEP);
+  p->index = lgv_layout_array(layout, "pairs.index", LGV_I32, states, LGV_KEEP);
+  p->number = lgv_layout_array(layout, "pairs.number", LGV_I32, states, LGV_KEEP);
+  p->reward_squares = lgv_layout_array(layout, "pairs.reward_squares", LGV_F64, n, LGV_KEEP);
+  p->count = lgv_layout_array(layout, "pairs.count", LGV_F64, n, LGV_SCRATCH);
+  p->target = lgv_layout_array(layout, "pairs.target", LGV_F64, n, LGV_SCRATCH);
+  p->squares = lgv_layout_array(layout, "pairs.squares", LGV_F64, n, LGV_SCRATCH);
+  p->weight = lgv_layout_array(layout, "pairs.weight", LGV_F32, n, LGV_SCRATCH);
+}
+
+int64_t pairs_state(pairs *p, int32_t index) {
+  int32_t *number = &p->number[index + 1];
+  if (*number == 0) {
+    p->index[p->states[0]] = index;
+    *number = (int32_t)++p->states[0];
+  }
+  return *number - 1;
+}
+
+static int64_t pair_of(const pairs *p, int32_t index, int32_t action) {
+  return action * p->capacity + p->number[index + 1] - 1;
+}
+
+bool pairs_add(pairs *p, int32_t index, int32_t action, double reward, int32_t next,
+               bool terminated) {
+  if (!merged_add(&p->data, index, action, reward, next, terminated)) return false;
+  p->reward_squares[pair_of(p, index, action)] += reward * reward;
+  return true;
+}
+
+/* Sums over transitions of 1, y and y^2. */
+static void sum_targets(pairs *p, const float *values, double gamma) {
+  const merged *m = &p->data;
+  for (int32_t a = 0; a < p->actions; a++) {
+    int64_t begin = a * p->capacity;
+    size_t bytes = (size_t)p->states[0] * sizeof(double);
+    memset(p->count + begin, 0, bytes);
+    memset(p->target + begin, 0, bytes);
+    memcpy(p->squares + begin, p->reward_squares + begin, bytes);
+  }
+  for (int64_t e = 0; e < m->size[0]; e++) {
+    int64_t at = pair_of(p, m->obs[e], m->action[e]);
+    double n = (double)m->count[e];
+    double ahead = m->terminated[e] ? 0 : gamma * (double)values[p->number[m->next[e] + 1] - 1];
+    p->count[at] += n;
+    p->target[at] += m->reward[e] + n * ahead;
+    p->squares[at] += ahead * (2 * m->reward[e] + n * ahead);
+  }
+}
+
+double pairs_set_targets(pairs *p, const float *values, double gamma, double sigma) {
+  double greatest = 0;
+  sum_targets(p, values, gamma);
+  for (int32_t a = 0; a < p->actions; a++)
+    for (int64_t at = a * p->capacity; at < a * p->capacity + p->states[0]; at++) {
+      if (p->count[at] == 0) continue;
+      p->target[at] /= p->count[at];
+      /* what rounding leaves of equal targets may be negative */
+      p->squares[at] = fmax(0, p->squares[at] - p->count[at] * p->target[at] * p->target[at]);
+      greatest = fmax(greatest, p->squares[at] / p->count[at]);
+    }
+  for (int32_t a = 0; a < p->actions; a++)
+    for (int64_t at = a * p->capacity; at < a * p->capacity + p->states[0]; at++) {
+      double n = p->count[at];
+      double variance = n > 0 ? sigma * sigma + (greatest + p->squares[at]) / n : 1;
+      p->weight[at] = (float)(n / variance);
+    }
+  return greatest;
+}
