@@ -30,6 +30,7 @@ extern const lgv_agent_type lgv__agent_double_dqn;
 extern const lgv_agent_type lgv__agent_prioritized_dqn;
 extern const lgv_agent_type lgv__agent_c51;
 extern const lgv_agent_type lgv__agent_qr_dqn;
+extern const lgv_agent_type lgv__agent_iqn;
 extern const lgv_agent_type lgv__agent_noisynet_dqn;
 extern const lgv_agent_type lgv__agent_bootstrapped_dqn;
 extern const lgv_agent_type lgv__agent_adam_lmcdqn;
@@ -66,6 +67,7 @@ const lgv_agent_type *const lgv__agents[] = {
     &lgv__agent_prioritized_dqn,
     &lgv__agent_c51,
     &lgv__agent_qr_dqn,
+    &lgv__agent_iqn,
     &lgv__agent_noisynet_dqn,
     &lgv__agent_bootstrapped_dqn,
     &lgv__agent_adam_lmcdqn,

@@ -19,19 +19,25 @@ typedef struct net_case {
   int64_t batch, length; /* length: numbers in an observation */
   lgv_arena arena;
   net_tape tape;
-  float *params, *grad, *d_outputs, *dense;
+  float *params, *grad, *d_outputs, *dense, *tau;
   uint8_t *bytes;
   int32_t *index;
 } net_case;
 
+/* Rows of the outputs. */
+static inline int64_t case_rows(const net_case *c) {
+  return c->n.embedding ? c->batch * c->n.shape.taus : c->batch;
+}
+
 static inline void case_layout(void *context, lgv_layout *layout) {
   net_case *c = context;
-  size_t batch = (size_t)c->batch, params = (size_t)c->n.params;
+  size_t batch = (size_t)c->batch, rows = (size_t)case_rows(c), params = (size_t)c->n.params;
   net_tape_layout(&c->tape, &c->n, "tape", c->batch, true, layout);
   c->params = lgv_layout_array(layout, "params", LGV_F32, params, LGV_KEEP);
   c->grad = lgv_layout_array(layout, "grad", LGV_F32, params, LGV_SCRATCH);
-  c->d_outputs = lgv_layout_array(layout, "d_outputs", LGV_F32, batch * (size_t)c->n.shape.outputs,
+  c->d_outputs = lgv_layout_array(layout, "d_outputs", LGV_F32, rows * (size_t)c->n.shape.outputs,
                                   LGV_SCRATCH);
+  c->tau = lgv_layout_array(layout, "tau", LGV_F32, rows, LGV_SCRATCH);
   c->dense = lgv_layout_array(layout, "dense", LGV_F32, batch * (size_t)c->length, LGV_SCRATCH);
   c->bytes = lgv_layout_array(layout, "bytes", LGV_U8, batch * (size_t)c->length, LGV_SCRATCH);
   c->index = lgv_layout_array(layout, "index", LGV_I32, batch, LGV_SCRATCH);
@@ -62,16 +68,23 @@ static inline void case_open(net_case *c, net_shape shape, int64_t batch, uint64
               : (float)byte;
     }
   }
-  for (int64_t i = 0; i < batch * shape.outputs; i++) c->d_outputs[i] = (float)lgv_rng_normal(&rng);
+  for (int64_t i = 0; i < case_rows(c) * shape.outputs; i++)
+    c->d_outputs[i] = (float)lgv_rng_normal(&rng);
+  for (int64_t i = 0; i < case_rows(c); i++) c->tau[i] = (float)lgv_rng_uniform(&rng);
   memset(c->grad, 0xff, (size_t)c->n.params * sizeof *c->grad); /* NaN: must be overwritten */
 }
 
 static inline void case_close(net_case *c) { lgv__arena_free(&c->arena); }
 
 static inline net_input case_input(const net_case *c) {
-  if (c->n.shape.obs_form != LGV_FORM_DENSE) return (net_input){.index = c->index};
-  if (c->n.shape.obs_kind == LGV_OBS_BYTE) return (net_input){.bytes = c->bytes};
-  return (net_input){.dense = c->dense};
+  net_input input = {.tau = c->tau, .taus = c->n.shape.taus};
+  if (c->n.shape.obs_form != LGV_FORM_DENSE)
+    input.index = c->index;
+  else if (c->n.shape.obs_kind == LGV_OBS_BYTE)
+    input.bytes = c->bytes;
+  else
+    input.dense = c->dense;
+  return input;
 }
 
 /* ---- The second opinion ---- */

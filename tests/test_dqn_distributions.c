@@ -2,9 +2,11 @@
  * against distributions that are known. */
 #include "agent/deep/categorical.h"
 #include "deep_helpers.h"
+#include "fixtures/distribution_oracle.h"
 #include "math/kernels.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static lgv_rng rng;
 
@@ -166,6 +168,400 @@ static void descent_ends_at_the_quantiles_of_a_sample(void **state) {
   for (int i = 0; i < N; i++) assert_float_equal(theta[i], target[1 + 3 * i], 0.01);
 }
 
+/* ---- agents: gradients ---- */
+
+/* Number i of a stream; net_oracle.py makes the same. */
+static float noise(uint32_t seed, int64_t i) {
+  uint32_t x = (uint32_t)i + seed * 0x9E3779B9u;
+  x *= 2654435761u;
+  x ^= x >> 16;
+  x *= 0x45D9F3Bu;
+  x ^= x >> 16;
+  return (float)(x >> 8) * 0x1p-24f - 0.5f;
+}
+
+static void fill_parameters(const net *n, uint32_t seed, float *w) {
+  for (int32_t l = 0; l < n->n_layers; l++, seed += 2) {
+    const net_layer *layer = &n->layer[l];
+    float scale = 4 * (float)exp2(floor(log2(1 / sqrt((double)layer->inputs))));
+    for (int64_t i = 0; i < layer->n_weights; i++) w[layer->weights + i] = scale * noise(seed, i);
+    for (int64_t i = 0; i < layer->n_biases; i++) w[layer->biases + i] = scale * noise(seed + 1, i);
+  }
+}
+
+enum { OBS = 5 };
+
+static lgv_env_spec vector_spec(void) {
+  return (lgv_env_spec){.obs_shape = {OBS, 1, 1}, .actions = 3};
+}
+
+static void observe_one(deep_rig *rig, bool terminated) {
+  lgv_error err = {0};
+  float obs[OBS], next[OBS];
+  for (int i = 0; i < OBS; i++) {
+    obs[i] = 4 * noise(100, i);
+    next[i] = 4 * noise(103, i);
+  }
+  lgv_transition t = {.obs = {obs, -1, 0},
+                      .next = {next, -1, 1},
+                      .action = 1,
+                      .reward = 0.3,
+                      .terminated = terminated};
+  assert_int_equal(rig->type->observe(rig->self, &t, &err), LGV_OK);
+}
+
+#define ONE "agent.batch=2 agent.hidden=7,6 agent.gamma=0.9 optim.name=sgd optim.lr=1e-9 "
+
+static void near(const char *agent, double got, double want, double scale) {
+  if (!(fabs(got - want) <= 2e-5 * scale + 1e-7)) fail_msg("%s: %.9g, not %.9g", agent, got, want);
+}
+
+static void check_gradient(const oracle_case *o, const dqn *c) {
+  for (int b = 0; b < ORACLE_BLOCKS; b++) {
+    const net_layer *layer = &c->net.layer[b / 2];
+    int64_t size = b % 2 ? layer->n_biases : layer->n_weights;
+    const float *grad = c->grad + (b % 2 ? layer->biases : layer->weights);
+    double sum = 0, squares = 0, typical = sqrt(o->block[b].squares / (double)size);
+    for (int64_t i = 0; i < size; i++) {
+      sum += grad[i];
+      squares += (double)grad[i] * grad[i];
+    }
+    near(o->agent, sum, o->block[b].sum, typical * sqrt((double)size));
+    near(o->agent, squares, o->block[b].squares, o->block[b].squares);
+    for (int i = 0; i < ORACLE_PICKS; i++)
+      near(o->agent, grad[(i * size / ORACLE_PICKS + 5 * i) % size], o->block[b].pick[i],
+           typical + fabs(o->block[b].pick[i]));
+  }
+}
+
+/* The whole way from a transition to the gradient. */
+static void losses_and_gradients_match_pytorch(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof oracle_cases / sizeof *oracle_cases; i++) {
+    const oracle_case *o = &oracle_cases[i];
+    deep_rig rig;
+    lgv_error err = {0};
+    char extra[512];
+    snprintf(extra, sizeof extra, ONE "agent.double=%s %s", o->is_double ? "true" : "false",
+             strcmp(o->agent, "c51") == 0 ? "agent.atoms=11 agent.v_min=-0.5 agent.v_max=0.75"
+                                          : "agent.quantiles=11 agent.kappa=0.25");
+    deep_open(&rig, o->agent, vector_spec(), extra, NULL);
+    dqn *c = rig.self;
+    fill_parameters(&c->net, 1, c->w);
+    fill_parameters(&c->net, 51, c->w_target);
+    observe_one(&rig, o->terminated);
+    assert_int_equal(c->form.update(c, &err), LGV_OK);
+    assert_int_equal(c->best[0], o->best);
+    near(o->agent, c->loss, o->loss, o->loss);
+    near(o->agent, c->error[1], o->loss, o->loss);
+    check_gradient(o, c);
+    deep_close(&rig);
+  }
+}
+
+/* IQN's loss as a function of w, with the draws of tau and the targets of the last update. */
+static double iqn_loss(const deep_rig *rig, const float *w, int64_t N) {
+  dqn *c = rig->self;
+  const float *tau = deep_array(rig, "tau", NULL), *target = deep_array(rig, "target", NULL);
+  net_input input = replay_input(&c->env, c->batch.obs);
+  input.tau = tau;
+  input.taus = N;
+  const float *z = net_forward(&c->net, w, input, c->p->batch, &c->tape);
+  double sum = 0, slope[MOST];
+  for (int64_t i = 0; i < c->p->batch; i++) {
+    float theta[MOST];
+    for (int64_t k = 0; k < N; k++) theta[k] = z[(i * N + k) * c->A + c->batch.action[i]];
+    sum += (c->weight ? c->weight[i] : 1) *
+           slow_quantile_loss(N, theta, tau + i * N, N, target + i * N, 1, slope);
+  }
+  return sum / (double)c->p->batch;
+}
+
+static void the_gradient_of_iqn_agrees_with_finite_differences(void **state) {
+  (void)state;
+  enum { N = 6 };
+  deep_rig rig;
+  lgv_error err = {0};
+  deep_open(&rig, "iqn", deep_spec(10, 2),
+            "agent.warmup=1000 agent.hidden=8,8 agent.double=true agent.batch=16 agent.taus=6 "
+            "agent.taus_act=9 agent.cosines=5 agent.prioritized=true optim.name=sgd optim.lr=1e-9",
+            NULL);
+  dqn *c = rig.self;
+  deep_walk(&rig, 100, &rng);
+  for (int k = 0; k < 3; k++) /* the priorities, and so the weights, are uneven by then */
+    assert_int_equal(c->form.update(c, &err), LGV_OK);
+  assert_float_equal(iqn_loss(&rig, c->w, N), c->loss, 1e-5);
+  double worst = 0, norm = 0, step = 1e-3;
+  for (int64_t i = 0; i < c->dim; i++) {
+    float kept = c->w[i];
+    c->w[i] = kept + (float)step;
+    double above = iqn_loss(&rig, c->w, N);
+    c->w[i] = kept - (float)step;
+    double below = iqn_loss(&rig, c->w, N);
+    c->w[i] = kept;
+    worst = fmax(worst, fabs((above - below) / (2 * step) - (double)c->grad[i]));
+    norm = fmax(norm, fabs((double)c->grad[i]));
+  }
+  assert_true(norm > 0.1);
+  if (!(worst < 2e-3)) fail_msg("off by %g", worst); /* float rounding of outputs over the step */
+  deep_close(&rig);
+}
+
+/* At tau = 0 every cosine is 1. */
+static void the_embedding_of_zero_is_the_sum_of_its_weights(void **state) {
+  (void)state;
+  deep_rig rig;
+  deep_open(&rig, "iqn", deep_spec(10, 2), "agent.hidden=8,8 agent.taus=3 agent.taus_act=3", NULL);
+  dqn *c = rig.self;
+  const net_layer *layer = &c->net.layer[c->net.embedding];
+  const float tau[3] = {0};
+  const int32_t index = 4;
+  assert_int_equal(layer->inputs, 64);
+  net_forward(&c->net, c->w, (net_input){.index = &index, .tau = tau, .taus = 3}, 1, &c->act_tape);
+  for (int64_t j = 0; j < layer->outputs; j++) {
+    double sum = c->w[layer->biases + j];
+    for (int64_t i = 0; i < layer->inputs; i++)
+      sum += c->w[layer->weights + i * layer->outputs + j];
+    for (int t = 0; t < 3; t++)
+      assert_float_equal(c->act_tape.psi[t * layer->outputs + j], fmax(sum, 0), 1e-5);
+  }
+  deep_close(&rig);
+}
+
+static void gradients_are_shortened_to_their_greatest_norm(void **state) {
+  (void)state;
+  double norm[2] = {0};
+  for (int clips = 0; clips < 2; clips++) {
+    deep_rig rig;
+    lgv_error err = {0};
+    deep_open(&rig, "qr-dqn", vector_spec(), clips ? ONE "agent.grad_clip=0.01" : ONE, NULL);
+    dqn *c = rig.self;
+    observe_one(&rig, true);
+    assert_int_equal(c->form.update(c, &err), LGV_OK);
+    for (int64_t i = 0; i < c->dim; i++) norm[clips] += (double)c->grad[i] * c->grad[i];
+    deep_close(&rig);
+  }
+  assert_true(sqrt(norm[0]) > 0.1);
+  assert_float_equal(sqrt(norm[1]), 0.01, 1e-6);
+}
+
+static void the_grid_of_c51_follows_the_rewards(void **state) {
+  (void)state;
+  const struct {
+    const char *env, *extra;
+    double low, high;
+  } cases[] = {
+      {"cartpole", "agent.gamma=0.9", 0, 10},
+      {"mountain-car", "agent.gamma=0.9", -10, 0},
+      {"cartpole", "agent.gamma=0.9 agent.v_min=-3 agent.v_max=4", -3, 4},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    lgv_plan *plan = make_plan(cases[i].env, "c51", cases[i].extra);
+    lgv_error err = {0};
+    char low[64], high[64];
+    assert_int_equal(lgv_plan_get(plan, "agent.v_min", low, sizeof low, &err), LGV_OK);
+    assert_int_equal(lgv_plan_get(plan, "agent.v_max", high, sizeof high, &err), LGV_OK);
+    assert_float_equal(atof(low), cases[i].low, 1e-6);
+    assert_float_equal(atof(high), cases[i].high, 1e-6);
+    lgv_plan_free(plan);
+  }
+  lgv_settings *settings = make_settings("cartpole", "c51", "agent.v_min=2 agent.v_max=1");
+  lgv_error err = {0};
+  lgv_plan *plan;
+  assert_int_equal(lgv_plan_create(settings, &plan, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "agent.v_min"));
+  lgv_settings_free(settings);
+}
+
+/* ---- agents: the distributions they learn ---- */
+
+enum { GRID = 60 }; /* quantile functions are compared at (k + 1/2) / GRID */
+
+/* F^-1 of a distribution over increasing values. */
+static void quantiles_of(int64_t n, const double *value, const double *p, double *out) {
+  double below = 0;
+  for (int64_t j = 0, k = 0; k < GRID; k++) {
+    while (j < n - 1 && below + p[j] < (k + 0.5) / GRID) below += p[j++];
+    out[k] = value[j];
+  }
+}
+
+/* What the agent believes of (state, action). */
+static void learned_quantiles(deep_rig *rig, int at, int action, double *out) {
+  dqn *c = rig->self;
+  float tau[GRID];
+  double value[MOST], p[MOST];
+  int32_t index = at, n = c->form.atoms;
+  for (int k = 0; k < GRID; k++) tau[k] = (float)((k + 0.5) / GRID);
+  net_input input = {.index = &index, .tau = tau, .taus = GRID};
+  const float *q = net_forward(&c->net, c->w, input, 1, &c->act_tape);
+  if (c->net.embedding) {
+    for (int k = 0; k < GRID; k++) out[k] = q[k * c->A + action];
+    return;
+  }
+  q += action * n;
+  bool is_grid = strcmp(rig->type->name, "c51") == 0;
+  const float *z = is_grid ? deep_array(rig, "z", NULL) : q;
+  double sum = 0;
+  for (int32_t j = 0; j < n; j++) sum += p[j] = is_grid ? exp((double)q[j]) : 1;
+  for (int32_t j = 0; j < n; j++) {
+    p[j] /= sum;
+    value[j] = z[j];
+  }
+  for (int32_t j = 1; j < n; j++) /* quantiles that have crossed are put in order */
+    for (int32_t i = j; i > 0 && value[i] < value[i - 1]; i--) {
+      double swap = value[i];
+      value[i] = value[i - 1];
+      value[i - 1] = swap;
+    }
+  quantiles_of(n, value, p, out);
+}
+
+/* The 1-Wasserstein distance: the mean distance of the quantile functions. */
+static double distance(const double *a, const double *b) {
+  double sum = 0;
+  for (int k = 0; k < GRID; k++) sum += fabs(a[k] - b[k]);
+  return sum / GRID;
+}
+
+static const char *const learners[][2] = {
+    {"c51", "agent.atoms=101 "},
+    {"qr-dqn", "agent.quantiles=60 agent.kappa=0.05 "},
+    {"iqn", "agent.taus=24 agent.taus_act=60 agent.cosines=32 agent.kappa=0.05 "},
+};
+#define LEARN "agent.hidden=32,32 agent.warmup=500 agent.update_every=1 agent.target_every=50 "
+
+/* Two arms: action 0 pays -1 or 1, each with a uniform 0.2 around it; action 1 pays an exponential
+ * with mean 1. A distribution that had only the mean right would be off by 1 and 0.74. */
+static void agents_learn_the_arms_of_a_noisy_bandit(void **state) {
+  (void)state;
+  double arm[2][GRID], learned[GRID];
+  for (int k = 0; k < GRID; k++) {
+    double u = (k + 0.5) / GRID;
+    arm[0][k] = u < 0.5 ? -1.2 + 0.8 * u : 0.8 + 0.8 * (u - 0.5);
+    arm[1][k] = -log(1 - u);
+  }
+  for (int a = 0; a < 3; a++) {
+    deep_rig rig;
+    lgv_error err = {0};
+    char extra[512];
+    snprintf(extra, sizeof extra, LEARN "%s %s optim.lr=1e-3", learners[a][1],
+             a == 0 ? "agent.v_min=-3 agent.v_max=6" : "");
+    deep_open(&rig, learners[a][0], deep_spec(3, 2), extra, NULL);
+    for (int i = 0; i < 6000; i++) {
+      int action = i % 2;
+      double u = lgv_rng_uniform(&rng), flip = lgv_rng_uniform(&rng) < 0.5 ? -1 : 1;
+      double reward = action ? -log(1 - u) : flip + 0.4 * (u - 0.5);
+      assert_int_equal(deep_observe(&rig, 0, 0, action, 1, reward, true, &err), LGV_OK);
+    }
+    for (int action = 0; action < 2; action++) {
+      learned_quantiles(&rig, 0, action, learned);
+      double off = distance(learned, arm[action]);
+      if (!(off < 0.1)) fail_msg("%s, arm %d: off by %f", learners[a][0], action, off);
+    }
+    deep_close(&rig);
+  }
+}
+
+enum { STATES = 5 };
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* From s every step pays 0 or 1 until the end: 2^(STATES - s) returns that are equally likely. */
+static void returns_of_chain(int s, double gamma, double *out) {
+  double value[1 << STATES], p[1 << STATES];
+  int steps = STATES - s, count = 1 << steps;
+  for (int k = 0; k < count; k++) {
+    value[k] = 0;
+    for (int t = 0; t < steps; t++) value[k] += (k >> t & 1) * pow(gamma, t);
+    p[k] = 1.0 / count;
+  }
+  qsort(value, (size_t)count, sizeof *value, by_value);
+  quantiles_of(count, value, p, out);
+}
+
+/* The noise of every step to come reaches the first state through the targets. The means alone
+ * would be off by 0.50 at the last state and 0.76 at the first. */
+static void agents_learn_the_returns_of_a_random_chain(void **state) {
+  (void)state;
+  double truth[GRID], learned[GRID];
+  for (int a = 0; a < 3; a++) {
+    deep_rig rig;
+    lgv_error err = {0};
+    char extra[512];
+    snprintf(extra, sizeof extra, LEARN "%s %s agent.gamma=0.9 optim.lr=1e-3", learners[a][1],
+             a == 0 ? "agent.v_min=-0.5 agent.v_max=4.5" : "");
+    deep_open(&rig, learners[a][0], deep_spec(STATES + 1, 2), extra, NULL);
+    for (int i = 0; i < 10000; i++) {
+      int s = i % STATES;
+      double reward = (double)lgv_rng_below(&rng, 2);
+      assert_int_equal(deep_observe(&rig, s, s, (int)lgv_rng_below(&rng, 2), s + 1, reward,
+                                    s + 1 == STATES, &err),
+                       LGV_OK);
+    }
+    for (int s = 0; s < STATES; s++)
+      for (int action = 0; action < 2; action++) {
+        returns_of_chain(s, 0.9, truth);
+        learned_quantiles(&rig, s, action, learned);
+        double off = distance(learned, truth);
+        if (!(off < 0.17)) fail_msg("%s, state %d: off by %f", learners[a][0], s, off);
+      }
+    deep_close(&rig);
+  }
+}
+
+/* The mean over many draws of tau is the integral over tau, to 5 standard errors. */
+static void the_value_of_iqn_is_the_integral_of_its_quantiles(void **state) {
+  (void)state;
+  enum { K = 4096 };
+  deep_rig rig;
+  deep_open(&rig, "iqn", deep_spec(3, 2), "agent.hidden=16,16 agent.taus=64 agent.taus_act=4096",
+            NULL);
+  dqn *c = rig.self;
+  static float tau[K];
+  float q[2], data[DEEP_MOST_LENGTH];
+  lgv_obs obs = deep_obs(&rig, 1, 0, data);
+  lgv_error err = {0};
+  int32_t action, index = 1;
+  assert_int_equal(rig.type->act(rig.self, &obs, LGV_EVAL, &action, &err), LGV_OK);
+  memcpy(q, c->act_q, sizeof q);
+  for (int k = 0; k < K; k++) tau[k] = (float)((k + 0.5) / K);
+  net_input input = {.index = &index, .tau = tau, .taus = K};
+  const float *z = net_forward(&c->net, c->w, input, 1, &c->act_tape);
+  for (int a = 0; a < 2; a++) {
+    double sum = 0, squares = 0;
+    for (int k = 0; k < K; k++) {
+      sum += z[2 * k + a];
+      squares += (double)z[2 * k + a] * z[2 * k + a];
+    }
+    double mean = sum / K, variance = squares / K - mean * mean;
+    assert_true(variance > 1e-6);
+    assert_float_equal(q[a], mean, 5 * sqrt(variance / K));
+  }
+  deep_close(&rig);
+}
+
+/* Every combination of double Q, n-step targets and priorities runs and learns something. */
+static void parameters_combine(void **state) {
+  (void)state;
+  const char *const agents[] = {"dqn", "noisynet-dqn", "c51", "qr-dqn", "iqn"};
+  for (size_t a = 0; a < sizeof agents / sizeof *agents; a++)
+    for (int k = 0; k < 4; k++) {
+      char extra[512];
+      snprintf(extra, sizeof extra,
+               "env.n=5 run.steps=400 agent.warmup=50 agent.hidden=16,16 agent.batch=16 "
+               "agent.prioritized=true agent.double=%s agent.n_step=%d",
+               k & 1 ? "true" : "false", k & 2 ? 3 : 1);
+      lgv_plan *plan = make_plan("nchain", agents[a], extra);
+      lgv_summary first = run_plan(plan, 1), second = run_plan(plan, 1);
+      assert_true(first.finished && first.mean_return == second.mean_return);
+      lgv_plan_free(plan);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_projection_has_its_known_values),
@@ -174,6 +570,15 @@ int main(void) {
       cmocka_unit_test(softmax_shows_what_is_not_a_number),
       cmocka_unit_test(the_quantile_loss_has_its_known_values),
       cmocka_unit_test(descent_ends_at_the_quantiles_of_a_sample),
+      cmocka_unit_test(losses_and_gradients_match_pytorch),
+      cmocka_unit_test(the_gradient_of_iqn_agrees_with_finite_differences),
+      cmocka_unit_test(the_embedding_of_zero_is_the_sum_of_its_weights),
+      cmocka_unit_test(gradients_are_shortened_to_their_greatest_norm),
+      cmocka_unit_test(the_grid_of_c51_follows_the_rewards),
+      cmocka_unit_test(agents_learn_the_arms_of_a_noisy_bandit),
+      cmocka_unit_test(agents_learn_the_returns_of_a_random_chain),
+      cmocka_unit_test(the_value_of_iqn_is_the_integral_of_its_quantiles),
+      cmocka_unit_test(parameters_combine),
   };
   return cmocka_run_group_tests(tests, seed_rng, NULL);
 }

@@ -23,6 +23,8 @@ static net_shape shape_of(const oracle_case *o) {
                      .obs_shape = {o->obs[0], o->obs[1], o->obs[2]},
                      .hidden = hidden,
                      .outputs = o->outputs,
+                     .cosines = o->cosines,
+                     .taus = o->taus,
                      .input_scale = o->bytes ? 1.0f / 255 : 1};
 }
 
@@ -42,7 +44,8 @@ static void fill(net_case *c) {
     c->dense[i] = noise(100, i);
     c->bytes[i] = (uint8_t)floorf((noise(100, i) + 0.5f) * 256);
   }
-  for (int64_t i = 0; i < c->batch * c->n.shape.outputs; i++) c->d_outputs[i] = noise(101, i);
+  for (int64_t i = 0; i < case_rows(c) * c->n.shape.outputs; i++) c->d_outputs[i] = noise(101, i);
+  for (int64_t i = 0; i < case_rows(c); i++) c->tau[i] = noise(102, i) + 0.5f;
 }
 
 static void check_near(const oracle_case *o, const char *what, int block, double got, double want,
@@ -74,7 +77,7 @@ static void check_case(const oracle_case *o) {
   case_open(&c, shape_of(o), o->batch, 1);
   fill(&c);
   const float *out = net_forward(&c.n, c.params, case_input(&c), c.batch, &c.tape);
-  assert_int_equal(o->n_outputs, c.batch * c.n.shape.outputs);
+  assert_int_equal(o->n_outputs, case_rows(&c) * c.n.shape.outputs);
   for (int i = 0; i < o->n_outputs; i++)
     check_near(o, "an output", i, out[i], o->output[i], 1 + fabs(o->output[i]));
   net_backward(&c.n, c.params, case_input(&c), c.batch, &c.tape, c.d_outputs, 1, c.grad);

@@ -27,6 +27,11 @@ static inline int64_t net_layer_length(const net_layer *layer) {
   return (layer->kernel ? (int64_t)layer->out_height * layer->out_width : 1) * layer->outputs;
 }
 
+/* Rows of a layer's activations for `batch` samples. */
+static inline int64_t net_rows(const net *n, int32_t layer, int64_t batch, int64_t taus) {
+  return n->embedding && layer >= n->embedding ? batch * taus : batch;
+}
+
 /* ---- Dense ---- */
 
 void layer_bias_gradient(const net_layer *layer, int64_t batch, const float *d_out, float *grad);
@@ -46,6 +51,16 @@ void layer_index_forward(const net_layer *layer, const float *params, lgv_obs_fo
 void layer_index_backward(const net_layer *layer, lgv_obs_form form, const int32_t *index,
                           float scale, int64_t batch, const float *d_out, float *grad);
 int64_t layer_index_scratch(const net_layer *layer, lgv_obs_form form); /* of the forward pass */
+
+/* ---- The embedding of tau: out = features * psi, psi = rectified(cosine W + b), for every tau of
+ * every sample. d_out is 0 where out is. psi is overwritten by the backward pass. ---- */
+
+void layer_embed_forward(const net_layer *layer, const float *params, const float *tau,
+                         int64_t taus, const float *features, int64_t batch, float *cosine,
+                         float *psi, float *out);
+void layer_embed_backward(const net_layer *layer, const float *params, const float *features,
+                          const float *cosine, float *psi, int64_t batch, int64_t taus,
+                          const float *d_out, float *d_in, float *scratch, float *grad);
 
 /* ---- Convolution: VALID, images as (height x width x channels) ---- */
 

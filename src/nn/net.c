@@ -36,11 +36,28 @@ static lgv_status add_layer(net *n, net_layer layer, lgv_error *err) {
   return LGV_OK;
 }
 
+/* How many hidden dense layers lie below the embedding; -1: there is none. */
+static int32_t hidden_below_embedding(const net_shape *shape) {
+  if (shape->cosines == 0) return -1;
+  if (shape->family == NET_NATURE) return 0;
+  return shape->hidden.count > 1 ? shape->hidden.count - 1 : 1;
+}
+
+static lgv_status add_embedding(net *n, int64_t units, lgv_error *err) {
+  n->embedding = n->n_layers;
+  return add_layer(n, (net_layer){.inputs = n->shape.cosines, .outputs = units}, err);
+}
+
 static lgv_status add_dense_layers(net *n, int64_t inputs, lgv_error *err) {
   const net_shape *shape = &n->shape;
+  int32_t below = hidden_below_embedding(shape);
+  if (below > shape->hidden.count)
+    return lgv_fail(err, LGV_ERR_USAGE, "a network with an embedding needs a hidden layer");
+  if (below == 0) LGV_TRY(add_embedding(n, inputs, err));
   for (int32_t i = 0; i < shape->hidden.count; i++) {
     LGV_TRY(add_layer(n, (net_layer){.inputs = inputs, .outputs = shape->hidden.value[i]}, err));
     inputs = shape->hidden.value[i];
+    if (i + 1 == below) LGV_TRY(add_embedding(n, inputs, err));
   }
   net_layer last = {
       .inputs = inputs, .outputs = shape->outputs, .n_biases = shape->shared_bias ? 1 : 0};
@@ -127,10 +144,12 @@ static float *floats(lgv_layout *layout, const char *name, int64_t count) {
 /* What the layers of one pass, or of both, need at most; one works after the other. */
 static int64_t scratch_size(const net *n, int64_t batch, bool with_backward) {
   int64_t size = net_takes_index(n) ? layer_index_scratch(&n->layer[0], n->shape.obs_form) : 0;
+  int64_t taus = n->shape.taus;
   for (int32_t l = 0; l < n->n_layers && with_backward; l++) {
     const net_layer *layer = &n->layer[l];
     if (l == 0 && net_takes_index(n)) continue;
-    size = most(size, layer->kernel ? layer->n_weights : layer_dense_scratch(layer, batch));
+    size = most(size, layer->kernel ? layer->n_weights
+                                    : layer_dense_scratch(layer, net_rows(n, l, batch, taus)));
   }
   return size;
 }
@@ -150,18 +169,21 @@ static void place_convolutions(net_tape *tape, const net *n, const char *name, l
 
 void net_tape_layout(net_tape *tape, const net *n, const char *name, int64_t batch,
                      bool with_backward, lgv_layout *layout) {
-  *tape = (net_tape){.batch = batch};
-  int64_t longest = 0;
+  *tape = (net_tape){.batch = batch, .taus = 1};
+  int64_t longest = 0, taus = n->shape.taus;
   for (int32_t l = 0; l < n->n_layers; l++) {
-    int64_t length = net_layer_length(&n->layer[l]);
-    tape->activation[l] = floats(layout, name, batch * length);
+    int64_t length = net_rows(n, l, batch, taus) * net_layer_length(&n->layer[l]);
+    tape->activation[l] = floats(layout, name, length);
     if (l < n->n_layers - 1) longest = most(longest, length);
+  }
+  if (n->embedding) {
+    tape->cosine = floats(layout, name, batch * taus * n->layer[n->embedding].inputs);
+    tape->psi = floats(layout, name, batch * taus * n->layer[n->embedding].outputs);
   }
   place_convolutions(tape, n, name, layout);
   if (net_converts_input(n))
     tape->input = floats(layout, name,
                          (n->layer[0].kernel ? tape->places[0].group : batch) * net_obs_length(n));
   tape->scratch = floats(layout, name, scratch_size(n, batch, with_backward));
-  for (int i = 0; i < 2 && with_backward; i++)
-    tape->delta[i] = floats(layout, name, batch * longest);
+  for (int i = 0; i < 2 && with_backward; i++) tape->delta[i] = floats(layout, name, longest);
 }

@@ -6,6 +6,11 @@
  * its outputs, which the agents read as they need. Parameters lie layer by layer, weights (inputs x
  * outputs, row-major: a row holds the weights that leave one input) before biases.
  *
+ * A network with an embedding (Dabney et al., 2018b) takes several numbers tau beside every
+ * observation and gives outputs for each: what the convolutions (of an MLP: all hidden layers but
+ * the last, at least one) make of the observation is multiplied, unit by unit, by what a dense
+ * layer makes of cos(pi i tau); the layers above see batch x taus rows.
+ *
  * A network owns no parameters: online and target networks are two vectors over one shape.
  *
  * Invariants: forward writes only the tape; backward adds nothing to what it does not own: it
@@ -16,7 +21,7 @@
 #include "langevin.h"
 
 enum { NET_AUTO, NET_MLP, NET_NATURE };
-enum { NET_MOST_LAYERS = LGV_INTS_MAX + 4 };
+enum { NET_MOST_LAYERS = LGV_INTS_MAX + 5 };
 
 typedef struct net_shape {
   int32_t family; /* NET_AUTO: NET_NATURE for dense images of bytes, else NET_MLP */
@@ -28,6 +33,8 @@ typedef struct net_shape {
   int32_t outputs;
   bool shared_bias;  /* the output layer has one bias for all outputs */
   float input_scale; /* multiplies every input: 1, or 1/255 */
+  int32_t cosines;   /* i = 1..cosines of the embedding; 0: there is none */
+  int32_t taus;      /* the most for an observation */
 } net_shape;
 
 /* Observations of a batch, in the form in which the replay keeps them. Exactly one pointer is used.
@@ -37,6 +44,8 @@ typedef struct net_input {
   const uint8_t *bytes; /* (batch x height x width x channels): images */
   const int32_t *index; /* (batch): LGV_FORM_ONE_HOT: the position of the one, -1 if there is none;
                          *          LGV_FORM_THERMOMETER: how many leading ones */
+  const float *tau;     /* (batch x taus): of networks with an embedding */
+  int64_t taus;
 } net_input;
 
 typedef struct net_layer {
@@ -51,6 +60,7 @@ typedef struct net {
   net_shape shape;
   net_layer layer[NET_MOST_LAYERS];
   int32_t n_layers;
+  int32_t embedding;   /* the layer that multiplies what comes from below; 0: there is none */
   int64_t params;      /* length of the parameter vector */
   int64_t activations; /* floats a sample that a tape holds */
 } net;
@@ -66,14 +76,19 @@ typedef struct conv_places {
 
 /* Where a batch's activations live. */
 typedef struct net_tape {
-  int64_t batch;                      /* the most samples it can hold */
-  float *activation[NET_MOST_LAYERS]; /* (batch x outputs) of every layer, after the rectifier; the
-                                         last is linear */
-  float *delta[2];                    /* backward scratch; NULL for tapes that only run forward */
-  float *scratch;                     /* of layers; NULL if none needs it */
+  int64_t batch; /* the most samples it can hold */
+  float
+      *activation[NET_MOST_LAYERS]; /* (batch x outputs) of every layer, after the rectifier; the
+                                       last is linear; from an embedding on (batch x taus x outputs)
+                                     */
+  float *delta[2];                  /* backward scratch; NULL for tapes that only run forward */
+  float *scratch;                   /* of layers; NULL if none needs it */
   float *input; /* inputs that had to be converted or scaled, all of an MLP's (batch x length), a
                    group of images (group x length); else NULL */
   conv_places places[NET_CONVOLUTIONS];
+  int64_t taus;  /* of the last forward pass; 1 without an embedding */
+  float *cosine; /* (batch x taus x cosines) */
+  float *psi;    /* (batch x taus x units): what the embedding multiplies by */
 } net_tape;
 
 /* Works out layers and sizes. Fails if an image is too small for the convolutions, or a list of
@@ -85,7 +100,7 @@ void net_init(const net *n, float *params, lgv_rng *rng);
  * only. */
 void net_tape_layout(net_tape *tape, const net *n, const char *name, int64_t batch,
                      bool with_backward, lgv_layout *layout);
-/* Returns the outputs, (batch x outputs), which lie on the tape. */
+/* Returns the outputs, (batch x outputs) or (batch x taus x outputs), which lie on the tape. */
 const float *net_forward(const net *n, const float *params, net_input input, int64_t batch,
                          net_tape *tape);
 /* grad = d loss / d params for d loss / d outputs = d_outputs (batch x outputs), after a forward

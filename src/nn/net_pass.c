@@ -54,14 +54,20 @@ static void first_forward(const net *n, const float *params, net_input input, in
 const float *net_forward(const net *n, const float *params, net_input input, int64_t batch,
                          net_tape *tape) {
   assert(batch <= tape->batch);
+  assert(!n->embedding || (input.tau && input.taus <= n->shape.taus));
+  tape->taus = n->embedding ? input.taus : 1;
   first_forward(n, params, input, batch, tape);
   for (int32_t l = 1; l < n->n_layers; l++) {
     const net_layer *layer = &n->layer[l];
     const float *in = tape->activation[l - 1];
     if (layer->kernel)
       layer_conv_forward(layer, &tape->places[l], params, in, batch, tape->activation[l]);
+    else if (l == n->embedding)
+      layer_embed_forward(layer, params, input.tau, tape->taus, in, batch, tape->cosine, tape->psi,
+                          tape->activation[l]);
     else
-      layer_dense_forward(layer, params, in, batch, l < n->n_layers - 1, tape->activation[l]);
+      layer_dense_forward(layer, params, in, net_rows(n, l, batch, tape->taus), l < n->n_layers - 1,
+                          tape->activation[l]);
   }
   return tape->activation[n->n_layers - 1];
 }
@@ -94,15 +100,19 @@ void net_backward(const net *n, const float *params, net_input input, int64_t ba
     const net_layer *layer = &n->layer[l];
     const float *in = tape->activation[l - 1];
     float *d_in = tape->delta[l & 1];
+    int64_t rows = net_rows(n, l, batch, tape->taus);
     if (layer->kernel) {
       layer_conv_weights(layer, &tape->places[l], in, batch, d_out, false, grad);
       layer_conv_biases(layer, batch, d_out, grad);
       layer_conv_inputs(layer, &tape->places[l], params, in, batch, d_out, tape->scratch, d_in);
+    } else if (l == n->embedding) {
+      layer_embed_backward(layer, params, in, tape->cosine, tape->psi, batch, tape->taus, d_out,
+                           d_in, tape->scratch, grad);
     } else {
-      layer_dense_backward(layer, params, in, batch, d_out, d_in, tape->scratch, grad);
+      layer_dense_backward(layer, params, in, rows, d_out, d_in, tape->scratch, grad);
     }
     if (l == n->n_layers - 1 && core_scale != 1)
-      lgv__kernels()->scale(batch * layer->inputs, core_scale, d_in);
+      lgv__kernels()->scale(rows * layer->inputs, core_scale, d_in);
     d_out = d_in;
   }
   first_backward(n, params, input, batch, tape, d_out, grad);
@@ -118,7 +128,8 @@ static bool is_dead(const float *activation, int64_t rows, int64_t outputs, int6
 double net_dead_share(const net *n, const net_tape *tape, int64_t batch) {
   int64_t units = 0, dead = 0;
   for (int32_t l = 0; l < n->n_layers - 1; l++) {
-    int64_t outputs = n->layer[l].outputs, rows = batch * net_layer_length(&n->layer[l]) / outputs;
+    int64_t outputs = n->layer[l].outputs;
+    int64_t rows = net_rows(n, l, batch, tape->taus) * net_layer_length(&n->layer[l]) / outputs;
     units += outputs;
     for (int64_t j = 0; j < outputs; j++) dead += is_dead(tape->activation[l], rows, outputs, j);
   }

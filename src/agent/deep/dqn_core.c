@@ -15,6 +15,16 @@ const char *const dqn_loss_names[] = {"mse", "huber", NULL};
 
 /* ---- parameters ---- */
 
+static dqn_form complete(dqn_form form) {
+  if (form.copies == 0) form.copies = 1;
+  if (form.heads == 0) form.heads = 1;
+  if (form.atoms == 0) form.atoms = 1;
+  if (form.taus == 0) form.taus = 1;
+  if (form.vectors == 0) form.vectors = 1;
+  if (!form.update) form.update = dqn_update;
+  return form;
+}
+
 net_shape dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t heads) {
   bool scales = p->scale_input && env->obs_kind == LGV_OBS_BYTE;
   return (net_shape){
@@ -29,9 +39,21 @@ net_shape dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t heads)
   };
 }
 
+static net_shape shape_of(const dqn_params *p, const lgv_env_spec *env, dqn_form form) {
+  net_shape shape = dqn_shape(p, env, form.heads * form.atoms);
+  shape.cosines = form.cosines;
+  shape.taus = form.taus;
+  return shape;
+}
+
 lgv_status dqn_resolve(dqn_params *p, const lgv_problem *problem, int32_t heads, lgv_error *err) {
+  return dqn_resolve_form(p, problem, (dqn_form){.heads = heads}, err);
+}
+
+lgv_status dqn_resolve_form(dqn_params *p, const lgv_problem *problem, dqn_form form,
+                            lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
-  net_shape shape = dqn_shape(p, env, heads);
+  net_shape shape = shape_of(p, env, complete(form));
   net built;
   LGV_TRY(net_build(&built, &shape, err));
   p->net = built.shape.family;
@@ -90,12 +112,8 @@ static net_shape above_first(net_shape shape) {
 
 void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_form form,
                 lgv_layout *layout) {
-  if (form.copies == 0) form.copies = 1;
-  if (form.heads == 0) form.heads = 1;
-  if (form.atoms == 0) form.atoms = 1;
-  if (form.vectors == 0) form.vectors = 1;
-  if (!form.update) form.update = dqn_update;
-  net_shape shape = dqn_shape(p, &problem->env, form.heads * form.atoms);
+  form = complete(form);
+  net_shape shape = shape_of(p, &problem->env, form);
   if (form.above_first) shape = above_first(shape);
   lgv_status built = net_build(&c->net, &shape, NULL); /* dqn_resolve has tried it */
   assert(built == LGV_OK);
@@ -121,13 +139,15 @@ void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_for
   layout_vectors(c, problem, layout);
   replay_layout(&c->replay, &problem->env, p->replay, (int32_t)p->n_step, p->gamma, layout);
   replay_batch_layout(&c->batch, &c->replay, p->batch, form.with_first, layout);
-  net_tape_layout(&c->tape, &c->net, "tape", (int64_t)(rows + B), true, layout);
+  size_t both = form.cosines ? rows : rows + B; /* dqn_forward takes obs and next together */
+  net_tape_layout(&c->tape, &c->net, "tape", (int64_t)both, true, layout);
   net_tape_layout(&c->target_tape, &c->net, "target_tape", p->batch, false, layout);
   net_tape_layout(&c->act_tape, &c->net, "act_tape", 1, false, layout);
   c->seen = lgv_layout_array(layout, "seen", LGV_U8, replay_encoded_bytes(&c->env), LGV_SCRATCH);
   c->values = lgv_layout_array(layout, "values", LGV_F64, (size_t)c->A, LGV_SCRATCH);
   c->y = lgv_layout_array(layout, "y", LGV_F32, B, LGV_SCRATCH);
-  c->d_q = lgv_layout_array(layout, "d_q", LGV_F32, rows * (size_t)c->outputs, LGV_SCRATCH);
+  size_t d_outputs = rows * (size_t)form.taus * (size_t)c->outputs;
+  c->d_q = lgv_layout_array(layout, "d_q", LGV_F32, d_outputs, LGV_SCRATCH);
   c->error = lgv_layout_array(layout, "error", LGV_F32, B, LGV_SCRATCH);
   c->mean = c->act_q = c->weight = NULL;
   c->best = NULL;
@@ -257,7 +277,8 @@ bool dqn_refresh_target(dqn *c, int64_t copy) {
 }
 
 void dqn_loss_clear(dqn *c) {
-  memset(c->d_q, 0, (size_t)rows_of(c) * (size_t)c->outputs * sizeof *c->d_q);
+  size_t count = (size_t)(rows_of(c) * c->form.taus * c->outputs);
+  memset(c->d_q, 0, count * sizeof *c->d_q);
   c->loss = 0;
 }
 

@@ -202,6 +202,8 @@ typedef struct dqn_form {
   int64_t copies;   /* networks; 0: 1 */
   int32_t heads;    /* groups of outputs, one for each action; 0: 1 */
   int32_t atoms;    /* outputs of one head for each action, one behind the other; 0: 1 */
+  int32_t cosines;  /* of the network's embedding of tau; 0: there is none */
+  int32_t taus;     /* the most of them that an observation meets; 0: 1 */
   int32_t vectors;  /* parameter vectors that belong together, such as (mu, sigma); 0: 1 */
   bool with_first;  /* minibatches hold the first observation of the episode too */
   bool no_target;   /* there is no target network */
@@ -273,9 +275,10 @@ struct dqn {
 };
 
 /* ---- life ---- */
-/* heads: outputs for each action, all heads and atoms of them. */
 LGV_CHECK lgv_status dqn_resolve(dqn_params *params, const lgv_problem *problem, int32_t heads,
                                  lgv_error *err);
+LGV_CHECK lgv_status dqn_resolve_form(dqn_params *params, const lgv_problem *problem, dqn_form form,
+                                      lgv_error *err);
 /* Of the whole network, for `heads` heads. */
 net_shape dqn_shape(const dqn_params *params, const lgv_env_spec *env, int32_t heads);
 void dqn_layout(dqn *c, const dqn_params *params, const lgv_problem *problem, dqn_form form,

@@ -1,0 +1,199 @@
+/* IQN. Dabney, Ostrovski, Silver, Munos, "Implicit quantile networks for distributional
+ * reinforcement learning" (ICML 2018).
+ *
+ * The network takes tau beside the observation and gives Z_tau(s, a), the tau-quantile of the
+ * return (the embedding of tau is layer_embed.c); Q is the mean over K draws of tau ~ U(0, 1) (Eq.
+ * 3 without a distortion). With fresh draws tau_i for s and tau'_j for s', N each, the loss is
+ * QR-DQN's (Eq. 2):
+ *     sum over i of the mean over j of |tau_i - [d_ij < 0]| huber(d_ij),
+ *     d_ij = r + gamma Z_tau'_j(s', a*; w-) - Z_tau_i(s, a; w).
+ *
+ * a* is the greedy action by K draws of its own, in the target network as in DQN Zoo (Quan,
+ * Ostrovski, 2020), or, with agent.double, in the online network. Acting draws K anew at every
+ * step. With agent.prioritized the priority is the loss. The preset `atari` has the settings of DQN
+ * Zoo: 64 draws for everything. */
+#include "agent/deep/dither.h"
+#include "agent/deep/quantiles.h"
+
+typedef struct params {
+  dithered_params base;
+  int64_t cosines, taus, taus_act;
+  double kappa;
+} params;
+
+static const lgv_param param_table[] = {DQN_PARAM_ROWS,
+                                        DQN_PRIORITY_ROWS,
+                                        DQN_GRAD_CLIP_ROW,
+                                        DITHER_PARAM_ROWS,
+                                        {.name = "cosines",
+                                         .type = LGV_INT,
+                                         .offset = offsetof(params, cosines),
+                                         .fallback = "64",
+                                         .min = 1,
+                                         .max = 4096,
+                                         .help = "cos(pi i tau), i = 1.., that stand for tau"},
+                                        {.name = "taus",
+                                         .type = LGV_INT,
+                                         .offset = offsetof(params, taus),
+                                         .fallback = "64",
+                                         .min = 1,
+                                         .max = 4096,
+                                         .help = "N: draws of tau in the loss, and in its targets"},
+                                        {.name = "taus_act",
+                                         .type = LGV_INT,
+                                         .offset = offsetof(params, taus_act),
+                                         .fallback = "64",
+                                         .min = 1,
+                                         .max = 4096,
+                                         .help = "K: draws of tau by which actions are valued"},
+                                        QUANTILES_KAPPA_ROW(params),
+                                        {0}};
+
+static const lgv_preset presets[] = {
+    {"small", "agent.taus=8 agent.taus_act=16 agent.double=true agent.hidden=64,64 agent.n_step=3 "
+              "agent.batch=64 agent.replay=100000 agent.warmup=1000 agent.update_every=1 "
+              "agent.target_every=200 agent.epsilon_steps=10000 optim.lr=3e-4"},
+    {"atari", "agent.hidden=512 agent.scale_input=true agent.replay=1000000 agent.warmup=20000 "
+              "agent.update_every=4 agent.target_every=2500 agent.epsilon_end=0.01 "
+              "agent.epsilon_steps=1000000 agent.epsilon_eval=0.001 optim.lr=5e-5 "
+              "optim.eps=3.125e-4"},
+    {0}};
+
+typedef struct self {
+  dithered base;
+  const params *p;
+  lgv_rng *noise;
+  float *tau;     /* (batch x max(N, K)): of the forward pass in hand */
+  float *target;  /* (batch x N): r + gamma Z_tau'_j(s', a*; w-) */
+  float *theta;   /* (N): of one sample */
+  float *d_theta; /* (N) */
+} self;
+
+/* ---- memory ---- */
+
+static void mean(const dqn *c, const float *out, int64_t rows, float *q);
+static lgv_status update(dqn *c, lgv_error *err);
+
+static dqn_form form_of(const params *p) {
+  return (dqn_form){.cosines = (int32_t)p->cosines,
+                    .taus = (int32_t)(p->taus > p->taus_act ? p->taus : p->taus_act),
+                    .mean = mean,
+                    .update = update};
+}
+
+static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
+                          lgv_error *err) {
+  (void)is_set;
+  params *p = params_;
+  return dqn_resolve_form(&p->base.dqn, problem, form_of(p), err);
+}
+
+static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
+  self *s = self_;
+  s->p = params_;
+  s->noise = problem->noise;
+  dqn_form form = form_of(s->p);
+  dithered_layout_as(&s->base, &s->p->base, problem, form, out);
+  size_t B = (size_t)s->p->base.dqn.batch, N = (size_t)s->p->taus;
+  s->tau = lgv_layout_array(out, "tau", LGV_F32, B * (size_t)form.taus, LGV_SCRATCH);
+  s->target = lgv_layout_array(out, "target", LGV_F32, B * N, LGV_SCRATCH);
+  s->theta = lgv_layout_array(out, "theta", LGV_F32, N, LGV_SCRATCH);
+  s->d_theta = lgv_layout_array(out, "d_theta", LGV_F32, N, LGV_SCRATCH);
+}
+
+/* ---- acting ---- */
+
+/* Z of (rows) observations for fresh draws of tau, (rows x taus x A). */
+static const float *draw_quantiles(self *s, const float *w, const void *obs, int64_t rows,
+                                   int64_t taus, lgv_rng *stream, net_tape *tape) {
+  const dqn *c = &s->base.core;
+  for (int64_t i = 0; i < rows * taus; i++) s->tau[i] = (float)lgv_rng_uniform(stream);
+  net_input input = replay_input(&c->env, obs);
+  input.tau = s->tau;
+  input.taus = taus;
+  return net_forward(&c->net, w, input, rows, tape);
+}
+
+static void mean_over(const dqn *c, const float *z, int64_t rows, int64_t taus, float *q) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int32_t a = 0; a < c->A; a++)
+      q[i * c->A + a] = quantiles_mean(taus, z + i * taus * c->A + a, c->A);
+}
+
+static void mean(const dqn *c, const float *out, int64_t rows, float *q) {
+  mean_over(c, out, rows, ((const self *)c)->p->taus_act, q);
+}
+
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                      lgv_error *err) {
+  (void)err;
+  self *s = self_;
+  dqn *c = &s->base.core;
+  replay_encode(&c->env, obs, c->seen);
+  lgv_rng *stream = mode == LGV_TRAIN ? s->noise : c->eval;
+  mean(c, draw_quantiles(s, c->w, c->seen, 1, s->p->taus_act, stream, &c->act_tape), 1, c->act_q);
+  *action = dither_act(s->base.dither, c, c->act_q, mode);
+  return LGV_OK;
+}
+
+/* ---- learning ---- */
+
+static void make_targets(self *s) {
+  dqn *c = &s->base.core;
+  int64_t B = c->p->batch, N = s->p->taus;
+  const float *chooser = c->p->double_q ? c->w : c->w_target;
+  c->q_next = NULL;
+  c->q_target =
+      draw_quantiles(s, chooser, c->batch.next, B, s->p->taus_act, s->noise, &c->target_tape);
+  dqn_choose(c);
+  c->q_target = draw_quantiles(s, c->w_target, c->batch.next, B, N, s->noise, &c->target_tape);
+  for (int64_t i = 0; i < B; i++)
+    for (int64_t j = 0; j < N; j++)
+      s->target[i * N + j] =
+          c->batch.reward[i] + c->batch.discount[i] * c->q_target[(i * N + j) * c->A + c->best[i]];
+}
+
+static void sample_loss(self *s, int64_t i) {
+  dqn *c = &s->base.core;
+  int64_t N = s->p->taus, first = i * N * c->A + c->batch.action[i];
+  for (int64_t k = 0; k < N; k++) s->theta[k] = c->q[first + k * c->A];
+  float loss = lgv__kernels()->quantile_loss(N, s->theta, s->tau + i * N, N, s->target + i * N,
+                                             (float)s->p->kappa, s->d_theta);
+  dqn_loss_of(c, i, loss, s->d_theta, N);
+  for (int64_t k = 0; k < N; k++) c->d_q[first + k * c->A] = s->d_theta[k];
+}
+
+static lgv_status update(dqn *c, lgv_error *err) {
+  self *s = (self *)c;
+  dqn_sample(c);
+  make_targets(s);
+  dqn_refresh_target(c, 0);
+  c->q = draw_quantiles(s, c->w, c->batch.obs, c->p->batch, s->p->taus, s->noise, &c->tape);
+  dqn_loss_clear(c);
+  for (int64_t i = 0; i < c->p->batch; i++) sample_loss(s, i);
+  mean_over(c, c->q, c->p->batch, s->p->taus, c->mean);
+  dqn_backward(c, c->w, c->grad);
+  dqn_step(c, 0);
+  return dqn_end_update(c, err);
+}
+
+static const char *const stat_names[] = {DITHER_STAT_NAMES, NULL};
+
+const lgv_agent_type lgv__agent_iqn = {
+    .name = "iqn",
+    .summary = "DQN that learns the quantile function of the return",
+    .params = param_table,
+    .params_size = sizeof(params),
+    .state_size = sizeof(self),
+    .presets = presets,
+    .optimiser = "adam",
+    .resolve = resolve,
+    .layout = layout,
+    .open = dqn_open,
+    .begin_episode = dqn_begin_episode,
+    .act = act,
+    .observe = dqn_observe,
+    .end_episode = dqn_end_episode,
+    .stat_names = stat_names,
+    .stats = dithered_stats,
+};
