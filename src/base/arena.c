@@ -4,8 +4,10 @@
 #include "base/memory.h"
 
 #include <assert.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, LARGE = 4 << 20 };
 
 size_t lgv__dtype_size(lgv_dtype dtype) {
   switch (dtype) {
@@ -35,6 +37,18 @@ void *lgv_layout_array(lgv_layout *layout, const char *name, lgv_dtype dtype, si
   return layout->base + offset;
 }
 
+/* Networks and replays span more pages than the processor keeps addresses of: large ones spare it
+ * the search. Where the system has none to give, nothing changes. */
+static void ask_for_large_pages(void *memory, size_t size) {
+#ifdef MADV_HUGEPAGE
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)memory;
+  uintptr_t begin = (first + page - 1) / page * page, end = (first + size) / page * page;
+  if (size >= LARGE) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+#else
+  (void)memory, (void)size;
+#endif
+}
+
 lgv_status lgv__arena_build(lgv_arena *arena, lgv_layout_fn layout, void *context, const char *what,
                             lgv_error *err) {
   *arena = (lgv_arena){0};
@@ -50,6 +64,7 @@ lgv_status lgv__arena_build(lgv_arena *arena, lgv_layout_fn layout, void *contex
     return lgv_fail(err, LGV_ERR_MEMORY, "%s needs %.1f MB, which could not be allocated", what,
                     (double)counted.used / 1e6);
   }
+  ask_for_large_pages(arena->memory, counted.used);
   uintptr_t address = (uintptr_t)arena->memory;
   arena->table.base = (unsigned char *)((address + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
   layout(context, &arena->table);
