@@ -9,13 +9,20 @@ file(GLOB kernel_sources CONFIGURE_DEPENDS src/math/kernel_*.c src/optim/optim_*
 set_source_files_properties(src/math/kernel_gemm.c src/math/kernel_gemv.c
   PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
 
+# Sanitizers put a check at every access of tiles that are unrolled by hand; the optimiser then takes
+# minutes over kernel_gemm.c at -O3, and ten seconds at -O1, with the same checks.
+set(kernel_options)
+if(LANGEVIN_SANITIZE)
+  set(kernel_options -O1)
+endif()
+
 set(kernel_objects)
 function(add_kernel_set isa lanes)
   add_library(kernels_${isa} OBJECT ${kernel_sources})
   target_compile_definitions(kernels_${isa} PRIVATE LGV_ISA=${isa} LGV_LANES=${lanes})
   target_include_directories(kernels_${isa} PRIVATE include src)
   target_link_libraries(kernels_${isa} PRIVATE langevin_flags)
-  target_compile_options(kernels_${isa} PRIVATE ${ARGN})
+  target_compile_options(kernels_${isa} PRIVATE ${kernel_options} ${ARGN})
   list(APPEND kernel_objects $<TARGET_OBJECTS:kernels_${isa}>)
   set(kernel_objects ${kernel_objects} PARENT_SCOPE)
 endfunction()
