@@ -2,30 +2,26 @@
  */
 #include "registry.h"
 
+#include "file_helpers.h"
 #include "run_helpers.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-static char root[64];
+static char root[TEMP_SIZE];
 
 static int make_root(void **state) {
   (void)state;
-  strcpy(root, "/tmp/lgv-resume-XXXXXX");
-  return mkdtemp(root) ? 0 : -1;
+  make_temp(root);
+  return 0;
 }
 
 static int remove_root(void **state) {
   (void)state;
-  char command[128];
-  snprintf(command, sizeof command, "rm -rf '%s'", root);
-  return system(command);
+  remove_tree(root);
+  return 0;
 }
 
 static size_t read_all(const char *directory, const char *name, char **bytes) {
-  char path[256];
-  snprintf(path, sizeof path, "%s/%s", directory, name);
+  char path[PATH_MAX];
+  join(path, directory, name);
   FILE *file = fopen(path, "rb");
   if (!file) fail_msg("%s is missing", path);
   fseek(file, 0, SEEK_END);
@@ -37,7 +33,7 @@ static size_t read_all(const char *directory, const char *name, char **bytes) {
   return (size_t)size;
 }
 
-static void assert_same_file(const char *a, const char *b, const char *name) {
+static void assert_same_bytes(const char *a, const char *b, const char *name) {
   char *left, *right;
   size_t n = read_all(a, name, &left), m = read_all(b, name, &right);
   assert_int_equal(n, m);
@@ -69,10 +65,10 @@ static lgv_run *open_run(const lgv_plan *plan, const char *directory, bool resum
 
 /* Stops at the given steps, forgetting everything each time. */
 static void check_plan(const lgv_plan *plan, int64_t first_stop, int64_t second_stop) {
-  char whole[128], broken[128];
+  char whole[PATH_MAX], broken[PATH_MAX];
   lgv_error err = {0};
-  snprintf(whole, sizeof whole, "%s/whole", root);
-  snprintf(broken, sizeof broken, "%s/broken", root);
+  join(whole, root, "whole");
+  join(broken, root, "broken");
   lgv_run *run = open_run(plan, whole, false);
   advance(run, 1 << 20);
   finish(run);
@@ -88,10 +84,10 @@ static void check_plan(const lgv_plan *plan, int64_t first_stop, int64_t second_
   run = open_run(plan, broken, true);
   advance(run, 1 << 20);
   finish(run);
-  assert_same_file(whole, broken, "metrics.csv");
-  assert_same_file(whole, broken, "summary.json");
-  assert_same_file(whole, broken, "checkpoint.safetensors");
-  assert_same_file(whole, broken, "config.json");
+  assert_same_bytes(whole, broken, "metrics.csv");
+  assert_same_bytes(whole, broken, "summary.json");
+  assert_same_bytes(whole, broken, "checkpoint.safetensors");
+  assert_same_bytes(whole, broken, "config.json");
   assert_int_equal(remove_root(NULL), 0);
   assert_int_equal(make_root(NULL), 0);
 }
@@ -131,10 +127,10 @@ static void a_run_that_looks_back_resumes_exactly(void **state) {
 static void a_damaged_checkpoint_is_refused_and_the_previous_one_used(void **state) {
   (void)state;
   lgv_plan *plan = make_plan("riverswim", "lmc-lsvi", "run.steps=400 run.checkpoint_every=0");
-  char whole[128], broken[128], path[160];
+  char whole[PATH_MAX], broken[PATH_MAX], path[PATH_MAX];
   lgv_error err = {0};
-  snprintf(whole, sizeof whole, "%s/whole", root);
-  snprintf(broken, sizeof broken, "%s/broken", root);
+  join(whole, root, "whole");
+  join(broken, root, "broken");
   lgv_run *run = open_run(plan, whole, false);
   advance(run, 1 << 20);
   finish(run);
@@ -144,7 +140,7 @@ static void a_damaged_checkpoint_is_refused_and_the_previous_one_used(void **sta
   advance(run, 80);
   assert_int_equal(lgv_run_checkpoint(run, &err), LGV_OK);
   lgv_run_free(run);
-  snprintf(path, sizeof path, "%s/checkpoint.safetensors", broken);
+  join(path, broken, "checkpoint.safetensors");
   FILE *file = fopen(path, "r+b");
   fseek(file, -5, SEEK_END);
   int byte = fgetc(file);
@@ -157,10 +153,10 @@ static void a_damaged_checkpoint_is_refused_and_the_previous_one_used(void **sta
   assert_int_equal(summary.steps, 80);
   advance(run, 1 << 20);
   finish(run);
-  assert_same_file(whole, broken, "metrics.csv");
-  snprintf(path, sizeof path, "%s/checkpoint-previous.safetensors", broken);
+  assert_same_bytes(whole, broken, "metrics.csv");
+  join(path, broken, "checkpoint-previous.safetensors");
   assert_int_equal(truncate(path, 1000), 0);
-  snprintf(path, sizeof path, "%s/checkpoint.safetensors", broken);
+  join(path, broken, "checkpoint.safetensors");
   assert_int_equal(truncate(path, 2000), 0);
   assert_int_equal(lgv_run_resume(plan, 3, broken, &run, &err), LGV_ERR_IO);
   assert_non_null(strstr(err.message, "checkpoint"));
@@ -171,12 +167,12 @@ static void a_damaged_checkpoint_is_refused_and_the_previous_one_used(void **sta
 static void a_checkpoint_can_be_evaluated(void **state) {
   (void)state;
   lgv_plan *plan = make_plan("riverswim", "lmc-lsvi", "run.episodes=400");
-  char directory[128], file[160];
+  char directory[PATH_MAX], file[PATH_MAX];
   double returns[200], again[200], sum = 0;
   lgv_error err = {0};
   lgv_summary summary;
-  snprintf(directory, sizeof directory, "%s/run", root);
-  snprintf(file, sizeof file, "%s/checkpoint.safetensors", directory);
+  join(directory, root, "run");
+  join(file, directory, "checkpoint.safetensors");
   lgv_run *run = open_run(plan, directory, false);
   advance(run, 1 << 20);
   lgv_run_summary(run, &summary);
