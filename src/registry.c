@@ -84,31 +84,40 @@ const lgv_agent_type *const lgv__agents[] = {
 
 const lgv_optim_type *lgv__optimiser(size_t index) { return lgv__kernels()->optimisers[index]; }
 
-enum { MOST_ENTRIES = 64 };
+static bool get_env(size_t index, lgv_entry *entry) {
+  for (size_t i = 0; lgv__envs[i]; i++)
+    if (i == index) {
+      *entry = (lgv_entry){lgv__envs[i]->name, lgv__envs[i]->summary, lgv__envs[i]->params};
+      return true;
+    }
+  return false;
+}
 
-/* The entries of one kind, copied into a caller's array; returns how many. */
-static size_t entries_of(const char *kind, lgv_entry *entries) {
-  size_t n = 0;
-  if (strcmp(kind, "env") == 0)
-    for (; lgv__envs[n]; n++)
-      entries[n] = (lgv_entry){lgv__envs[n]->name, lgv__envs[n]->summary, lgv__envs[n]->params};
-  else if (strcmp(kind, "agent") == 0)
-    for (; lgv__agents[n]; n++)
-      entries[n] =
-          (lgv_entry){lgv__agents[n]->name, lgv__agents[n]->summary, lgv__agents[n]->params};
-  else if (strcmp(kind, "optimiser") == 0)
-    for (const lgv_optim_type *type; (type = lgv__optimiser(n)); n++)
-      entries[n] = (lgv_entry){type->name, type->summary, type->params};
-  else if (strcmp(kind, "run") == 0)
-    entries[n++] =
-        (lgv_entry){"run", "how long, how often evaluated, what is recorded", lgv__run_params};
-  return n;
+static bool get_agent(size_t index, lgv_entry *entry) {
+  for (size_t i = 0; lgv__agents[i]; i++)
+    if (i == index) {
+      *entry = (lgv_entry){lgv__agents[i]->name, lgv__agents[i]->summary, lgv__agents[i]->params};
+      return true;
+    }
+  return false;
+}
+
+static bool get_optimiser(size_t index, lgv_entry *entry) {
+  const lgv_optim_type *type;
+  for (size_t i = 0; (type = lgv__optimiser(i)); i++)
+    if (i == index) {
+      *entry = (lgv_entry){type->name, type->summary, type->params};
+      return true;
+    }
+  return false;
 }
 
 bool lgv_registry_get(const char *kind, size_t index, lgv_entry *entry) {
-  lgv_entry entries[MOST_ENTRIES];
-  if (index >= entries_of(kind, entries)) return false;
-  *entry = entries[index];
+  if (strcmp(kind, "env") == 0) return get_env(index, entry);
+  if (strcmp(kind, "agent") == 0) return get_agent(index, entry);
+  if (strcmp(kind, "optimiser") == 0) return get_optimiser(index, entry);
+  if (strcmp(kind, "run") != 0 || index > 0) return false;
+  *entry = (lgv_entry){"run", "how long, how often evaluated, what is recorded", lgv__run_params};
   return true;
 }
 
