@@ -418,6 +418,13 @@ static void results_are_evaluated_and_drawn(void **state) {
   assert_says(out, "Mine: 3 seeds");
   expect("plot a b --bars --y regret --out f.pdf", 0);
   assert_true(begins("f.pdf", "%PDF"));
+  char from[PATH_MAX], to[PATH_MAX];
+  join(from, directory, "b");
+  join(to, directory, "n=6,a=1"); /* a = in names and labels */
+  assert_int_equal(symlink(from, to), 0);
+  expect("plot a n=6,a=1 --out f.svg", 0);
+  expect("plot 'beta = 1=n=6,a=1' a --out f.svg", 0);
+  assert_says(out, "beta = 1: 1 seed");
   expect_refusal("plot", "which runs?");
   expect_refusal("plot a", "--out FILE.svg");
   expect_refusal("plot a --out f.jpg", ".svg, .png or .pdf");

@@ -68,13 +68,21 @@ static lgv_status read_names(lgv_group *g, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status open_group(lgv_group *g, const char *input, lgv_error *err) {
+/* Where the directory begins in [LABEL=]DIR. Labels and names of directories may hold a = too: the
+ * longest end that exists is meant. */
+static const char *find_directory(const char *input) {
   struct stat info;
-  const char *equals = strchr(input, '='), *directory = input;
-  if (equals && stat(input, &info) != 0) { /* a directory may have a = in its name */
-    snprintf(g->label, sizeof g->label, "%.*s", (int)(equals - input), input);
+  const char *first = strchr(input, '=');
+  for (const char *end = input; end; end = strchr(end, '='), end = end ? end + 1 : NULL)
+    if (stat(end, &info) == 0) return end;
+  return first ? first + 1 : input;
+}
+
+static lgv_status open_group(lgv_group *g, const char *input, lgv_error *err) {
+  const char *directory = find_directory(input);
+  if (directory > input) {
+    snprintf(g->label, sizeof g->label, "%.*s", (int)(directory - input - 1), input);
     g->labelled = true;
-    directory = equals + 1;
   }
   size_t length = strlen(directory);
   while (length > 1 && directory[length - 1] == '/') length--;
