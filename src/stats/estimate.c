@@ -42,6 +42,7 @@ static void bootstrap(const double *x, size_t n, double *means, lgv_estimate *e)
 
 void lgv_estimate_mean(const double *values, size_t count, lgv_estimate *e) {
   *e = (lgv_estimate){0, NAN, NAN, NAN, NAN, NAN};
+  if (count == 0) return;
   double *x =
       lgv__calloc(count + RESAMPLES, sizeof *x); /* the values, sorted; then the resampled means */
   if (!x) return;
