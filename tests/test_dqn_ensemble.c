@@ -214,6 +214,16 @@ static void priors_never_change(void **state) {
   }
 }
 
+/* ---- deep exploration ---- */
+
+/* A uniform policy finds the treasure once in 1024 episodes. */
+static void the_preset_solves_a_deep_sea(void **state) {
+  (void)state;
+  lgv_plan *plan = make_plan("deepsea", "bootstrapped-dqn", "env.n=10 run.episodes=250");
+  for (uint64_t seed = 0; seed < 3; seed++) assert_true(run_plan(plan, seed).final_return > 0.98);
+  lgv_plan_free(plan);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lazy_ensembles_learn_as_whole_ones),
@@ -222,6 +232,7 @@ int main(void) {
       cmocka_unit_test(tabulated_priors_are_the_networks),
       cmocka_unit_test(one_hot_priors_tell_states_apart),
       cmocka_unit_test(priors_never_change),
+      cmocka_unit_test(the_preset_solves_a_deep_sea),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
