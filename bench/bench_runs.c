@@ -21,10 +21,10 @@ static const struct {
   double units;  /* of a step */
   const char *unit;
 } lines[] = {
-    {"N-Chain, adam-lmcdqn: update", CHAIN UPDATES "agent.name=adam-lmcdqn", 200, 1, 100, "update"},
-    {"N-Chain, dqn: update", CHAIN UPDATES "agent.name=dqn", 200, 1, 100, "update"},
-    {"N-Chain, adam-lmcdqn: run", CHAIN "agent.name=adam-lmcdqn", 2000, 1000, 1, "step"},
-    {"N-Chain, dqn: run", CHAIN "agent.name=dqn", 2000, 1000, 1, "step"},
+    {"N-Chain, adam-lmcdqn: update", CHAIN UPDATES "agent.name=adam-lmcdqn", 105, 1, 100, "update"},
+    {"N-Chain, dqn: update", CHAIN UPDATES "agent.name=dqn", 105, 1, 100, "update"},
+    {"N-Chain, adam-lmcdqn: run", CHAIN "agent.name=adam-lmcdqn", 1100, 1000, 1, "step"},
+    {"N-Chain, dqn: run", CHAIN "agent.name=dqn", 1100, 1000, 1, "step"},
     {"RiverSwim, lmc-lsvi, J = 1000, exact: run", RIVER "agent.updates=1000", 100, 100, 1, "step"},
     {"RiverSwim, lmc-lsvi, J = 1000, loop: run", RIVER "agent.updates=1000 agent.sampler=loop", 100,
      100, 1, "step"},
