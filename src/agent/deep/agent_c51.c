@@ -54,7 +54,7 @@ static const lgv_param param_table[] = {
     {0}};
 
 static const lgv_preset presets[] = {
-    {"small", "agent.double=true agent.hidden=64,64 agent.n_step=3 agent.batch=64 "
+    {"small", "agent.double=true agent.hidden=64,64 agent.n_step=5 agent.batch=64 "
               "agent.replay=100000 agent.warmup=1000 agent.update_every=1 agent.target_every=200 "
               "agent.epsilon_steps=10000 optim.lr=3e-4"},
     {"atari", "agent.v_min=-10 agent.v_max=10 agent.grad_clip=10 agent.hidden=512 "

@@ -10,8 +10,8 @@ static const lgv_param param_table[] = {
     DQN_PARAM_ROWS, DQN_SHARED_BIAS_ROW, DQN_PRIORITY_ROWS, DITHER_PARAM_ROWS, {0}};
 
 static const lgv_preset presets[] = {
-    {"small", "agent.prioritized=true agent.double=true agent.hidden=64,64 agent.n_step=3 "
-              "agent.batch=64 agent.replay=100000 agent.warmup=1000 agent.update_every=1 "
+    {"small", "agent.prioritized=true agent.double=true agent.hidden=64,64 agent.n_step=5 "
+              "agent.batch=128 agent.replay=50000 agent.warmup=1000 agent.update_every=2 "
               "agent.target_every=200 agent.epsilon_steps=10000 optim.lr=3e-4"},
     {"atari", "agent.prioritized=true agent.priority_beta_steps=49950000 agent.double=true "
               "agent.shared_bias=true agent.hidden=512 agent.scale_input=true agent.replay=1000000 "
