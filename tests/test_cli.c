@@ -441,7 +441,7 @@ static void results_are_evaluated_and_drawn(void **state) {
 
 static void benchmarks_are_chosen_by_name(void **state) {
   (void)state;
-  expect_refusal("bench nets", "'nets' is none of yardstick, net, optim, run");
+  expect_refusal("bench nets", "'nets' is none of yardstick, net, optim, deep, run");
   expect_refusal("bench --rounds 0", "--rounds takes a whole number");
   expect("bench run --rounds 1 --json run.json", 0);
   assert_says(out, "adam-lmcdqn: update");

@@ -50,9 +50,10 @@ static const lgv_param param_table[] = {DQN_PARAM_ROWS,
                                         {0}};
 
 static const lgv_preset presets[] = {
-    {"small", "agent.taus=8 agent.taus_act=16 agent.double=true agent.hidden=64,64 agent.n_step=5 "
-              "agent.batch=64 agent.replay=100000 agent.warmup=1000 agent.update_every=1 "
-              "agent.target_every=200 agent.epsilon_steps=10000 optim.lr=3e-4"},
+    {"small", "agent.cosines=32 agent.taus=8 agent.taus_act=16 agent.grad_clip=10 "
+              "agent.double=true agent.hidden=64,64 agent.n_step=5 agent.batch=64 "
+              "agent.replay=50000 agent.warmup=1000 agent.update_every=2 agent.target_every=200 "
+              "agent.epsilon_steps=10000 optim.lr=5e-4"},
     {"atari", "agent.hidden=512 agent.scale_input=true agent.replay=1000000 agent.warmup=20000 "
               "agent.update_every=4 agent.target_every=2500 agent.epsilon_end=0.01 "
               "agent.epsilon_steps=1000000 agent.epsilon_eval=0.001 optim.lr=5e-5 "
