@@ -75,13 +75,14 @@ typedef struct self {
 
 /* ---- memory ---- */
 
-/* What rewards within the environment's bounds can add up to. */
+/* What rewards within the environment's bounds can add up to, if these are known. */
 static void range_of_returns(const lgv_env_spec *env, double gamma, double *low, double *high) {
   double H = (double)env->horizon, most = gamma < 1 ? 1 / (1 - gamma) : H;
   if (H > 0 && gamma < 1) most *= 1 - pow(gamma, H);
-  if (env->reward_min >= env->reward_max || most == 0) return; /* nothing is known */
-  *low = fmin(env->reward_min, 0) * most;
-  *high = fmax(env->reward_max, 0) * most;
+  double least = fmin(env->reward_min, 0) * most, greatest = fmax(env->reward_max, 0) * most;
+  if (!(least < greatest)) return;
+  *low = least;
+  *high = greatest;
 }
 
 static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
