@@ -281,7 +281,8 @@ typedef struct lgv_agent_type {
       traits; /* LGV_NEEDS_... ; LGV_SETTLES_PER_EPISODE: the policy is fixed within an episode */
   const lgv_param *params;
   size_t params_size, state_size;
-  /* Optional. agent.preset chooses one by name; auto takes `atari` for images, else `small`. */
+  /* Optional. agent.preset chooses one by name; auto takes `atari` for images, `one-hot` for
+   * one-hot observations if there is one of that name, else `small`. */
   const lgv_preset *presets;
   const char *optimiser; /* the default of optim.name; NULL for agents that need none */
   /* Optional: fills in what the user left open (is_set[i] false) and checks what single ranges

@@ -296,6 +296,70 @@ static double feel_good_loss(langevin *s, const float *w) {
   return c->loss - s->p->feel_good * optimism / (double)c->p->batch;
 }
 
+/* From 0.01 to a fifth of it in 40 steps, or in 10 episodes of 4 steps. */
+static void the_step_size_falls_with_the_budget(void **state) {
+  (void)state;
+  lgv_rng rng;
+  lgv_rng_seed(&rng, 6, "walk");
+  for (int by_episodes = 0; by_episodes < 2; by_episodes++) {
+    deep_rig rig;
+    deep_open(&rig, "adam-lmcdqn", deep_spec(5, 2),
+              "agent.final_lr=0.2 agent.warmup=1 agent.update_every=1 agent.batch=2 optim.lr=0.01",
+              NULL);
+    langevin *s = rig.self;
+    s->steps_planned = by_episodes ? 0 : 40;
+    s->episodes_planned = by_episodes ? 10 : 0;
+    for (int episode = 1; episode <= 12; episode++) {
+      deep_walk(&rig, 4, &rng);
+      /* the last update of an episode comes before its end is counted */
+      int counted = by_episodes ? episode - 1 : episode;
+      double spent = counted < 10 ? counted / 10.0 : 1;
+      assert_float_equal(*s->lr, 0.01 * (1 - 0.8 * spent), 1e-12);
+    }
+    deep_close(&rig);
+  }
+}
+
+/* Evaluation sees the mean: of all samples so far at first, an exponential one later. */
+static void evaluation_acts_by_the_mean_of_the_samples(void **state) {
+  (void)state;
+  enum { STATES = 5, WINDOW = 8, STEPS = 30 };
+  deep_rig rig;
+  lgv_rng rng;
+  lgv_error err = {0};
+  lgv_rng_seed(&rng, 6, "walk");
+  deep_open(&rig, "adam-lmcdqn", deep_spec(STATES, 2),
+            "agent.average=8 agent.warmup=1 agent.update_every=1 agent.batch=2 optim.beta=10 "
+            "optim.lr=0.01",
+            NULL);
+  langevin *s = rig.self;
+  const dqn *c = &s->core;
+  double *mean = calloc((size_t)c->dim, sizeof *mean);
+  for (int t = 0, updates = 0; t < STEPS; t++) {
+    deep_walk(&rig, 1, &rng);
+    if (c->t[0] == updates) continue;
+    updates = (int)c->t[0];
+    double share = 1.0 / (updates < WINDOW ? updates : WINDOW);
+    for (int64_t i = 0; i < c->dim; i++) {
+      mean[i] += share * ((double)c->w[i] - mean[i]);
+      assert_float_equal(s->w_mean[i], mean[i], 1e-5);
+    }
+  }
+  for (int64_t i = 0; i < c->net.params; i++) s->w_mean[i] = -c->w[i];
+  s->w_mean[c->net.params - 2] = 1000; /* the biases of both actions, far apart */
+  s->w_mean[c->net.params - 1] = -1000;
+  c->w[c->net.params - 2] = -1000;
+  c->w[c->net.params - 1] = 1000;
+  float data[DEEP_MOST_LENGTH];
+  lgv_obs obs = deep_obs(&rig, 2, 0, data);
+  int32_t training, evaluation;
+  assert_int_equal(rig.type->act(rig.self, &obs, LGV_TRAIN, &training, &err), LGV_OK);
+  assert_int_equal(rig.type->act(rig.self, &obs, LGV_EVAL, &evaluation, &err), LGV_OK);
+  assert_true(training == 1 && evaluation == 0);
+  free(mean);
+  deep_close(&rig);
+}
+
 static void the_feel_good_gradient_agrees_with_finite_differences(void **state) {
   (void)state;
   deep_rig rig;
@@ -384,6 +448,8 @@ int main(void) {
       cmocka_unit_test(without_feel_good_it_is_adam_lmcdqn),
       cmocka_unit_test(lmc_dqn_is_adam_lmcdqn_without_its_bias),
       cmocka_unit_test(langevin_dqn_without_noise_is_dqn),
+      cmocka_unit_test(the_step_size_falls_with_the_budget),
+      cmocka_unit_test(evaluation_acts_by_the_mean_of_the_samples),
       cmocka_unit_test(the_feel_good_gradient_agrees_with_finite_differences),
       cmocka_unit_test(the_backward_sweep_carries_values_from_stage_to_stage),
   };

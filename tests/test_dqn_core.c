@@ -287,6 +287,51 @@ static void compensated_optimisers_get_a_second_vector(void **state) {
   deep_close(&rig);
 }
 
+/* Without hidden layers Q(s, a) = input * w_sa + bias_a: four states, a gain of 3, an input of 6.
+ */
+static void a_gain_multiplies_one_hot_inputs(void **state) {
+  (void)state;
+  static const float table[4][2] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
+  deep_rig rig;
+  float data[DEEP_MOST_LENGTH];
+  deep_open(&rig, "adam-lmcdqn", deep_spec(4, 2), "agent.one_hot_gain=3", no_hidden_layers);
+  dqn *c = rig.self;
+  for (int i = 0; i < 8; i++) c->w[i] = table[i / 2][i % 2];
+  c->w[8] = 0.5f;
+  c->w[9] = -0.5f;
+  for (int s = 0; s < 4; s++) {
+    lgv_obs obs = deep_obs(&rig, s, 0, data);
+    const float *q = dqn_values(c, c->w, &obs);
+    assert_true(q[0] == 6 * table[s][0] + 0.5f && q[1] == 6 * table[s][1] - 0.5f);
+  }
+  deep_close(&rig);
+}
+
+/* What the observation is decides, if the user does not. */
+static void presets_follow_the_observation(void **state) {
+  (void)state;
+  static const char *const cases[][4] = {
+      {"deepsea", "adam-lmcdqn", "", "one-hot"},
+      {"nchain", "adam-lmcdqn", "", "small"},
+      {"cartpole", "adam-lmcdqn", "", "small"},
+      {"nchain", "adam-lmcdqn", "env.features=one-hot", "one-hot"},
+      {"deepsea", "adam-lmcdqn", "agent.preset=small", "small"},
+      {"deepsea", "dqn", "", "small"}};
+  char text[64];
+  lgv_error err = {0};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    lgv_plan *plan = make_plan(cases[i][0], cases[i][1], cases[i][2]);
+    assert_int_equal(lgv_plan_get(plan, "agent.preset", text, sizeof text, &err), LGV_OK);
+    assert_string_equal(text, cases[i][3]);
+    lgv_plan_free(plan);
+  }
+  lgv_settings *settings = make_settings("deepsea", "dqn", "agent.preset=one-hot");
+  lgv_plan *plan;
+  assert_int_equal(lgv_plan_create(settings, &plan, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "no preset 'one-hot'"));
+  lgv_settings_free(settings);
+}
+
 static void parameters_that_contradict_each_other_are_refused(void **state) {
   (void)state;
   const char *const wrong[][2] = {
@@ -416,6 +461,8 @@ int main(void) {
       cmocka_unit_test(updates_come_when_they_are_due),
       cmocka_unit_test(a_loss_that_explodes_stops_the_run_and_says_why),
       cmocka_unit_test(compensated_optimisers_get_a_second_vector),
+      cmocka_unit_test(a_gain_multiplies_one_hot_inputs),
+      cmocka_unit_test(presets_follow_the_observation),
       cmocka_unit_test(parameters_that_contradict_each_other_are_refused),
       cmocka_unit_test(evaluation_leaves_training_alone),
       cmocka_unit_test(nothing_is_allocated_once_a_run_has_begun),

@@ -71,7 +71,7 @@ static void values_of_a_chain_agree_with_value_iteration(void **state) {
  * has at most 0.017. */
 static void adam_lmcdqn_solves_the_chain_of_ten(void **state) {
   (void)state;
-  lgv_plan *plan = make_plan("nchain", "adam-lmcdqn", "env.n=10 run.steps=12000");
+  lgv_plan *plan = make_plan("nchain", "adam-lmcdqn", "env.n=10 run.steps=30000");
   for (uint64_t seed = 0; seed < 5; seed++) {
     lgv_summary summary = run_plan(plan, seed);
     assert_float_equal(summary.final_return, 10, 1e-9);
@@ -79,10 +79,22 @@ static void adam_lmcdqn_solves_the_chain_of_ten(void **state) {
   lgv_plan_free(plan);
 }
 
+/* A uniform policy finds the treasure of a sea of eight in one of 256 episodes. */
+static void adam_lmcdqn_solves_a_small_deep_sea(void **state) {
+  (void)state;
+  lgv_plan *plan = make_plan("deepsea", "adam-lmcdqn",
+                             "env.n=8 run.episodes=4000 "
+                             "run.stop_return=0.9");
+  for (uint64_t seed = 0; seed < 3; seed++)
+    assert_false(isnan(run_plan(plan, seed).solved_episode));
+  lgv_plan_free(plan);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_of_a_chain_agree_with_value_iteration),
       cmocka_unit_test(adam_lmcdqn_solves_the_chain_of_ten),
+      cmocka_unit_test(adam_lmcdqn_solves_a_small_deep_sea),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

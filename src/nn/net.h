@@ -32,7 +32,7 @@ typedef struct net_shape {
                            convolutions, 512 if there are none */
   int32_t outputs;
   bool shared_bias;  /* the output layer has one bias for all outputs */
-  float input_scale; /* multiplies every input: 1, or 1/255 */
+  float input_scale; /* multiplies every input */
   int32_t cosines;   /* i = 1..cosines of the embedding; 0: there is none */
   int32_t taus;      /* the most for an observation */
 } net_shape;

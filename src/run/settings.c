@@ -159,10 +159,18 @@ lgv_status lgv__settings_optim_type(const lgv_settings *settings, const char *fa
   return unknown_name(settings, "optimiser", "optim.name", err);
 }
 
-static const char *preset_name(const lgv_settings *settings, const lgv_env_spec *env) {
+static const lgv_preset *find_preset(const lgv_agent_type *type, const char *name) {
+  for (const lgv_preset *preset = type->presets; preset->name; preset++)
+    if (strcmp(preset->name, name) == 0) return preset;
+  return NULL;
+}
+
+static const char *preset_name(const lgv_settings *settings, const lgv_agent_type *type,
+                               const lgv_env_spec *env) {
   const char *name = lgv_settings_get(settings, "agent.preset");
   if (name && strcmp(name, "auto") != 0) return name;
-  return env->obs_kind == LGV_OBS_BYTE ? "atari" : "small";
+  if (env->obs_kind == LGV_OBS_BYTE) return "atari";
+  return env->obs_form == LGV_FORM_ONE_HOT && find_preset(type, "one-hot") ? "one-hot" : "small";
 }
 
 lgv_status lgv__settings_copy(const lgv_settings *from, lgv_settings *to, lgv_error *err) {
@@ -206,11 +214,16 @@ static lgv_status apply_preset(lgv_settings *settings, const lgv_preset *preset,
 lgv_status lgv__settings_with_preset(const lgv_settings *settings, const lgv_agent_type *type,
                                      const lgv_env_spec *env, lgv_settings **completed,
                                      lgv_error *err) {
-  const char *name = preset_name(settings, env);
+  const char *name = preset_name(settings, type, env);
+  const lgv_preset *preset = find_preset(type, name);
+  *completed = NULL;
+  if (!preset && lgv_settings_get(settings, "agent.preset"))
+    return lgv_fail(err, LGV_ERR_USAGE, "the agent %s has no preset '%.40s'", type->name, name);
   LGV_TRY(lgv_settings_create(completed, err));
   lgv_status status = lgv__settings_copy(settings, *completed, err);
-  for (const lgv_preset *preset = type->presets; status == LGV_OK && preset->name; preset++)
-    if (strcmp(preset->name, name) == 0) status = apply_preset(*completed, preset, type, err);
+  if (status == LGV_OK && preset) status = apply_preset(*completed, preset, type, err);
+  if (status == LGV_OK && preset)
+    status = lgv_settings_set(*completed, "agent.preset", name, "auto", err);
   if (status != LGV_OK) {
     lgv_settings_free(*completed);
     *completed = NULL;

@@ -29,8 +29,9 @@ LGV_CHECK lgv_status lgv__settings_agent_type(const lgv_settings *settings,
  * optim.name. */
 LGV_CHECK lgv_status lgv__settings_optim_type(const lgv_settings *settings, const char *fallback,
                                               const lgv_optim_type **type, lgv_error *err);
-/* A copy completed by the agent's preset: agent.preset names it; auto is `atari` for images, else
- * `small`. Values for an optimiser other than the one the user chose are left out. */
+/* A copy completed by the agent's preset: agent.preset names it; auto is `atari` for images,
+ * `one-hot` for one-hot observations if the agent has that, else `small`. Values for an optimiser
+ * other than the one the user chose are left out. */
 LGV_CHECK lgv_status lgv__settings_with_preset(const lgv_settings *settings,
                                                const lgv_agent_type *type, const lgv_env_spec *env,
                                                lgv_settings **completed, lgv_error *err);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *const dqn_preset_names[] = {"auto", "small", "atari", NULL};
+const char *const dqn_preset_names[] = {"auto", "small", "one-hot", "atari", NULL};
 const char *const dqn_net_names[] = {"auto", "mlp", "nature", NULL};
 const char *const dqn_loss_names[] = {"mse", "huber", NULL};
 
@@ -25,8 +25,15 @@ static dqn_form complete(dqn_form form) {
   return form;
 }
 
+/* What every input is multiplied by. */
+static float input_scale(const dqn_params *p, const lgv_env_spec *env) {
+  if (p->scale_input && env->obs_kind == LGV_OBS_BYTE) return 1.0f / 255;
+  if (p->one_hot_gain > 0 && env->obs_form == LGV_FORM_ONE_HOT)
+    return (float)(p->one_hot_gain * sqrt((double)env->obs_shape[0]));
+  return 1;
+}
+
 net_shape dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t heads) {
-  bool scales = p->scale_input && env->obs_kind == LGV_OBS_BYTE;
   return (net_shape){
       .family = p->net,
       .obs_kind = env->obs_kind,
@@ -35,7 +42,7 @@ net_shape dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t heads)
       .hidden = p->hidden,
       .outputs = env->actions * heads,
       .shared_bias = p->shared_bias,
-      .input_scale = scales ? 1.0f / 255 : 1,
+      .input_scale = input_scale(p, env),
   };
 }
 
@@ -58,8 +65,6 @@ lgv_status dqn_resolve_form(dqn_params *p, const lgv_problem *problem, dqn_form 
   LGV_TRY(net_build(&built, &shape, err));
   p->net = built.shape.family;
   p->hidden = built.shape.hidden;
-  if (p->preset == DQN_PRESET_AUTO)
-    p->preset = env->obs_kind == LGV_OBS_BYTE ? DQN_PRESET_ATARI : DQN_PRESET_SMALL;
   if (p->warmup >= p->replay)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.warmup = %lld transitions never fit into agent.replay = %lld",

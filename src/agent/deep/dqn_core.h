@@ -26,7 +26,6 @@
 #include "nn/net.h"
 #include "replay/priority.h"
 
-enum { DQN_PRESET_AUTO, DQN_PRESET_SMALL, DQN_PRESET_ATARI };
 enum { DQN_MSE, DQN_HUBER };
 
 /* Parameters of every deep agent; the first member of its parameter struct. */
@@ -34,6 +33,7 @@ typedef struct dqn_params {
   int32_t preset, net;
   lgv_ints hidden;
   bool scale_input, shared_bias;
+  double one_hot_gain;
   double gamma;
   int64_t n_step, batch, replay, warmup;
   int64_t update_every, updates, target_every;
@@ -52,7 +52,8 @@ extern const char *const dqn_preset_names[], *const dqn_net_names[], *const dqn_
    .offset = offsetof(dqn_params, preset),                                                         \
    .fallback = "auto",                                                                             \
    .choices = dqn_preset_names,                                                                    \
-   .help = "values for what is left open; auto: atari for images, else small"},                    \
+   .help = "values for what is left open; auto: atari for images, one-hot for one-hot "            \
+           "observations where there is one, else small"},                                         \
       {.name = "net",                                                                              \
        .type = LGV_CHOICE,                                                                         \
        .offset = offsetof(dqn_params, net),                                                        \
@@ -143,6 +144,15 @@ extern const char *const dqn_preset_names[], *const dqn_net_names[], *const dqn_
   {                                                                                                \
     .name = "shared_bias", .type = LGV_BOOL, .offset = offsetof(dqn_params, shared_bias),          \
     .fallback = "false", .help = "the output layer has one bias for all actions"                   \
+  }
+
+/* Of agents whose exploration needs rows of the first layer that tell the states apart. */
+#define DQN_ONE_HOT_GAIN_ROW                                                                       \
+  {                                                                                                \
+    .name = "one_hot_gain", .type = LGV_REAL, .offset = offsetof(dqn_params, one_hot_gain),        \
+    .fallback = "0", .min = 0, .max = 1e6,                                                         \
+    .help = "one-hot observations of n states are this times sqrt(n) where they are on, so that "  \
+            "initial values differ between states however many there are; 0: they are 1"           \
   }
 
 /* Of agents that draw by dqn_sample and weigh by c->weight. */

@@ -1,7 +1,9 @@
 #include "agent/deep/langevin_dqn.h"
 
 #include "base/error.h"
+#include "base/param.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *const langevin_stages_names[] = {"shared", "per-stage", NULL};
@@ -30,6 +32,9 @@ lgv_status langevin_resolve(void *params, const bool *is_set, const lgv_problem 
                             lgv_error *err) {
   langevin_params *p = params;
   if (p->stages == LANGEVIN_PER_STAGE) LGV_TRY(resolve_per_stage(p, is_set, problem, err));
+  if (p->final_lr < 1 && lgv__params_find(problem->optimiser->params, "lr") < 0)
+    return lgv_fail(err, LGV_ERR_USAGE, "agent.final_lr: the optimiser %s has no lr",
+                    problem->optimiser->name);
   return dqn_resolve(&p->dqn, problem, 1, err);
 }
 
@@ -40,6 +45,15 @@ void langevin_layout(void *self, const void *params, const lgv_problem *problem,
   s->H = s->p->stages == LANGEVIN_PER_STAGE ? problem->env.horizon : 0;
   dqn_form form = {.copies = s->H, .with_first = s->p->feel_good > 0, .no_target = s->H > 0};
   dqn_layout(&s->core, &s->p->dqn, problem, form, layout);
+  s->episodes = lgv_layout_array(layout, "episodes", LGV_I64, 1, LGV_KEEP);
+  s->steps_planned = problem->steps;
+  s->episodes_planned = problem->episodes;
+  size_t params_size = problem->optimiser->params_size;
+  s->optim_params = s->p->final_lr < 1
+                        ? lgv_layout_array(layout, "optim.params", LGV_U8, params_size, LGV_SCRATCH)
+                        : NULL;
+  size_t all = (size_t)(s->core.form.copies * s->core.dim);
+  s->w_mean = s->p->average > 0 ? lgv_layout_array(layout, "w_mean", LGV_F32, all, LGV_KEEP) : NULL;
   if (s->H == 0) return;
   s->order = lgv_layout_array(layout, "order", LGV_I64, (size_t)s->p->dqn.replay, LGV_SCRATCH);
   s->start = lgv_layout_array(layout, "start", LGV_I64, (size_t)s->H + 1, LGV_SCRATCH);
@@ -60,13 +74,31 @@ static void add_feel_good(langevin *s) {
   }
 }
 
+/* The share of the budget that is spent; steps count if they are bounded, else episodes. */
+static double progress(const langevin *s) {
+  if (s->steps_planned > 0)
+    return fmin(1, (double)s->core.count[DQN_STEPS] / (double)s->steps_planned);
+  if (s->episodes_planned > 0) return fmin(1, (double)s->episodes[0] / (double)s->episodes_planned);
+  return 0;
+}
+
+static void average(langevin *s, int64_t k) {
+  const dqn *c = &s->core;
+  const float *w = c->w + k * c->dim;
+  float *mean = s->w_mean + k * c->dim;
+  float share = (float)(1 / fmin((double)s->p->average, (double)c->t[k]));
+  for (int64_t i = 0; i < c->dim; i++) mean[i] += share * (w[i] - mean[i]);
+}
+
 /* From the targets on, for copy k with parameters w. */
 static lgv_status descend(langevin *s, int64_t k, lgv_error *err) {
   dqn *c = &s->core;
   dqn_loss(c);
   if (c->form.with_first) add_feel_good(s);
   dqn_backward(c, c->w + k * c->dim, c->grad);
+  if (s->optim_params) *s->lr = s->full_lr * (1 - (1 - s->p->final_lr) * progress(s));
   dqn_step(c, k);
+  if (s->w_mean) average(s, k);
   return dqn_end_update(c, err);
 }
 
@@ -109,6 +141,21 @@ static lgv_status sweep(langevin *s, lgv_error *err) {
 
 /* ---- hooks ---- */
 
+lgv_status langevin_open(void *self, lgv_error *err) {
+  langevin *s = self;
+  dqn *c = &s->core;
+  if (s->optim_params) {
+    int row = lgv__params_find(c->optimiser->params, "lr");
+    memcpy(s->optim_params, c->optim_params, c->optimiser->params_size);
+    s->lr = (double *)((char *)s->optim_params + c->optimiser->params[row].offset);
+    s->full_lr = *s->lr;
+    c->optim_params = s->optim_params;
+  }
+  LGV_TRY(dqn_open(self, err));
+  if (s->w_mean) memcpy(s->w_mean, c->w, (size_t)(c->form.copies * c->dim) * sizeof *c->w);
+  return LGV_OK;
+}
+
 lgv_status langevin_begin_episode(void *self, lgv_error *err) {
   langevin *s = self;
   bool ready = s->core.count[DQN_STEPS] >= s->core.p->warmup;
@@ -127,7 +174,8 @@ lgv_status langevin_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *
     *action = (int32_t)lgv_rng_below(c->act, c->A);
     return LGV_OK;
   }
-  const float *w = c->w + (s->H > 0 ? obs->stage * c->dim : 0);
+  const float *all = mode == LGV_EVAL && s->w_mean ? s->w_mean : c->w;
+  const float *w = all + (s->H > 0 ? obs->stage * c->dim : 0);
   *action = dqn_greedy(c, dqn_values(c, w, obs), mode);
   return LGV_OK;
 }
@@ -141,6 +189,7 @@ lgv_status langevin_observe(void *self, const lgv_transition *transition, lgv_er
 
 lgv_status langevin_end_episode(void *self, lgv_error *err) {
   langevin *s = self;
+  s->episodes[0]++;
   if (s->H > 0) return LGV_OK; /* the sweep comes before the next episode */
   for (int64_t j = dqn_updates_due_between_episodes(&s->core); j > 0; j--) LGV_TRY(update(s, err));
   return LGV_OK;

@@ -19,6 +19,14 @@
  * unless agent.gamma is set, no discount. The loss is a minibatch mean, not the sum over the
  * history; the ridge term is the optimiser's l2.
  *
+ * agent.final_lr < 1: the step size falls with the run's budget, as stochastic-gradient Langevin
+ * dynamics has it (Welling, Teh 2011): wide moves first, and in the end less of what minibatches
+ * and large steps add to the posterior's spread. Without a known budget it stays.
+ *
+ * agent.average > 0: training acts by the current sample, evaluation by the mean of about so many
+ * last ones (an exponential mean; all so far, as long as there are fewer): the posterior's mean,
+ * not one of the chain's excursions.
+ *
  * The feel-good term (agent.feel_good > 0) subtracts eta_fg * mean over the minibatch of max_a
  * Q(s_1, a), s_1 being the first observation of the episode that a transition comes from: optimism
  * where episodes begin. The gradient goes through the maximum. */
@@ -33,19 +41,36 @@ enum { LANGEVIN_GREEDY, LANGEVIN_UNIFORM };
 typedef struct langevin_params {
   dqn_params dqn;
   int32_t stages, warmup_actions;
-  double feel_good;
+  double feel_good, final_lr;
+  int64_t average;
 } langevin_params;
 
 extern const char *const langevin_stages_names[], *const langevin_warmup_names[];
 
 #define LANGEVIN_PARAM_ROWS                                                                        \
-  DQN_PARAM_ROWS, DQN_SHARED_BIAS_ROW,                                                             \
+  DQN_PARAM_ROWS, DQN_SHARED_BIAS_ROW, DQN_ONE_HOT_GAIN_ROW,                                       \
       {.name = "warmup_actions",                                                                   \
        .type = LGV_CHOICE,                                                                         \
        .offset = offsetof(langevin_params, warmup_actions),                                        \
        .fallback = "greedy",                                                                       \
        .choices = langevin_warmup_names,                                                           \
        .help = "actions until agent.warmup: of the initial network, or uniform"},                  \
+      {.name = "final_lr",                                                                         \
+       .type = LGV_REAL,                                                                           \
+       .offset = offsetof(langevin_params, final_lr),                                              \
+       .fallback = "1",                                                                            \
+       .min = 0,                                                                                   \
+       .max = 1,                                                                                   \
+       .help = "share of optim.lr that is left at the end of the run, to which it falls in a "     \
+               "line; 1: it stays"},                                                               \
+      {.name = "average",                                                                          \
+       .type = LGV_INT,                                                                            \
+       .offset = offsetof(langevin_params, average),                                               \
+       .fallback = "0",                                                                            \
+       .min = 0,                                                                                   \
+       .max = 1e9,                                                                                 \
+       .help = "updates over which parameters are averaged for evaluation; 0: it takes the "       \
+               "current ones"},                                                                    \
   {                                                                                                \
     .name = "stages", .type = LGV_CHOICE, .offset = offsetof(langevin_params, stages),             \
     .fallback = "shared", .choices = langevin_stages_names,                                        \
@@ -63,8 +88,13 @@ extern const char *const langevin_stages_names[], *const langevin_warmup_names[]
 typedef struct langevin {
   dqn core;
   const langevin_params *p;
-  int64_t H;              /* networks in the sweep; 0 with agent.stages = shared */
-  int64_t *order, *start; /* (replay), (H + 1): entries by stage */
+  void *optim_params;                      /* what the optimiser sees, if lr falls; else NULL */
+  double *lr, full_lr;                     /* the one in optim_params; optim.lr */
+  int64_t *episodes;                       /* [0]: that have ended */
+  int64_t steps_planned, episodes_planned; /* 0: unknown */
+  float *w_mean;                           /* (copies x dim): with agent.average; else NULL */
+  int64_t H;                               /* networks in the sweep; 0 with agent.stages = shared */
+  int64_t *order, *start;                  /* (replay), (H + 1): entries by stage */
 } langevin;
 
 /* Hooks of lgv_agent_type. */
@@ -72,6 +102,7 @@ lgv_status langevin_resolve(void *params, const bool *is_set, const lgv_problem 
                             lgv_error *err);
 void langevin_layout(void *self, const void *params, const lgv_problem *problem,
                      lgv_layout *layout);
+lgv_status langevin_open(void *self, lgv_error *err);
 lgv_status langevin_begin_episode(void *self, lgv_error *err);
 lgv_status langevin_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                         lgv_error *err);
@@ -83,7 +114,7 @@ extern const char *const langevin_stat_names[];
 /* Everything but name, summary, parameters, presets and optimiser. */
 #define LANGEVIN_HOOKS                                                                             \
   .params_size = sizeof(langevin_params), .state_size = sizeof(langevin),                          \
-  .resolve = langevin_resolve, .layout = langevin_layout, .open = dqn_open,                        \
+  .resolve = langevin_resolve, .layout = langevin_layout, .open = langevin_open,                   \
   .begin_episode = langevin_begin_episode, .act = langevin_act, .observe = langevin_observe,       \
   .end_episode = langevin_end_episode, .stat_names = langevin_stat_names, .stats = dqn_stats
 
