@@ -39,7 +39,7 @@ build: $(SETUP) ## the libraries and build/langevin
 	@$(call configure,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target langevin_product
 
-run: build ## a first experiment: agents on RiverSwim, a table and a plot
+run: build ## a first experiment: Adam LMCDQN and DQN on the N-Chain, a table and a plot
 	@scripts/demo $(BUILD)/langevin runs/demo
 
 test: build check-format ## build everything, check the formatting, run the quick tests
