@@ -97,6 +97,19 @@ static void every_agent_with_a_network_takes_images(void **state) {
   }
 }
 
+/* Texts that are numbers are compared as numbers. */
+static void check_value(const lgv_plan *plan, const char *agent, const char *key,
+                        const char *expected) {
+  char text[64], *end, *expected_end;
+  lgv_error err = {0};
+  if (lgv_plan_get(plan, key, text, sizeof text, &err) != LGV_OK)
+    fail_msg("%s: %s", agent, err.message);
+  double got = strtod(text, &end), want = strtod(expected, &expected_end);
+  bool numbers = !*end && !*expected_end;
+  if (numbers ? got != want : strcmp(text, expected) != 0)
+    fail_msg("%s: %s is %s, not %s", agent, key, text, expected);
+}
+
 /* Ishfaq et al. (ICLR 2024), as their program has it. */
 static void the_atari_preset_is_the_published_loop(void **state) {
   (void)state;
@@ -104,18 +117,73 @@ static void the_atari_preset_is_the_published_loop(void **state) {
       {"agent.n_step", "3"},          {"agent.double", "true"}, {"agent.update_every", "10"},
       {"agent.warmup", "32"},         {"agent.batch", "32"},    {"agent.target_every", "500"},
       {"agent.scale_input", "false"}, {"optim.name", "asgld"},  {"optim.form", "code"},
-      {"optim.compensated", "false"}, {"optim.lr", "0.0001"},   {"optim.a", "0.1"},
-      {"optim.beta", "1e+16"},        {"optim.alpha1", "0.9"},  {"optim.alpha2", "0.999"},
-      {"agent.replay", "1000000"},    {"optim.eps", "1e-08"}};
+      {"optim.compensated", "false"}, {"optim.lr", "1e-4"},     {"optim.a", "0.1"},
+      {"optim.beta", "1e16"},         {"optim.alpha1", "0.9"},  {"optim.alpha2", "0.999"},
+      {"agent.replay", "1000000"},    {"optim.eps", "1e-8"}};
   lgv_plan *plan = plan_for("adam-lmcdqn", "");
-  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-    char text[64];
-    lgv_error err = {0};
-    assert_int_equal(lgv_plan_get(plan, values[i][0], text, sizeof text, &err), LGV_OK);
-    if (strcmp(text, values[i][1]) != 0)
-      fail_msg("%s is %s, not %s", values[i][0], text, values[i][1]);
-  }
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    check_value(plan, "adam-lmcdqn", values[i][0], values[i][1]);
   lgv_plan_free(plan);
+}
+
+/* DQN Zoo (Quan, Ostrovski, 2020). A step is four frames and an update four steps, so that 40,000
+ * frames between copies to the target network are 2500 updates. NULL: not asked, or the agent has
+ * no such parameter. */
+static void the_atari_presets_of_the_baselines_are_dqn_zoo(void **state) {
+  (void)state;
+  enum { AGENTS = 6 };
+  static const char *const agents[AGENTS] = {"dqn", "double-dqn", "prioritized-dqn",
+                                             "c51", "qr-dqn",     "iqn"};
+  static const struct {
+    const char *key, *value[AGENTS];
+  } zoo[] = {
+      {"agent.warmup", {"50000", "50000", "50000", "50000", "50000", "20000"}},
+      {"agent.target_every", {"2500", "7500", "7500", "2500", "2500", "2500"}},
+      {"agent.double", {"false", "true", "true", "false", "false", "false"}},
+      {"agent.epsilon_end", {"0.1", "0.01", "0.01", "0.01", "0.01", "0.01"}},
+      {"agent.epsilon_eval", {"0.05", "0.01", "0.01", "0.001", "0.001", "0.001"}},
+      {"optim.name", {"rmsprop", "rmsprop", "rmsprop", "adam", "adam", "adam"}},
+      {"optim.lr", {"2.5e-4", "2.5e-4", "6.25e-5", "2.5e-4", "5e-5", "5e-5"}},
+      {"optim.eps",
+       {"9.765625e-6", "9.765625e-6", "6.103515625e-7", "3.125e-4", "3.125e-4", "3.125e-4"}},
+      {"optim.alpha2", {"0.95", "0.95", "0.95", "0.999", "0.999", "0.999"}},
+      {"agent.shared_bias", {"false", "true", "true"}},
+      {"agent.prioritized", {"false", "false", "true", "false", "false", "false"}},
+      {"agent.priority_alpha", {NULL, NULL, "0.6"}},
+      {"agent.priority_beta", {NULL, NULL, "0.4"}},
+      {"agent.priority_beta_end", {NULL, NULL, "1"}},
+      {"agent.priority_beta_steps", {NULL, NULL, "49950000"}}, /* 50,000 to 50 million */
+      {"agent.priority_uniform", {NULL, NULL, "0.001"}},
+      {"agent.loss", {"huber", "huber", "huber"}},
+      {"agent.grad_clip", {NULL, NULL, NULL, "10", "10", "0"}},
+      {"agent.atoms", {NULL, NULL, NULL, "51"}},
+      {"agent.v_min", {NULL, NULL, NULL, "-10"}},
+      {"agent.v_max", {NULL, NULL, NULL, "10"}},
+      {"agent.quantiles", {NULL, NULL, NULL, NULL, "201"}},
+      {"agent.kappa", {NULL, NULL, NULL, NULL, "1", "1"}},
+      {"agent.cosines", {NULL, NULL, NULL, NULL, NULL, "64"}},
+      {"agent.taus", {NULL, NULL, NULL, NULL, NULL, "64"}},
+      {"agent.taus_act", {NULL, NULL, NULL, NULL, NULL, "64"}},
+  };
+  static const char *const common[][2] = {{"agent.replay", "1000000"},
+                                          {"agent.batch", "32"},
+                                          {"agent.update_every", "4"},
+                                          {"agent.updates", "1"},
+                                          {"agent.n_step", "1"},
+                                          {"agent.gamma", "0.99"},
+                                          {"agent.scale_input", "true"},
+                                          {"agent.hidden", "512"},
+                                          {"agent.net", "nature"},
+                                          {"agent.epsilon_start", "1"},
+                                          {"agent.epsilon_steps", "1000000"}};
+  for (int a = 0; a < AGENTS; a++) {
+    lgv_plan *plan = plan_for(agents[a], "");
+    for (size_t i = 0; i < sizeof zoo / sizeof *zoo; i++)
+      if (zoo[i].value[a]) check_value(plan, agents[a], zoo[i].key, zoo[i].value[a]);
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+      check_value(plan, agents[a], common[i][0], common[i][1]);
+    lgv_plan_free(plan);
+  }
 }
 
 /* Without looking nothing is gained: any fixed action has 0 an episode on average, looking has 6.
@@ -135,6 +203,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_agent_with_a_network_takes_images),
       cmocka_unit_test(the_atari_preset_is_the_published_loop),
+      cmocka_unit_test(the_atari_presets_of_the_baselines_are_dqn_zoo),
       cmocka_unit_test(dqn_learns_from_pictures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

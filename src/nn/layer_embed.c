@@ -1,8 +1,8 @@
 /* The embedding of tau. Dabney, Ostrovski, Silver, Munos, "Implicit quantile networks for
  * distributional reinforcement learning" (ICML 2018), Eq. 4:
  *
- *   psi_j(tau) = rectified( sum over i = 1..n of cos(pi i tau) w_ij + b_j ),   out = features *
- * psi.
+ *   psi_j(tau) = rectified( sum over i = 1..n of cos(pi i tau) w_ij + b_j )
+ *   out_j = features_j psi_j
  *
  * How it departs: i counts from 1, as in DQN Zoo (Quan, Ostrovski, 2020); the paper's i = 0 repeats
  * the bias.

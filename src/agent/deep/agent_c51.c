@@ -80,7 +80,7 @@ static void range_of_returns(const lgv_env_spec *env, double gamma, double *low,
   double H = (double)env->horizon, most = gamma < 1 ? 1 / (1 - gamma) : H;
   if (H > 0 && gamma < 1) most *= 1 - pow(gamma, H);
   double least = fmin(env->reward_min, 0) * most, greatest = fmax(env->reward_max, 0) * most;
-  if (!(least < greatest)) return;
+  if (!(least < greatest) || !isfinite(greatest - least)) return;
   *low = least;
   *high = greatest;
 }
@@ -122,7 +122,7 @@ static float sample_loss(self *s, int64_t i, bool divergence, float *d_logits) {
     if (divergence && s->m[j] > 0) loss += s->m[j] * logf(s->m[j]);
     d_logits[j] -= s->m[j];
   }
-  return divergence ? fmaxf(loss, 0) : loss;
+  return divergence && loss < 0 ? 0 : loss; /* rounding; NaN has to stay */
 }
 
 static lgv_status update(dqn *c, lgv_error *err) {

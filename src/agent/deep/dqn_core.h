@@ -321,8 +321,7 @@ void dqn_targets_from(const dqn *c, const float *select, const float *value, int
                       float *y);
 void dqn_targets(dqn *c); /* the same for q_next or q_target, one head */
 /* Agents whose outputs are not Q: best[i] = a*, the first among equals, by the mean of q_next or
- * q_target; the outputs of an action
- * begin at dqn_atoms_at. */
+ * q_target; the outputs of an action begin at dqn_atoms_at. */
 void dqn_choose(dqn *c);
 static inline int64_t dqn_atoms_at(const dqn *c, int64_t row, int32_t action) {
   return (row * c->A + action) * c->form.atoms;
