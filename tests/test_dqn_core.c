@@ -156,6 +156,33 @@ static void an_update_changes_the_priorities_of_its_minibatch(void **state) {
   deep_close(&rig);
 }
 
+/* beta is 0 until agent.warmup and moves to 1 over the 20 steps behind it. */
+static void weights_grow_uneven_as_learning_goes_on(void **state) {
+  (void)state;
+  const int64_t steps[] = {5, 30, 40, 50, 1000};
+  const double beta[] = {0, 0, 0.5, 1, 1};
+  deep_rig rig;
+  dqn *c = open_table(&rig, "agent.batch=64 agent.warmup=30 agent.prioritized=true "
+                            "agent.priority_beta=0 agent.priority_beta_steps=20");
+  add(&rig, 2, 0, 1, 2, true);
+  for (int i = 0; i < 20; i++) add(&rig, 1, 1, 1, 2, true);
+  for (int64_t e = 0; e <= 40; e += 2) /* the entries between hold last observations */
+    sum_tree_set(&c->priority.tree, e, 1 + (double)e);
+  for (int k = 0; k < 5; k++) {
+    c->count[DQN_STEPS] = steps[k];
+    dqn_sample(c);
+    double rarest = INFINITY, least = 1;
+    for (int i = 0; i < 64; i++) rarest = fmin(rarest, c->priority.chance[i]);
+    for (int i = 0; i < 64; i++) {
+      double expected = pow(rarest / c->priority.chance[i], beta[k]);
+      assert_float_equal(c->weight[i], expected, 1e-6);
+      least = fmin(least, expected);
+    }
+    assert_true(beta[k] == 0 || least < 0.5);
+  }
+  deep_close(&rig);
+}
+
 /* One sgd step on a table: w[s, a] and b[a] move by -lr 2 (Q - y), nothing else does. */
 static void an_update_moves_the_table_by_the_gradient(void **state) {
   (void)state;
@@ -455,6 +482,7 @@ int main(void) {
       cmocka_unit_test(losses_have_their_closed_forms),
       cmocka_unit_test(weights_multiply_losses),
       cmocka_unit_test(an_update_changes_the_priorities_of_its_minibatch),
+      cmocka_unit_test(weights_grow_uneven_as_learning_goes_on),
       cmocka_unit_test(an_update_moves_the_table_by_the_gradient),
       cmocka_unit_test(the_gradient_agrees_with_finite_differences),
       cmocka_unit_test(the_target_is_copied_by_the_count_of_updates),

@@ -332,11 +332,23 @@ static float *output_bias(const dqn *c, float *w, int32_t output) {
   return w + c->net.layer[c->net.n_layers - 1].biases + output;
 }
 
-/* The online network has reason to choose action 2, the target network action 0, which it takes to
- * be worth 100 more than the others. */
-static void the_targets_of_iqn_follow_the_network_that_chooses(void **state) {
+/* Z_tau of the next observation for draws of tau from a stream, (batch x taus x A). */
+static const float *draw_next(const deep_rig *rig, const float *w, int64_t taus, lgv_rng *stream) {
+  dqn *c = rig->self;
+  static float tau[MOST];
+  for (int64_t i = 0; i < c->p->batch * taus; i++) tau[i] = (float)lgv_rng_uniform(stream);
+  net_input input = replay_input(&c->env, c->batch.next);
+  input.tau = tau;
+  input.taus = taus;
+  return net_forward(&c->net, w, input, c->p->batch, &c->target_tape);
+}
+
+/* The draws of an update are repeated: first those for the choice of an action, then those for the
+ * targets, each sample its own. The online network has reason to choose action 2, the target
+ * network action 0. */
+static void the_targets_of_iqn_have_their_definition(void **state) {
   (void)state;
-  enum { N = 6 };
+  enum { N = 6, K = 9, B = 2, A = 3 };
   for (int k = 0; k < 3; k++) {
     bool is_double = k == 1, terminated = k == 2;
     deep_rig rig;
@@ -350,16 +362,46 @@ static void the_targets_of_iqn_follow_the_network_that_chooses(void **state) {
     fill_parameters(&c->net, 51, c->w_target);
     *output_bias(c, c->w, 2) += 100;
     *output_bias(c, c->w_target, 0) += 100;
+    c->count[DQN_UPDATES] = 1; /* no copy to the target network */
     observe_one(&rig, terminated);
+    lgv_rng stream = *rig.problem.noise;
     assert_int_equal(c->form.update(c, &err), LGV_OK);
     const float *target = deep_array(&rig, "target", NULL);
-    for (int i = 0; i < 2; i++) assert_int_equal(c->best[i], is_double ? 2 : 0);
-    double expected = terminated ? 0.3 : is_double ? 0.3 : 0.3 + 0.9 * 100;
-    for (int j = 0; j < 2 * N; j++) assert_float_equal(target[j], expected, terminated ? 1e-6 : 10);
-    bool same = memcmp(target, target + N, N * sizeof *target) == 0;
-    assert_true(same == terminated); /* the draws of tau' are a sample's own */
+    for (int i = 0; i < B * K; i++) lgv_rng_uniform(&stream);
+    const float *z = draw_next(&rig, c->w_target, N, &stream);
+    for (int i = 0; i < B; i++) {
+      int best = is_double ? 2 : 0;
+      assert_int_equal(c->best[i], best);
+      for (int j = 0; j < N; j++) {
+        double expected = 0.3 + (terminated ? 0 : 0.9 * (double)z[(i * N + j) * A + best]);
+        assert_float_equal(target[i * N + j], expected, 1e-5 * fabs(expected));
+      }
+    }
     deep_close(&rig);
   }
+}
+
+/* The cross-entropy that PyTorch finds, less the entropy of the target. */
+static void the_priority_of_c51_is_a_divergence(void **state) {
+  (void)state;
+  const oracle_case *o = &oracle_cases[0];
+  deep_rig rig;
+  lgv_error err = {0};
+  assert_true(strcmp(o->agent, "c51") == 0 && !o->is_double && !o->terminated);
+  deep_open(&rig, "c51", vector_spec(),
+            ONE "agent.atoms=11 agent.v_min=-0.5 agent.v_max=0.75 agent.prioritized=true", NULL);
+  dqn *c = rig.self;
+  fill_parameters(&c->net, 1, c->w);
+  fill_parameters(&c->net, 51, c->w_target);
+  observe_one(&rig, false);
+  assert_int_equal(c->form.update(c, &err), LGV_OK);
+  const float *m = deep_array(&rig, "m", NULL);
+  double entropy = 0;
+  for (int j = 0; j < 11; j++) entropy -= m[j] > 0 ? m[j] * log(m[j]) : 0;
+  assert_true(entropy > 0.5);
+  near("c51", c->error[1], o->loss - entropy, 1);
+  check_gradient(o, c);
+  deep_close(&rig);
 }
 
 static void a_loss_that_is_not_a_number_stops_the_agent(void **state) {
@@ -436,7 +478,8 @@ int main(void) {
       cmocka_unit_test(losses_and_gradients_match_pytorch),
       cmocka_unit_test(the_gradient_of_iqn_agrees_with_finite_differences),
       cmocka_unit_test(the_embedding_of_zero_is_the_sum_of_its_weights),
-      cmocka_unit_test(the_targets_of_iqn_follow_the_network_that_chooses),
+      cmocka_unit_test(the_targets_of_iqn_have_their_definition),
+      cmocka_unit_test(the_priority_of_c51_is_a_divergence),
       cmocka_unit_test(a_loss_that_is_not_a_number_stops_the_agent),
       cmocka_unit_test(gradients_are_shortened_to_their_greatest_norm),
       cmocka_unit_test(the_grid_of_c51_follows_the_rewards),

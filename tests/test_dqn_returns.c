@@ -155,7 +155,8 @@ static void agents_learn_the_returns_of_a_random_chain(void **state) {
   }
 }
 
-/* The mean over many draws of tau is the integral over tau, to 5 standard errors. */
+/* The mean over all draws of tau, which are repeated here; and over many it is the integral over
+ * tau, to 5 standard errors. */
 static void the_value_of_iqn_is_the_integral_of_its_quantiles(void **state) {
   (void)state;
   enum { K = 4096 };
@@ -168,11 +169,19 @@ static void the_value_of_iqn_is_the_integral_of_its_quantiles(void **state) {
   lgv_obs obs = deep_obs(&rig, 1, 0, data);
   lgv_error err = {0};
   int32_t action, index = 1;
+  lgv_rng stream = *rig.problem.eval;
   assert_int_equal(rig.type->act(rig.self, &obs, LGV_EVAL, &action, &err), LGV_OK);
   memcpy(q, c->act_q, sizeof q);
-  for (int k = 0; k < K; k++) tau[k] = (float)((k + 0.5) / K);
+  for (int k = 0; k < K; k++) tau[k] = (float)lgv_rng_uniform(&stream);
   net_input input = {.index = &index, .tau = tau, .taus = K};
   const float *z = net_forward(&c->net, c->w, input, 1, &c->act_tape);
+  for (int a = 0; a < 2; a++) {
+    double sum = 0;
+    for (int k = 0; k < K; k++) sum += z[2 * k + a];
+    assert_float_equal(q[a], sum / K, 1e-5);
+  }
+  for (int k = 0; k < K; k++) tau[k] = (float)((k + 0.5) / K);
+  z = net_forward(&c->net, c->w, input, 1, &c->act_tape);
   for (int a = 0; a < 2; a++) {
     double sum = 0, squares = 0;
     for (int k = 0; k < K; k++) {

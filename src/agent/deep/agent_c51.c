@@ -9,8 +9,10 @@
  * a* is the target network's choice, or, with agent.double, the online network's. With
  * agent.prioritized the priority is the Kullback-Leibler divergence (Hessel et al., 2018).
  *
- * Unless v_min and v_max are set, they are what the rewards of the environment can add up to; the
- * preset `atari` has the settings of DQN Zoo (Quan, Ostrovski, 2020): 51 atoms from -10 to 10. */
+ * Unless v_min and v_max are set, they are what the rewards of the environment can add up to within
+ * its horizon; an episode that a clock cut off may be worth up to gamma^H more beyond it, which the
+ * grid leaves out. The preset `atari` has the settings of DQN Zoo (Quan, Ostrovski, 2020): 51 atoms
+ * from -10 to 10. */
 #include "agent/deep/categorical.h"
 #include "agent/deep/dither.h"
 #include "base/error.h"
