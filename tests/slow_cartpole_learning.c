@@ -1,13 +1,13 @@
 /* The baselines with replay by priority and with distributions solve CartPole with their defaults:
  * the weights after 100,000 steps hold the pole for 475 steps and more, on average over 100 fresh
- * episodes. Kernel sets round differently and so train different networks: one of five seeds may
- * miss. */
+ * episodes. All five seeds do so with the kernels for avx2, where each was measured. Other sets of
+ * kernels round differently and so train different networks: there one of five may miss. */
 #include "run_helpers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SEEDS = 5, EPISODES = 100 };
+enum { FIRST_SEED = 21, SEEDS = 5, EPISODES = 100 };
 static const double solved = 475;
 
 static char root[64];
@@ -45,15 +45,16 @@ static double final_return(const lgv_plan *plan, const char *agent, uint64_t see
 static void baselines_solve_cartpole(void **state) {
   (void)state;
   const char *const agents[] = {"prioritized-dqn", "c51", "qr-dqn", "iqn"};
+  int needed = strcmp(lgv_kernels(), "avx2") == 0 ? SEEDS : SEEDS - 1;
   for (size_t a = 0; a < sizeof agents / sizeof *agents; a++) {
     lgv_plan *plan = make_plan("cartpole", agents[a], "run.steps=100000 run.eval_every=50000");
     int good = 0;
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    for (uint64_t seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       double mean = final_return(plan, agents[a], seed);
       print_message("%-16s seed %d: %g\n", agents[a], (int)seed, mean);
       good += mean >= solved;
     }
-    if (good < SEEDS - 1) fail_msg("%s: %d of %d seeds solve it", agents[a], good, SEEDS);
+    if (good < needed) fail_msg("%s: %d of %d seeds solve it", agents[a], good, SEEDS);
     lgv_plan_free(plan);
   }
 }
