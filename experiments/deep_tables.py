@@ -2,10 +2,10 @@
 """Markdown tables of runs of deep agents:  experiments/deep_tables.py MODE DIR [KEY ...]
 
 Runs below DIR (any depth) are grouped by env.n and the given keys of config.json (default agent.name). MODE is
-  chain   N-Chain: mean of the last ten evaluations, its standard error over seeds; the share of hard seeds (those whose
-          initial network does not walk right already) and their score; seeds whose network is dead at the end (every
-          hidden unit 0 on a minibatch, or the values of its states all the same); the median of the training visits to
-          the goal
+  chain   N-Chain: mean of the last ten evaluations, its standard error over seeds; in brackets the share of hard seeds
+          (those whose initial network does not walk right already) and their score, the number of seeds whose network is
+          dead at the end (every hidden unit 0 on a minibatch, or the values of its states all the same), and the median
+          of the training visits to the goal
   solve   tasks that end when solved: solved seeds, the median episode, the median of the seconds a run took
 """
 import csv
@@ -50,8 +50,8 @@ def chain_cell(runs):
         goals.append(int(rows[-1]["goal_visits"]))
     error = statistics.stdev(scores) / len(scores) ** 0.5 if len(scores) > 1 else 0
     hard_score = f"{statistics.fmean(hard):.2f}" if hard else "-"
-    return (f"{statistics.fmean(scores):.2f} ± {error:.2f}; hard {len(hard)}/{len(runs)}: {hard_score}; "
-            f"dead {dead}; goals {statistics.median(goals):.0f}")
+    return (f"{statistics.fmean(scores):.2f} ± {error:.2f} ({len(hard)}/{len(runs)}: {hard_score}, {dead}, "
+            f"{statistics.median(goals):.0f})")
 
 
 def solve_cell(runs):
