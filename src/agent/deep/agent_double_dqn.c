@@ -18,23 +18,10 @@ static const lgv_preset presets[] = {
      "optim.name=rmsprop optim.lr=2.5e-4 optim.eps=9.765625e-6"},
     {0}};
 
-static const char *const stat_names[] = {DITHER_STAT_NAMES, NULL};
-
 const lgv_agent_type lgv__agent_double_dqn = {
     .name = "double-dqn",
     .summary = "DQN whose targets separate the choice of an action from its value",
     .params = param_table,
-    .params_size = sizeof(dithered_params),
-    .state_size = sizeof(dithered),
     .presets = presets,
-    .optimiser = "adam",
-    .resolve = dithered_resolve,
-    .layout = dithered_layout,
-    .open = dqn_open,
-    .begin_episode = dqn_begin_episode,
-    .act = dithered_act,
-    .observe = dqn_observe,
-    .end_episode = dqn_end_episode,
-    .stat_names = stat_names,
-    .stats = dithered_stats,
+    DITHERED_DQN_HOOKS,
 };

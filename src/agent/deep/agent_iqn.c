@@ -178,8 +178,6 @@ static lgv_status update(dqn *c, lgv_error *err) {
   return dqn_end_update(c, err);
 }
 
-static const char *const stat_names[] = {DITHER_STAT_NAMES, NULL};
-
 const lgv_agent_type lgv__agent_iqn = {
     .name = "iqn",
     .summary = "DQN that learns the quantile function of the return",
@@ -187,14 +185,9 @@ const lgv_agent_type lgv__agent_iqn = {
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .presets = presets,
-    .optimiser = "adam",
     .resolve = resolve,
     .layout = layout,
     .open = dqn_open,
-    .begin_episode = dqn_begin_episode,
     .act = act,
-    .observe = dqn_observe,
-    .end_episode = dqn_end_episode,
-    .stat_names = stat_names,
-    .stats = dithered_stats,
+    DITHERED_HOOKS,
 };

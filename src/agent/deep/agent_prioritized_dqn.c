@@ -20,23 +20,10 @@ static const lgv_preset presets[] = {
               "optim.name=rmsprop optim.lr=6.25e-5 optim.eps=6.103515625e-7"},
     {0}};
 
-static const char *const stat_names[] = {DITHER_STAT_NAMES, NULL};
-
 const lgv_agent_type lgv__agent_prioritized_dqn = {
     .name = "prioritized-dqn",
     .summary = "double DQN that replays in proportion to its errors",
     .params = param_table,
-    .params_size = sizeof(dithered_params),
-    .state_size = sizeof(dithered),
     .presets = presets,
-    .optimiser = "adam",
-    .resolve = dithered_resolve,
-    .layout = dithered_layout,
-    .open = dqn_open,
-    .begin_episode = dqn_begin_episode,
-    .act = dithered_act,
-    .observe = dqn_observe,
-    .end_episode = dqn_end_episode,
-    .stat_names = stat_names,
-    .stats = dithered_stats,
+    DITHERED_DQN_HOOKS,
 };

@@ -108,8 +108,6 @@ static lgv_status open_agent(void *self_, lgv_error *err) {
   return dqn_open(self_, err);
 }
 
-static const char *const stat_names[] = {DITHER_STAT_NAMES, NULL};
-
 const lgv_agent_type lgv__agent_qr_dqn = {
     .name = "qr-dqn",
     .summary = "DQN that learns quantiles of the return",
@@ -117,14 +115,9 @@ const lgv_agent_type lgv__agent_qr_dqn = {
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .presets = presets,
-    .optimiser = "adam",
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
-    .begin_episode = dqn_begin_episode,
     .act = dithered_act,
-    .observe = dqn_observe,
-    .end_episode = dqn_end_episode,
-    .stat_names = stat_names,
-    .stats = dithered_stats,
+    DITHERED_HOOKS,
 };

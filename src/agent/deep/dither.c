@@ -1,5 +1,7 @@
 #include "agent/deep/dither.h"
 
+const char *const dithered_stat_names[] = {DITHER_STAT_NAMES, NULL};
+
 double dither_epsilon(const dither_params *p, const dqn *c) {
   int64_t step = c->count[DQN_STEPS] - c->p->warmup;
   if (step < 0) return p->start;

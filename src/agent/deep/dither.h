@@ -66,4 +66,17 @@ lgv_status dithered_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *
                         lgv_error *err);
 void dithered_stats(const void *self, double *values);
 
+extern const char *const dithered_stat_names[];
+
+/* What every agent that dithers has in its descriptor. */
+#define DITHERED_HOOKS                                                                             \
+  .optimiser = "adam", .begin_episode = dqn_begin_episode, .observe = dqn_observe,                 \
+  .end_episode = dqn_end_episode, .stat_names = dithered_stat_names, .stats = dithered_stats
+
+/* And those that are a dithering DQN and nothing else. */
+#define DITHERED_DQN_HOOKS                                                                         \
+  DITHERED_HOOKS, .params_size = sizeof(dithered_params), .state_size = sizeof(dithered),          \
+                  .resolve = dithered_resolve, .layout = dithered_layout, .open = dqn_open,        \
+                  .act = dithered_act
+
 #endif
