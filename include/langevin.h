@@ -212,6 +212,20 @@ typedef struct lgv_env_type {
   int64_t (*state_index)(const void *self);      /* NULL if states are not finite */
   const char *const *counter_names; /* optional, NULL-terminated: events counted since creation */
   void (*counters)(const void *self, int64_t *values);
+  /* Optional: turns the parameters of training into those of evaluation (rewards as they are, whole
+   * games). Observations, actions and states must stay what they are. */
+  void (*eval_params)(void *params);
+  /* Optional, for state that lives outside the arrays. save: before a checkpoint, within or between
+   * episodes; brings that state into LGV_KEEP arrays. restore: after these were loaded, into an
+   * environment that was just opened; undoes save. *in_episode says whether an episode was running;
+   * restore makes it false where that episode cannot go on: it is given up, and reset begins a new
+   * one. */
+  lgv_status (*save)(void *self, lgv_error *err);
+  lgv_status (*restore)(void *self, bool *in_episode, lgv_error *err);
+  /* Instead of step, for environments that work elsewhere: step_begin hands the action over and
+   * returns at once, step_end waits for what comes of it, so that several can work at once. */
+  lgv_status (*step_begin)(void *self, int32_t action, lgv_rng *rng, lgv_error *err);
+  lgv_status (*step_end)(void *self, lgv_rng *rng, lgv_outcome *outcome, lgv_error *err);
 } lgv_env_type;
 
 /* ---- Optimisers ---- */

@@ -3,7 +3,7 @@
 #include "registry.h"
 
 #include "file_helpers.h"
-#include "run_helpers.h"
+#include "outside_world.h"
 
 static char root[TEMP_SIZE];
 
@@ -187,6 +187,102 @@ static void a_checkpoint_can_be_evaluated(void **state) {
   lgv_plan_free(plan);
 }
 
+/* ---- environments with state of their own outside ---- */
+
+static const char outside_settings[] =
+    "run.steps=408 run.eval_every=90 run.eval_episodes=2 run.checkpoint_every=0";
+
+static void what_lives_outside_resumes_exactly(void **state) {
+  (void)state;
+  static const char *const agents[] = {"dqn", "adam-lmcdqn", "bootstrapped-dqn", "noisynet-dqn"};
+  for (size_t a = 0; a < sizeof agents / sizeof *agents; a++) {
+    lgv_plan *plan = make_outside_plan(&outside_type, agents[a], outside_settings);
+    check_plan(plan, 53, 277);
+    lgv_plan_free(plan);
+  }
+}
+
+/* Checkpoints the run in its fourth episode, and resumes it. */
+static lgv_run *stop_within_an_episode(const lgv_plan *plan, const char *directory) {
+  lgv_error err = {0};
+  lgv_run *run = open_run(plan, directory, false);
+  advance(run, 3 * OUTSIDE_STEPS + 2);
+  assert_int_equal(lgv_run_checkpoint(run, &err), LGV_OK);
+  lgv_run_free(run);
+  return open_run(plan, directory, true);
+}
+
+static void an_episode_that_cannot_go_on_is_given_up(void **state) {
+  (void)state;
+  lgv_plan *plan =
+      make_outside_plan(&outside_type, "dqn", "run.steps=408 run.eval_every=0 env.forgets=true");
+  char directory[PATH_MAX];
+  lgv_summary summary;
+  join(directory, root, "run");
+  lgv_run *run = stop_within_an_episode(plan, directory);
+  lgv_run_summary(run, &summary);
+  assert_int_equal(summary.episodes, 3);
+  assert_int_equal(summary.steps, 53);
+  advance(run, OUTSIDE_STEPS - 1);
+  lgv_run_summary(run, &summary);
+  assert_int_equal(summary.episodes, 3); /* the old one would have ended two steps ago */
+  advance(run, 1);
+  lgv_run_summary(run, &summary);
+  assert_int_equal(summary.episodes, 4);
+  advance(run, 1 << 20);
+  lgv_run_summary(run, &summary);
+  assert_int_equal(summary.steps, 408);
+  assert_int_equal(summary.episodes, 3 + (408 - 53) / OUTSIDE_STEPS);
+  assert_true(summary.mean_return == OUTSIDE_STEPS); /* whole episodes only */
+  assert_true(summary.finished);
+  finish(run);
+  lgv_plan_free(plan);
+}
+
+/* The tests above can fail: without the hooks the same run goes wrong. */
+static void without_the_hooks_a_resumed_run_differs(void **state) {
+  (void)state;
+  lgv_env_type bare = outside_type;
+  bare.save = NULL;
+  bare.restore = NULL;
+  lgv_plan *plan = make_outside_plan(&bare, "dqn", outside_settings);
+  char whole[PATH_MAX], broken[PATH_MAX], *left, *right;
+  join(whole, root, "whole");
+  join(broken, root, "broken");
+  lgv_run *run = open_run(plan, whole, false);
+  advance(run, 1 << 20);
+  finish(run);
+  run = stop_within_an_episode(plan, broken);
+  advance(run, 1 << 20);
+  finish(run);
+  size_t n = read_all(whole, "metrics.csv", &left), m = read_all(broken, "metrics.csv", &right);
+  assert_true(n != m || memcmp(left, right, n) != 0);
+  free(left);
+  free(right);
+  lgv_plan_free(plan);
+}
+
+static void evaluations_have_parameters_of_their_own(void **state) {
+  (void)state;
+  lgv_plan *plan = make_outside_plan(&outside_type, "dqn", outside_settings);
+  lgv_summary summary = run_plan(plan, 3);
+  assert_true(summary.mean_return == OUTSIDE_STEPS);
+  assert_true(summary.final_return == 10 * OUTSIDE_STEPS);
+  lgv_plan_free(plan);
+}
+
+static void evaluations_must_look_like_training(void **state) {
+  (void)state;
+  char settings[256];
+  lgv_run *run;
+  lgv_error err = {0};
+  snprintf(settings, sizeof settings, "%s env.bad_eval=true", outside_settings);
+  lgv_plan *plan = make_outside_plan(&outside_type, "dqn", settings);
+  assert_int_equal(lgv_run_create(plan, 3, NULL, &run, &err), LGV_ERR_ENV);
+  assert_non_null(strstr(err.message, "differs from that of training"));
+  lgv_plan_free(plan);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(every_agent_resumes_exactly, make_root, remove_root),
@@ -196,6 +292,13 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_damaged_checkpoint_is_refused_and_the_previous_one_used,
                                       make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_checkpoint_can_be_evaluated, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(what_lives_outside_resumes_exactly, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(an_episode_that_cannot_go_on_is_given_up, make_root,
+                                      remove_root),
+      cmocka_unit_test_setup_teardown(without_the_hooks_a_resumed_run_differs, make_root,
+                                      remove_root),
+      cmocka_unit_test(evaluations_have_parameters_of_their_own),
+      cmocka_unit_test(evaluations_must_look_like_training),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

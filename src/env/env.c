@@ -21,7 +21,8 @@ struct lgv_env {
   lgv_env_spec spec;
   lgv_arena arena;
   lgv_rng *rng;
-  void *obs[2]; /* the last two observations, in turn */
+  void *obs[2];    /* the last two observations, in turn */
+  int32_t pending; /* the action of the step that has begun */
   int64_t
       *clock; /* [0] stage within the episode, [1] 1 while an episode runs, [2] the obs in use */
 };
@@ -72,12 +73,13 @@ static lgv_status check_opened(const lgv_env *env, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status open_parts(lgv_env *env, const void *params, lgv_error *err) {
+static lgv_status open_parts(lgv_env *env, const void *params, lgv_mode mode, lgv_error *err) {
   const lgv_env_type *type = env->type;
   env->params = lgv__calloc(1, type->params_size + 1);
   env->self = lgv__calloc(1, type->state_size + 1);
   if (!env->params || !env->self) return lgv__out_of_memory(err, "an environment");
   memcpy(env->params, params, type->params_size);
+  if (mode == LGV_EVAL && type->eval_params) type->eval_params(env->params);
   LGV_TRY(type->spec(env->params, &env->spec, err));
   LGV_TRY(check_spec(env, err));
   LGV_TRY(lgv__arena_build(&env->arena, layout_env, env, type->name, err));
@@ -86,13 +88,13 @@ static lgv_status open_parts(lgv_env *env, const void *params, lgv_error *err) {
   return check_opened(env, err);
 }
 
-lgv_status lgv__env_open(const lgv_env_type *type, const void *params, uint64_t seed,
-                         const char *purpose, lgv_env **out, lgv_error *err) {
+static lgv_status open_env(const lgv_env_type *type, const void *params, lgv_mode mode,
+                           uint64_t seed, const char *purpose, lgv_env **out, lgv_error *err) {
   *out = NULL;
   lgv_env *env = lgv__calloc(1, sizeof *env);
   if (!env) return lgv__out_of_memory(err, "an environment");
   env->type = type;
-  lgv_status status = open_parts(env, params, err);
+  lgv_status status = open_parts(env, params, mode, err);
   if (status != LGV_OK) {
     lgv_env_free(env);
     return status;
@@ -100,6 +102,16 @@ lgv_status lgv__env_open(const lgv_env_type *type, const void *params, uint64_t 
   lgv_rng_seed(env->rng, seed, purpose);
   *out = env;
   return LGV_OK;
+}
+
+lgv_status lgv__env_open(const lgv_env_type *type, const void *params, uint64_t seed,
+                         const char *purpose, lgv_env **env, lgv_error *err) {
+  return open_env(type, params, LGV_TRAIN, seed, purpose, env, err);
+}
+
+lgv_status lgv__env_open_eval(const lgv_env_type *type, const void *params, uint64_t seed,
+                              const char *purpose, lgv_env **env, lgv_error *err) {
+  return open_env(type, params, LGV_EVAL, seed, purpose, env, err);
 }
 
 void lgv_env_free(lgv_env *env) {
@@ -164,8 +176,7 @@ lgv_status lgv_env_reset(lgv_env *env, lgv_obs *obs, lgv_error *err) {
   return LGV_OK;
 }
 
-lgv_status lgv_env_step(lgv_env *env, int32_t action, lgv_outcome *outcome, lgv_obs *next,
-                        lgv_error *err) {
+lgv_status lgv__env_step_begin(lgv_env *env, int32_t action, lgv_error *err) {
   if (!env->clock[RUNNING])
     return lgv_fail(err, LGV_ERR_USAGE, "%s: no episode runs; reset before the next step",
                     env->type->name);
@@ -173,17 +184,42 @@ lgv_status lgv_env_step(lgv_env *env, int32_t action, lgv_outcome *outcome, lgv_
     return lgv_fail(err, LGV_ERR_USAGE, "%s: action %d is outside 0..%d", env->type->name, action,
                     env->spec.actions - 1);
   env->clock[RUNNING] = 0;
+  env->pending = action;
+  return env->type->step_begin ? env->type->step_begin(env->self, action, env->rng, err) : LGV_OK;
+}
+
+lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next, lgv_error *err) {
+  const lgv_env_type *type = env->type;
   *outcome = (lgv_outcome){0};
-  LGV_TRY(env->type->step(env->self, action, env->rng, outcome, err));
+  LGV_TRY(type->step_begin ? type->step_end(env->self, env->rng, outcome, err)
+                           : type->step(env->self, env->pending, env->rng, outcome, err));
   if (!isfinite(outcome->reward))
     return lgv_fail(err, LGV_ERR_NUMERIC, "%s: the reward at stage %lld is not a finite number",
-                    env->type->name, (long long)env->clock[STAGE]);
+                    type->name, (long long)env->clock[STAGE]);
   env->clock[STAGE]++;
   LGV_TRY(next_obs(env, next, err));
   bool goes_on = !(outcome->terminated || outcome->truncated);
   if (goes_on && env->clock[STAGE] == env->spec.horizon)
     return lgv_fail(err, LGV_ERR_ENV, "%s: the episode goes on after %lld steps, its horizon",
-                    env->type->name, (long long)env->spec.horizon);
+                    type->name, (long long)env->spec.horizon);
   env->clock[RUNNING] = goes_on;
+  return LGV_OK;
+}
+
+lgv_status lgv_env_step(lgv_env *env, int32_t action, lgv_outcome *outcome, lgv_obs *next,
+                        lgv_error *err) {
+  LGV_TRY(lgv__env_step_begin(env, action, err));
+  return lgv__env_step_end(env, outcome, next, err);
+}
+
+lgv_status lgv__env_save(lgv_env *env, lgv_error *err) {
+  return env->type->save ? env->type->save(env->self, err) : LGV_OK;
+}
+
+lgv_status lgv__env_restore(lgv_env *env, bool *in_episode, lgv_error *err) {
+  *in_episode = env->clock[RUNNING];
+  if (env->type->restore) LGV_TRY(env->type->restore(env->self, in_episode, err));
+  *in_episode &= env->clock[RUNNING] != 0;
+  env->clock[RUNNING] = *in_episode;
   return LGV_OK;
 }

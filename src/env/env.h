@@ -9,6 +9,16 @@
  * stream. */
 LGV_CHECK lgv_status lgv__env_open(const lgv_env_type *type, const void *params, uint64_t seed,
                                    const char *purpose, lgv_env **env, lgv_error *err);
+/* The same with the parameters of evaluation. */
+LGV_CHECK lgv_status lgv__env_open_eval(const lgv_env_type *type, const void *params, uint64_t seed,
+                                        const char *purpose, lgv_env **env, lgv_error *err);
+/* Before its arena is saved, and after it was loaded. *in_episode: whether an episode goes on. */
+LGV_CHECK lgv_status lgv__env_save(lgv_env *env, lgv_error *err);
+LGV_CHECK lgv_status lgv__env_restore(lgv_env *env, bool *in_episode, lgv_error *err);
+/* lgv_env_step in two halves: what other environments do in between goes on at the same time. */
+LGV_CHECK lgv_status lgv__env_step_begin(lgv_env *env, int32_t action, lgv_error *err);
+LGV_CHECK lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next,
+                                       lgv_error *err);
 const lgv_arena *lgv__env_arena(const lgv_env *env);
 lgv_obs lgv__env_obs(const lgv_env *env); /* the current observation */
 const lgv_env_type *lgv__env_type(const lgv_env *env);

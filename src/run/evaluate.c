@@ -12,6 +12,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static bool same_problem(const lgv_env_spec *a, const lgv_env_spec *b, bool with_horizon) {
+  return a->obs_kind == b->obs_kind && a->obs_form == b->obs_form &&
+         memcmp(a->obs_shape, b->obs_shape, sizeof a->obs_shape) == 0 && a->frames == b->frames &&
+         a->actions == b->actions && a->states == b->states && a->feature_dim == b->feature_dim &&
+         (!with_horizon || a->horizon == b->horizon);
+}
+
+lgv_status lgv__open_eval_env(const lgv_plan *plan, uint64_t seed, const char *purpose,
+                              lgv_env **env, lgv_error *err) {
+  LGV_TRY(lgv__env_open_eval(plan->env_type, plan->env_params, seed, purpose, env, err));
+  bool with_horizon = plan->agent_type->traits & LGV_NEEDS_HORIZON;
+  if (same_problem(lgv_env_get_spec(*env), &plan->env, with_horizon)) return LGV_OK;
+  lgv_env_free(*env);
+  *env = NULL;
+  return lgv_fail(err, LGV_ERR_ENV,
+                  "%s: the environment of evaluations differs from that of training in its "
+                  "observations, actions, states or horizon",
+                  plan->env_type->name);
+}
+
 lgv_status lgv__evaluate_episode(lgv_agent *agent, lgv_env *env, double *result, lgv_error *err) {
   lgv_obs obs;
   lgv_outcome outcome = {0};
@@ -79,8 +99,10 @@ static lgv_status open_parts(parts *p, const char *path, uint64_t seed, lgv_erro
   LGV_TRY(split_path(path, directory, sizeof directory, &file, err));
   LGV_TRY(load_plan(directory, &p->plan, err));
   const lgv_plan *plan = p->plan;
-  LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, seed, "env.fresh", &p->env, err));
-  lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(p->env));
+  LGV_TRY(lgv__open_eval_env(plan, seed, "env.fresh", &p->env, err));
+  lgv_env_spec trained = plan->env; /* evaluations may pay other rewards */
+  trained.features = lgv_env_get_spec(p->env)->features;
+  lgv_problem problem = lgv__plan_problem(plan, &trained);
   LGV_TRY(lgv__agent_open(plan->agent_type, plan->agent_params, &problem, seed, &p->agent, err));
   LGV_TRY(load_agent(p->agent, directory, file, err));
   lgv__agent_seed_eval(p->agent, seed);

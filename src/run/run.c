@@ -132,8 +132,7 @@ static lgv_status open_parts(lgv_run *run, const char *directory, lgv_error *err
     return lgv__out_of_memory(err, "a run");
   LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, run->seed, "env", &run->env, err));
   if (plan->run.eval_every > 0)
-    LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, run->seed, "env.eval", &run->eval_env,
-                          err));
+    LGV_TRY(lgv__open_eval_env(plan, run->seed, "env.eval", &run->eval_env, err));
   lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(run->env));
   LGV_TRY(
       lgv__agent_open(plan->agent_type, plan->agent_params, &problem, run->seed, &run->agent, err));
@@ -192,11 +191,23 @@ lgv_status lgv_run_checkpoint(lgv_run *run, lgv_error *err) {
   if (!run->directory || run->plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
   lgv_tensors tensors = {0};
   lgv_status status = lgv__record_flush(&run->record, &run->at.metrics_size, err);
+  if (status == LGV_OK) status = lgv__env_save(run->env, err);
+  if (status == LGV_OK && run->eval_env) status = lgv__env_save(run->eval_env, err);
   if (status == LGV_OK) status = collect(run, &tensors, err);
   if (status == LGV_OK) status = lgv__checkpoint_write(&tensors, run->directory, err);
   lgv__tensors_free(&tensors);
   if (status == LGV_OK) run->saved_at = run->at.steps;
   return status;
+}
+
+/* An episode that cannot go on is given up: it counts neither as an episode nor in any mean. */
+static lgv_status restore_envs(lgv_run *run, lgv_error *err) {
+  bool goes_on;
+  if (run->eval_env) LGV_TRY(lgv__env_restore(run->eval_env, &goes_on, err));
+  LGV_TRY(lgv__env_restore(run->env, &goes_on, err));
+  run->at.in_episode &= goes_on;
+  run->obs = lgv__env_obs(run->env);
+  return LGV_OK;
 }
 
 static lgv_status restore(lgv_run *run, lgv_error *err) {
@@ -208,7 +219,7 @@ static lgv_status restore(lgv_run *run, lgv_error *err) {
   LGV_TRY(status);
   if (!found)
     return start_records(run, err); /* stopped before its first checkpoint: from the start */
-  run->obs = lgv__env_obs(run->env);
+  LGV_TRY(restore_envs(run, err));
   run->saved_at = run->at.steps;
   return lgv__record_reopen(&run->record, run->plan, run->seed, run->directory,
                             run->at.metrics_size, err);
