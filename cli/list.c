@@ -36,8 +36,8 @@ static void print_kind(int kind) {
 
 static void json_params(lgv_json *json, const lgv_param *params) {
   static const char *const types[] = {
-      [LGV_REAL] = "real",     [LGV_INT] = "int",   [LGV_BOOL] = "bool",
-      [LGV_CHOICE] = "choice", [LGV_TEXT] = "text", [LGV_INTS] = "ints"};
+      [LGV_REAL] = "real", [LGV_INT] = "int",   [LGV_BOOL] = "bool", [LGV_CHOICE] = "choice",
+      [LGV_TEXT] = "text", [LGV_INTS] = "ints", [LGV_MAP] = "map"};
   lgv__json_open(json, "params", '[');
   for (; params && params->name; params++) {
     char range[512];

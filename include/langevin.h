@@ -105,14 +105,20 @@ typedef enum lgv_param_type {
   LGV_CHOICE, /* int32_t: index into choices */
   LGV_TEXT,   /* char[LGV_TEXT_SIZE] */
   LGV_INTS,   /* lgv_ints: written 32,32 */
+  LGV_MAP,    /* lgv_map: any keys below its own, such as env.kwargs.gravity=1.6 */
 } lgv_param_type;
 
-enum { LGV_TEXT_SIZE = 256, LGV_INTS_MAX = 16 };
+enum { LGV_TEXT_SIZE = 256, LGV_INTS_MAX = 16, LGV_MAP_SIZE = 4096 };
 
 typedef struct lgv_ints {
   int32_t count;
   int32_t value[LGV_INTS_MAX];
 } lgv_ints;
+
+/* Lines "key=value\n", sorted by key. */
+typedef struct lgv_map {
+  char text[LGV_MAP_SIZE];
+} lgv_map;
 
 enum { LGV_OPEN_MIN = 1, LGV_OPEN_MAX = 2 }; /* the bound itself is excluded */
 
@@ -189,13 +195,23 @@ typedef struct lgv_obs {
   int64_t stage;
 } lgv_obs;
 
+/* What whoever opens an environment offers to one that lives outside this process. */
+typedef struct lgv_host {
+  double timeout; /* seconds that an answer may take; 0: any time */
+  bool restart;   /* whether a process that died is started once more */
+  bool announce;  /* whether what was noticed while it was opened is told: once a plan */
+  /* May be NULL. A warning for the user: one line, or several. */
+  void (*notice)(void *context, const char *text);
+  void *context;
+} lgv_host;
+
 typedef struct lgv_env_type {
   const char *name;
   const char *summary; /* one line */
   const lgv_param *params;
   size_t params_size; /* of the parameter struct */
   size_t state_size;  /* of the state struct, `self` below */
-  /* Sizes from parameters; checks what single ranges cannot express. */
+  /* Sizes from parameters; checks what single ranges cannot express. NULL if connect is set. */
   lgv_status (*spec)(const void *params, lgv_env_spec *spec, lgv_error *err);
   /* Names the arrays; keeps in self what later hooks need. Runs twice. */
   void (*layout)(void *self, const void *params, const lgv_env_spec *spec, lgv_layout *layout);
@@ -226,6 +242,13 @@ typedef struct lgv_env_type {
    * returns at once, step_end waits for what comes of it, so that several can work at once. */
   lgv_status (*step_begin)(void *self, int32_t action, lgv_rng *rng, lgv_error *err);
   lgv_status (*step_end)(void *self, lgv_rng *rng, lgv_outcome *outcome, lgv_error *err);
+  /* Instead of spec, for an environment outside this process: starts it and says what was found.
+   * Comes before layout; after it succeeded close is called, whatever else fails. host outlives
+   * self. */
+  lgv_status (*connect)(void *self, const void *params, const lgv_host *host, lgv_env_spec *spec,
+                        lgv_error *err);
+  const char *name_param; /* optional: the parameter that the text behind a colon sets, as in
+                           * env.name=gym:CartPole-v1 */
 } lgv_env_type;
 
 /* ---- Optimisers ---- */
@@ -348,6 +371,10 @@ LGV_API LGV_CHECK lgv_status lgv_settings_assign(lgv_settings *settings,
 LGV_API LGV_CHECK lgv_status lgv_settings_load(lgv_settings *settings, const char *yaml_path,
                                                lgv_error *err);
 LGV_API const char *lgv_settings_get(const lgv_settings *settings, const char *key); /* or NULL */
+/* Where warnings go (see lgv_host), from plans, environments and runs made of these settings; from
+ * the threads that use them. */
+LGV_API void lgv_settings_on_notice(lgv_settings *settings,
+                                    void (*notice)(void *context, const char *text), void *context);
 /* Makes descriptors of your own available under their names. They must outlive plans made from
  * settings. */
 LGV_API LGV_CHECK lgv_status lgv_settings_add_env(lgv_settings *settings, const lgv_env_type *type,
@@ -360,7 +387,7 @@ LGV_API LGV_CHECK lgv_status lgv_settings_add_agent(lgv_settings *settings,
 typedef struct lgv_env lgv_env;
 typedef struct lgv_agent lgv_agent;
 
-/* Reads env.name and env.*; other keys are left alone. */
+/* Reads env.name, env.*, run.env_timeout and run.on_worker_death; other keys are left alone. */
 LGV_API LGV_CHECK lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed,
                                             lgv_env **env, lgv_error *err);
 LGV_API void lgv_env_free(lgv_env *env);

@@ -17,6 +17,7 @@ extern const lgv_env_type lgv__env_deepsea;
 extern const lgv_env_type lgv__env_cartpole;
 extern const lgv_env_type lgv__env_mountain_car;
 extern const lgv_env_type lgv__env_acrobot;
+extern const lgv_env_type lgv__env_gym;
 extern const lgv_agent_type lgv__agent_lmc_lsvi;
 extern const lgv_agent_type lgv__agent_ms_lmc_lsvi;
 extern const lgv_agent_type lgv__agent_lsvi_ucb;
@@ -42,6 +43,7 @@ extern const lgv_agent_type lgv__agent_ulmc_dqn;
 extern const lgv_agent_type lgv__agent_fg_ulmc_dqn;
 extern const lgv_agent_type lgv__agent_gn_lmcdqn;
 
+/* Those in another process come last. */
 const lgv_env_type *const lgv__envs[] = {
     &lgv__env_riverswim,
     &lgv__env_linear_mdp,
@@ -50,6 +52,7 @@ const lgv_env_type *const lgv__envs[] = {
     &lgv__env_cartpole,
     &lgv__env_mountain_car,
     &lgv__env_acrobot,
+    &lgv__env_gym,
     NULL,
 };
 

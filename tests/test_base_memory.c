@@ -71,7 +71,7 @@ static void every_allocation_of_a_recorded_run_may_fail(void **state) {
 static void every_allocation_of_every_agent_may_fail(void **state) {
   (void)state;
   for (size_t a = 0; lgv__agents[a]; a++)
-    for (size_t e = 0; lgv__envs[e]; e++) {
+    for (size_t e = 0; lgv__envs[e] && !lgv__envs[e]->connect; e++) {
       lgv_error err = {0};
       const char *agent = lgv__agents[a]->name, *env = lgv__envs[e]->name;
       if (whole_story(env, agent, "run.steps=60", NULL, &err) != LGV_OK) continue;

@@ -152,7 +152,8 @@ static bool check_env(const char *name, const char *settings) {
 static void registered_environments_follow_their_models(void **state) {
   (void)state;
   int with_model = 0;
-  for (size_t e = 0; lgv__envs[e]; e++) with_model += check_env(lgv__envs[e]->name, NULL);
+  for (size_t e = 0; lgv__envs[e] && !lgv__envs[e]->connect; e++)
+    with_model += check_env(lgv__envs[e]->name, NULL);
   assert_true(with_model >= 4);
 }
 

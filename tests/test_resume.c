@@ -94,7 +94,7 @@ static void check_plan(const lgv_plan *plan, int64_t first_stop, int64_t second_
 
 static void every_agent_resumes_exactly(void **state) {
   (void)state;
-  for (size_t e = 0; lgv__envs[e]; e++)
+  for (size_t e = 0; lgv__envs[e] && !lgv__envs[e]->connect; e++)
     for (size_t a = 0; lgv__agents[a]; a++) {
       lgv_settings *settings =
           make_settings(lgv__envs[e]->name, lgv__agents[a]->name,

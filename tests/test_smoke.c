@@ -5,7 +5,7 @@
 
 static void every_agent_runs_on_every_compatible_environment(void **state) {
   (void)state;
-  for (size_t e = 0; lgv__envs[e]; e++)
+  for (size_t e = 0; lgv__envs[e] && !lgv__envs[e]->connect; e++)
     for (size_t a = 0; lgv__agents[a]; a++) {
       lgv_settings *settings = make_settings(lgv__envs[e]->name, lgv__agents[a]->name, NULL);
       lgv_error err = {0};

@@ -1,6 +1,7 @@
 #include "base/param.h"
 
 #include "base/error.h"
+#include "base/map.h"
 #include "base/text.h"
 
 #include <assert.h>
@@ -19,8 +20,14 @@ size_t lgv__params_count(const lgv_param *table) {
 
 int lgv__params_find(const lgv_param *table, const char *name) {
   for (int i = 0; table && table[i].name; i++)
-    if (strcmp(table[i].name, name) == 0) return i;
+    if (strcmp(table[i].name, name) == 0 || lgv__param_entry(&table[i], name)) return i;
   return -1;
+}
+
+const char *lgv__param_entry(const lgv_param *param, const char *name) {
+  size_t length = strlen(param->name);
+  bool inside = param->type == LGV_MAP && strncmp(name, param->name, length) == 0;
+  return inside && name[length] == '.' && name[length + 1] ? name + length + 1 : NULL;
 }
 
 const char *lgv__params_nearest(const lgv_param *table, const char *wrong) {
@@ -59,6 +66,7 @@ void lgv_param_range(const lgv_param *param, char *text, size_t size) {
   case LGV_INT: number_range(param, text, size); return;
   case LGV_BOOL: snprintf(text, size, "true | false"); return;
   case LGV_TEXT: snprintf(text, size, "text"); return;
+  case LGV_MAP: snprintf(text, size, "any %s.NAME=VALUE", param->name); return;
   case LGV_INTS: {
     char members[96];
     number_range(param, members, sizeof members);
@@ -149,13 +157,20 @@ static bool parse_into(const lgv_param *param, const char *text, void *field) {
     snprintf(field, LGV_TEXT_SIZE, "%s", text);
     return true;
   case LGV_INTS: return parse_ints(param, text, field);
+  case LGV_MAP: *(lgv_map *)field = (lgv_map){0}; return *text == '\0';
   }
   return false;
 }
 
 lgv_status lgv__param_parse(const lgv_param *param, const char *key, const char *text, void *params,
                             lgv_error *err) {
-  if (parse_into(param, text, (char *)params + param->offset)) return LGV_OK;
+  void *field = (char *)params + param->offset;
+  const char *dot = strchr(key, '.'), *entry = dot ? lgv__param_entry(param, dot + 1) : NULL;
+  if (entry) {
+    const char *fault = lgv__map_set(field, entry, text);
+    return fault ? lgv_fail(err, LGV_ERR_USAGE, "%.120s is not valid: %s", key, fault) : LGV_OK;
+  }
+  if (parse_into(param, text, field)) return LGV_OK;
   char range[256];
   lgv_param_range(param, range, sizeof range);
   return lgv_fail(err, LGV_ERR_USAGE, "%s = '%.80s' is not valid: it takes %s", key, text, range);
@@ -177,6 +192,7 @@ void lgv__param_format(const lgv_param *param, const void *params, char *text, s
   case LGV_BOOL: snprintf(text, size, "%s", *(const bool *)field ? "true" : "false"); return;
   case LGV_CHOICE: snprintf(text, size, "%s", param->choices[*(const int32_t *)field]); return;
   case LGV_TEXT: snprintf(text, size, "%s", (const char *)field); return;
+  case LGV_MAP: snprintf(text, size, "%s", ((const lgv_map *)field)->text); return;
   case LGV_INTS: {
     const lgv_ints *list = field;
     size_t used = 0;

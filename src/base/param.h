@@ -6,14 +6,16 @@
 #include "langevin.h"
 
 size_t lgv__params_count(const lgv_param *table);
-/* The index of name in table, or -1. */
+/* The index of name in table, or -1; kwargs.NAME finds the map kwargs. */
 int lgv__params_find(const lgv_param *table, const char *name);
+/* NAME if name is kwargs.NAME and param the map kwargs, else NULL. */
+const char *lgv__param_entry(const lgv_param *param, const char *name);
 /* The name in table nearest to a wrong one, or NULL. */
 const char *lgv__params_nearest(const lgv_param *table, const char *wrong);
 /* Writes every default into the struct. Defaults that do not parse are our bug (assert). */
 void lgv__params_defaults(const lgv_param *table, void *params);
-/* Parses text into the field. The message names `key` (e.g. "agent.lambda") and the allowed range.
- */
+/* Parses text into the field. key is the whole one, e.g. "agent.lambda"; the message names it and
+ * the allowed range. */
 LGV_CHECK lgv_status lgv__param_parse(const lgv_param *param, const char *key, const char *text,
                                       void *params, lgv_error *err);
 /* The value as text that lgv__param_parse reads back to the same bits. */

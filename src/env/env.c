@@ -17,7 +17,8 @@
 struct lgv_env {
   const lgv_env_type *type;
   void *params, *self;
-  bool opened; /* type->open succeeded, so close is due */
+  bool opened; /* type->open or type->connect succeeded, so close is due */
+  lgv_host host;
   lgv_env_spec spec;
   lgv_arena arena;
   lgv_rng *rng;
@@ -80,7 +81,11 @@ static lgv_status open_parts(lgv_env *env, const void *params, lgv_mode mode, lg
   if (!env->params || !env->self) return lgv__out_of_memory(err, "an environment");
   memcpy(env->params, params, type->params_size);
   if (mode == LGV_EVAL && type->eval_params) type->eval_params(env->params);
-  LGV_TRY(type->spec(env->params, &env->spec, err));
+  if (type->spec) LGV_TRY(type->spec(env->params, &env->spec, err));
+  if (type->connect) {
+    LGV_TRY(type->connect(env->self, env->params, &env->host, &env->spec, err));
+    env->opened = true;
+  }
   LGV_TRY(check_spec(env, err));
   LGV_TRY(lgv__arena_build(&env->arena, layout_env, env, type->name, err));
   if (type->open) LGV_TRY(type->open(env->self, &env->spec, err));
@@ -88,12 +93,14 @@ static lgv_status open_parts(lgv_env *env, const void *params, lgv_mode mode, lg
   return check_opened(env, err);
 }
 
-static lgv_status open_env(const lgv_env_type *type, const void *params, lgv_mode mode,
-                           uint64_t seed, const char *purpose, lgv_env **out, lgv_error *err) {
+static lgv_status open_env(const lgv_env_type *type, const void *params, const lgv_host *host,
+                           lgv_mode mode, uint64_t seed, const char *purpose, lgv_env **out,
+                           lgv_error *err) {
   *out = NULL;
   lgv_env *env = lgv__calloc(1, sizeof *env);
   if (!env) return lgv__out_of_memory(err, "an environment");
   env->type = type;
+  env->host = *host;
   lgv_status status = open_parts(env, params, mode, err);
   if (status != LGV_OK) {
     lgv_env_free(env);
@@ -104,14 +111,14 @@ static lgv_status open_env(const lgv_env_type *type, const void *params, lgv_mod
   return LGV_OK;
 }
 
-lgv_status lgv__env_open(const lgv_env_type *type, const void *params, uint64_t seed,
-                         const char *purpose, lgv_env **env, lgv_error *err) {
-  return open_env(type, params, LGV_TRAIN, seed, purpose, env, err);
+lgv_status lgv__env_open(const lgv_env_type *type, const void *params, const lgv_host *host,
+                         uint64_t seed, const char *purpose, lgv_env **env, lgv_error *err) {
+  return open_env(type, params, host, LGV_TRAIN, seed, purpose, env, err);
 }
 
-lgv_status lgv__env_open_eval(const lgv_env_type *type, const void *params, uint64_t seed,
-                              const char *purpose, lgv_env **env, lgv_error *err) {
-  return open_env(type, params, LGV_EVAL, seed, purpose, env, err);
+lgv_status lgv__env_open_eval(const lgv_env_type *type, const void *params, const lgv_host *host,
+                              uint64_t seed, const char *purpose, lgv_env **env, lgv_error *err) {
+  return open_env(type, params, host, LGV_EVAL, seed, purpose, env, err);
 }
 
 void lgv_env_free(lgv_env *env) {

@@ -5,13 +5,15 @@
 #include "base/arena.h"
 #include "langevin.h"
 
-/* params: a filled parameter struct of the type; it is copied. seed and purpose key the random
- * stream. */
-LGV_CHECK lgv_status lgv__env_open(const lgv_env_type *type, const void *params, uint64_t seed,
-                                   const char *purpose, lgv_env **env, lgv_error *err);
+/* params: a filled parameter struct of the type; it is copied, as is host. seed and purpose key the
+ * random stream. */
+LGV_CHECK lgv_status lgv__env_open(const lgv_env_type *type, const void *params,
+                                   const lgv_host *host, uint64_t seed, const char *purpose,
+                                   lgv_env **env, lgv_error *err);
 /* The same with the parameters of evaluation. */
-LGV_CHECK lgv_status lgv__env_open_eval(const lgv_env_type *type, const void *params, uint64_t seed,
-                                        const char *purpose, lgv_env **env, lgv_error *err);
+LGV_CHECK lgv_status lgv__env_open_eval(const lgv_env_type *type, const void *params,
+                                        const lgv_host *host, uint64_t seed, const char *purpose,
+                                        lgv_env **env, lgv_error *err);
 /* Before its arena is saved, and after it was loaded. *in_episode: whether an episode goes on. */
 LGV_CHECK lgv_status lgv__env_save(lgv_env *env, lgv_error *err);
 LGV_CHECK lgv_status lgv__env_restore(lgv_env *env, bool *in_episode, lgv_error *err);

@@ -21,7 +21,8 @@ static bool same_problem(const lgv_env_spec *a, const lgv_env_spec *b, bool with
 
 lgv_status lgv__open_eval_env(const lgv_plan *plan, uint64_t seed, const char *purpose,
                               lgv_env **env, lgv_error *err) {
-  LGV_TRY(lgv__env_open_eval(plan->env_type, plan->env_params, seed, purpose, env, err));
+  LGV_TRY(
+      lgv__env_open_eval(plan->env_type, plan->env_params, &plan->host, seed, purpose, env, err));
   bool with_horizon = plan->agent_type->traits & LGV_NEEDS_HORIZON;
   if (same_problem(lgv_env_get_spec(*env), &plan->env, with_horizon)) return LGV_OK;
   lgv_env_free(*env);

@@ -2,6 +2,7 @@
 
 #include "agent/agent.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/param.h"
 #include "env/env.h"
@@ -97,9 +98,12 @@ static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_er
   settle_budget(plan);
   LGV_TRY(fill(settings, "env.", plan->env_type->params, plan->env_type->params_size,
                &plan->env_params, NULL, err));
+  plan->host = lgv__settings_host(settings, &plan->run);
+  lgv_host host = plan->host;
+  host.announce = true;
   lgv_env *probe; /* opened once, so that what only the environment knows is known before any run
                      starts */
-  LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, 0, "env.probe", &probe, err));
+  LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, &host, 0, "env.probe", &probe, err));
   plan->env = *lgv_env_get_spec(probe);
   plan->has_model = lgv_env_get_model(probe) != NULL;
   settle_evaluations(plan, settings);
@@ -135,14 +139,21 @@ void lgv_plan_free(lgv_plan *plan) {
   lgv__free(plan);
 }
 
+/* What an environment on its own takes of run.* */
+static const char *const worker_params[] = {"env_timeout", "on_worker_death", NULL};
+
 lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env **env,
                           lgv_error *err) {
   const lgv_env_type *type;
+  lgv_run_params run;
   void *params = NULL;
   *env = NULL;
   LGV_TRY(lgv__settings_env_type(settings, &type, err));
+  LGV_TRY(lgv__settings_fill_some(settings, "run.", lgv__run_params, worker_params, &run, err));
+  lgv_host host = lgv__settings_host(settings, &run);
+  host.announce = true;
   lgv_status status = fill(settings, "env.", type->params, type->params_size, &params, NULL, err);
-  if (status == LGV_OK) status = lgv__env_open(type, params, seed, "env", env, err);
+  if (status == LGV_OK) status = lgv__env_open(type, params, &host, seed, "env", env, err);
   lgv__free(params);
   return status;
 }
@@ -163,6 +174,15 @@ lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *en
 }
 
 /* ---- Resolved values as text ---- */
+
+/* Values stay texts: what they mean is for whoever takes them. */
+static void json_map(lgv_json *json, const char *key, const lgv_map *map) {
+  char name[LGV_MAP_KEY_SIZE], value[LGV_MAP_VALUE_SIZE];
+  const char *at = map->text;
+  lgv__json_open(json, key, '{');
+  while (lgv__map_next(&at, name, value)) lgv__json_string(json, name, value);
+  lgv__json_close(json, '}');
+}
 
 static void json_params(lgv_json *json, const char *key, const char *name, const lgv_param *table,
                         const void *params) {
@@ -186,6 +206,7 @@ static void json_params(lgv_json *json, const char *key, const char *name, const
       break;
     case LGV_INT: lgv__json_int(json, table->name, *(const int64_t *)field); break;
     case LGV_BOOL: lgv__json_bool(json, table->name, *(const bool *)field); break;
+    case LGV_MAP: json_map(json, table->name, field); break;
     }
   }
   lgv__json_close(json, '}');
@@ -230,8 +251,15 @@ lgv_status lgv_plan_digest(const lgv_plan *plan, char *text, lgv_error *err) {
 static lgv_status get_param(const lgv_param *table, const void *params, const char *key,
                             const char *name, char *text, size_t size, lgv_error *err) {
   int index = lgv__params_find(table, name);
-  if (index < 0) return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);
-  lgv__param_format(&table[index], params, text, size);
+  const char *entry = index >= 0 ? lgv__param_entry(&table[index], name) : NULL;
+  char value[LGV_MAP_VALUE_SIZE];
+  const void *field = index >= 0 ? (const char *)params + table[index].offset : NULL;
+  if (index < 0 || (entry && !lgv__map_get(field, entry, value)))
+    return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);
+  if (entry)
+    snprintf(text, size, "%s", value);
+  else
+    lgv__param_format(&table[index], params, text, size);
   return LGV_OK;
 }
 

@@ -12,6 +12,7 @@ struct lgv_plan {
   const lgv_optim_type *optim_type; /* NULL if the agent takes none */
   void *env_params, *agent_params, *optim_params;
   lgv_run_params run;
+  lgv_host host;    /* for the environments of runs */
   lgv_env_spec env; /* features are NULL here: each run's environment has its own */
   bool has_model;
 };

@@ -130,7 +130,8 @@ static lgv_status open_parts(lgv_run *run, const char *directory, lgv_error *err
   const lgv_plan *plan = run->plan;
   if (directory && !(run->directory = lgv__strdup(directory)))
     return lgv__out_of_memory(err, "a run");
-  LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, run->seed, "env", &run->env, err));
+  LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, &plan->host, run->seed, "env", &run->env,
+                        err));
   if (plan->run.eval_every > 0)
     LGV_TRY(lgv__open_eval_env(plan, run->seed, "env.eval", &run->eval_env, err));
   lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(run->env));

@@ -1,6 +1,7 @@
 #include "run/run_params.h"
 
 static const char *const records[] = {"all", "summary", NULL};
+static const char *const deaths[] = {"restart", "stop", NULL};
 
 const lgv_param lgv__run_params[] = {
     [LGV_RUN_EPISODES] =
@@ -89,5 +90,20 @@ const lgv_param lgv__run_params[] = {
      .fallback = "all",
      .choices = records,
      .help = "summary: config.json and summary.json alone, for sweeps of many short runs"},
+    {.name = "env_timeout",
+     .type = LGV_REAL,
+     .offset = offsetof(lgv_run_params, env_timeout),
+     .fallback = "300",
+     .min = 0,
+     .max = 1e9,
+     .help = "seconds that an environment in another process may take over its start, a reset or a "
+             "step; 0: as long as it likes"},
+    {.name = "on_worker_death",
+     .type = LGV_CHOICE,
+     .offset = offsetof(lgv_run_params, on_worker_death),
+     .fallback = "restart",
+     .choices = deaths,
+     .help = "when the process of an environment dies or hangs: start it once more, with a warning "
+             "(the episode counts as truncated), or end the run"},
     {0},
 };

@@ -14,12 +14,15 @@ typedef struct lgv_run_params {
   int64_t record_every;
   int64_t checkpoint_every;
   bool checkpoint_final;
-  int32_t records; /* LGV_RECORDS_... */
+  int32_t records;         /* LGV_RECORDS_... */
+  double env_timeout;      /* seconds; 0: never */
+  int32_t on_worker_death; /* LGV_DEATH_... */
 } lgv_run_params;
 
 extern const lgv_param lgv__run_params[];
 
 enum { LGV_RECORDS_ALL, LGV_RECORDS_SUMMARY };
+enum { LGV_DEATH_RESTART, LGV_DEATH_STOP };
 
 enum { LGV_RUN_EPISODES, LGV_RUN_STEPS }; /* indices in the table */
 

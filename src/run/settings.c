@@ -43,6 +43,11 @@ const char *lgv_settings_get(const lgv_settings *settings, const char *key) {
   return item ? item->value : NULL;
 }
 
+/* Whether name is the first `length` characters of text. */
+static bool is_word(const char *name, const char *text, size_t length) {
+  return strlen(name) == length && strncmp(name, text, length) == 0;
+}
+
 static lgv_status reserve(lgv_settings *settings, lgv_error *err) {
   if (settings->count < settings->capacity) return LGV_OK;
   size_t capacity = settings->capacity ? 2 * settings->capacity : 16;
@@ -53,8 +58,8 @@ static lgv_status reserve(lgv_settings *settings, lgv_error *err) {
   return LGV_OK;
 }
 
-lgv_status lgv_settings_set(lgv_settings *settings, const char *key, const char *value,
-                            const char *origin, lgv_error *err) {
+static lgv_status set(lgv_settings *settings, const char *key, const char *value,
+                      const char *origin, lgv_error *err) {
   LGV_TRY(reserve(settings, err));
   lgv_setting item = {lgv__strdup(key), lgv__strdup(value), lgv__strdup(origin ? origin : "")};
   if (!item.key || !item.value || !item.origin) {
@@ -69,6 +74,35 @@ lgv_status lgv_settings_set(lgv_settings *settings, const char *key, const char 
     settings->items[settings->count++] = item;
   }
   return LGV_OK;
+}
+
+/* The environment that the text before a colon names, if that text may stand before one. */
+static const lgv_env_type *colon_type(const lgv_settings *settings, const char *name) {
+  size_t length = strcspn(name, ":");
+  const lgv_env_type *found = NULL;
+  for (size_t i = 0; name[length] && !found && i < settings->n_envs; i++)
+    if (is_word(settings->envs[i]->name, name, length)) found = settings->envs[i];
+  for (size_t i = 0; name[length] && !found && lgv__envs[i]; i++)
+    if (is_word(lgv__envs[i]->name, name, length)) found = lgv__envs[i];
+  return found && found->name_param ? found : NULL;
+}
+
+/* env.name=gym:CartPole-v1 is env.name=gym and env.id=CartPole-v1: taken apart here, so that a
+ * later value of either replaces an earlier one. */
+lgv_status lgv_settings_set(lgv_settings *settings, const char *key, const char *value,
+                            const char *origin, lgv_error *err) {
+  char param[128];
+  const lgv_env_type *type = strcmp(key, "env.name") == 0 ? colon_type(settings, value) : NULL;
+  if (!type) return set(settings, key, value, origin, err);
+  snprintf(param, sizeof param, "env.%s", type->name_param);
+  LGV_TRY(set(settings, "env.name", type->name, origin, err));
+  return set(settings, param, strchr(value, ':') + 1, origin, err);
+}
+
+void lgv_settings_on_notice(lgv_settings *settings, void (*notice)(void *context, const char *text),
+                            void *context) {
+  settings->notice = notice;
+  settings->notice_context = context;
 }
 
 lgv_status lgv_settings_assign(lgv_settings *settings, const char *assignment, const char *origin,
@@ -119,7 +153,9 @@ static lgv_status unknown_name(const lgv_settings *settings, const char *kind, c
     return lgv_fail(err, LGV_ERR_USAGE,
                     "no %s was named: use --%s NAME; `langevin list %ss` shows them", what, kind,
                     kind);
-  const char *near = lgv_registry_nearest(kind, item->value);
+  char name[80]; /* without what stands behind a colon */
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(item->value, ":"), item->value);
+  const char *near = lgv_registry_nearest(kind, name);
   return lgv_fail(err, LGV_ERR_USAGE,
                   "there is no %s '%.80s'%s%s%s%s `langevin list %ss` shows all", what, item->value,
                   place(item, where, sizeof where), near ? "; did you mean '" : ";",
@@ -231,6 +267,16 @@ lgv_status lgv__settings_with_preset(const lgv_settings *settings, const lgv_age
   return status;
 }
 
+static lgv_status parse_item(const lgv_setting *item, const lgv_param *param, void *params,
+                             lgv_error *err) {
+  char where[WHERE_SIZE];
+  lgv_status status = lgv__param_parse(param, item->key, item->value, params, err);
+  if (status == LGV_OK || !err) return status;
+  size_t used = strlen(err->message);
+  snprintf(err->message + used, sizeof err->message - used, "%s", place(item, where, sizeof where));
+  return status;
+}
+
 lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
                               const lgv_param *table, void *params, bool *is_set, lgv_error *err) {
   size_t length = strlen(prefix);
@@ -252,18 +298,30 @@ lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
                       place(item, where, sizeof where), near ? "; did you mean '" : "",
                       near ? prefix : "", near ? near : "", near ? "'?" : "");
     }
-    char key[128];
-    snprintf(key, sizeof key, "%.90s", item->key);
-    lgv_status status = lgv__param_parse(&table[index], key, item->value, params, err);
-    if (status != LGV_OK && err) {
-      size_t used = strlen(err->message);
-      snprintf(err->message + used, sizeof err->message - used, "%s",
-               place(item, where, sizeof where));
-    }
-    LGV_TRY(status);
+    LGV_TRY(parse_item(item, &table[index], params, err));
     if (is_set) is_set[index] = true;
   }
   return LGV_OK;
+}
+
+lgv_status lgv__settings_fill_some(const lgv_settings *settings, const char *prefix,
+                                   const lgv_param *table, const char *const *names, void *params,
+                                   lgv_error *err) {
+  char key[128];
+  lgv__params_defaults(table, params);
+  for (size_t i = 0; names[i]; i++) {
+    snprintf(key, sizeof key, "%s%s", prefix, names[i]);
+    const lgv_setting *item = find(settings, key);
+    if (item) LGV_TRY(parse_item(item, &table[lgv__params_find(table, names[i])], params, err));
+  }
+  return LGV_OK;
+}
+
+lgv_host lgv__settings_host(const lgv_settings *settings, const lgv_run_params *run) {
+  return (lgv_host){.timeout = run->env_timeout,
+                    .restart = run->on_worker_death == LGV_DEATH_RESTART,
+                    .notice = settings->notice,
+                    .context = settings->notice_context};
 }
 
 /* "agent.lambda" for a key written without its part: lambda. */

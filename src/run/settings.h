@@ -3,6 +3,7 @@
 #define LGV_RUN_SETTINGS_H
 
 #include "langevin.h"
+#include "run/run_params.h"
 
 typedef struct lgv_setting {
   char *key, *value, *origin; /* origin: "--set", "file.yaml:3:5", ... */
@@ -14,6 +15,8 @@ struct lgv_settings {
   const lgv_env_type **envs;
   const lgv_agent_type **agents;
   size_t n_envs, n_agents;
+  void (*notice)(void *context, const char *text); /* may be NULL */
+  void *notice_context;
 };
 
 /* Every setting of `from` into `to`; descriptors are left alone. */
@@ -42,6 +45,11 @@ LGV_CHECK lgv_status lgv__settings_with_preset(const lgv_settings *settings,
 LGV_CHECK lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
                                         const lgv_param *table, void *params, bool *is_set,
                                         lgv_error *err);
+/* The same for the named parameters alone; all other keys under the prefix are left alone. */
+LGV_CHECK lgv_status lgv__settings_fill_some(const lgv_settings *settings, const char *prefix,
+                                             const lgv_param *table, const char *const *names,
+                                             void *params, lgv_error *err);
+lgv_host lgv__settings_host(const lgv_settings *settings, const lgv_run_params *run);
 /* Refuses keys that begin with none of the known prefixes; the types serve to guess the right one.
  */
 LGV_CHECK lgv_status lgv__settings_check_prefixes(const lgv_settings *settings,

@@ -1,0 +1,73 @@
+"""What worker.py and the kinds of environments agree on.
+
+A kind of environment is a class with these methods (``Task`` says what each returns); worker.py finds
+it in ``KINDS``. Whatever a method raises ends the run: ``Failure`` with its message alone, anything
+else as an error of the environment, with its traceback.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import List, Optional, Tuple
+
+FLOATS, BYTES = 0, 1  # lgv_obs_kind
+DENSE, ONE_HOT, THERMOMETER = 0, 1, 2  # lgv_obs_form
+WRONG_USAGE, RAISED, NOT_A_NUMBER = 1, 2, 3  # what a failure counts as
+
+
+class Failure(Exception):
+    """A message for the user: what is wrong and what to do. No traceback is shown."""
+
+    def __init__(self, message: str, status: int = RAISED, detail: str = ""):
+        super().__init__(message)
+        self.status = status
+        self.detail = detail
+
+
+@dataclass
+class Spec:
+    """What was found: remote_hello in src/env/remote.h."""
+
+    actions: int
+    shape: Tuple[int, int, int]  # (height, width, channels) of images, (length, 1, 1) of vectors
+    obs_bytes: int  # of one observation in the shared memory
+    memory_bytes: int  # for observations; worker.py adds save_bytes behind it
+    obs_kind: int = FLOATS
+    obs_form: int = DENSE
+    states: int = 0
+    horizon: int = 0
+    save_bytes: int = 0  # the most that save() returns; 0: it cannot save
+    has_fire: bool = False
+    height: int = 0
+    width: int = 0
+    notices: List[str] = field(default_factory=list)  # told to the user once
+
+
+# reward, terminated, truncated, lives, frames, slot, 0, state
+Outcome = Tuple[float, bool, bool, int, int, int, int, int]
+
+
+class Task:
+    """One environment. The methods are called in this order, the middle ones many times."""
+
+    def make(self, config: dict) -> Spec:
+        raise NotImplementedError
+
+    def attach(self, memory) -> None:
+        """memory: a writable buffer of spec.memory_bytes, seen by the other side too."""
+        raise NotImplementedError
+
+    def reset(self, seed: int) -> Outcome:
+        raise NotImplementedError
+
+    def step(self, action: int, repeat: int) -> Outcome:
+        raise NotImplementedError
+
+    def save(self) -> bytes:
+        raise Failure("this environment cannot save its state")
+
+    def restore(self, state: bytes) -> Optional[Outcome]:
+        raise Failure("this environment cannot restore a state")
+
+    def close(self) -> None:
+        """Also called when make() failed half-way."""

@@ -1,0 +1,182 @@
+"""Serves one environment to a run of Langevin, in a process of its own: the other half of src/env/remote.c.
+
+Started as ``python -c '... main()' SOCKET MEMORY LIFELINE PACKAGE_DIR`` with three descriptors that were
+handed down: a socket for packets, a memory file, and a pipe that ends when the parent does. The first packet
+names the kind of environment and holds its configuration; the answer says what was found. From then on
+every command gets one answer. Observations go through the memory file alone. The loop allocates nothing but
+what the environment itself does.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib
+import json
+import mmap
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import traceback
+
+from langevin.task import RAISED, Failure, Spec, Task
+
+# One thread is all that an environment gets, unless its user says otherwise: runs are parallel already.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+
+MAGIC, VERSION = 0x3156474C, 1  # "LGV1"
+RESET, STEP, SAVE, RESTORE, CLOSE = 1, 2, 3, 4, 5
+HELLO = struct.Struct("=3I9i6q")
+COMMAND = struct.Struct("=IIiiQ")
+REPLY = struct.Struct("=IId6iq")
+PACKET = 1 << 16
+MOST_MESSAGE, MOST_DETAIL = 2000, 40000
+
+# kind: module and class. A Task each; see task.py.
+KINDS = {
+    "gym": ("langevin.gym_task", "GymTask"),
+    "atari": ("langevin.atari_task", "AtariTask"),
+}
+
+
+def hold_lifeline(descriptor: int) -> None:
+    """Asks the kernel to kill this process group when the parent is gone, even while the environment hangs."""
+    leads = os.getpgrp() == os.getpid()
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_SETOWN, -os.getpid() if leads else os.getpid())
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_ASYNC)
+    except (AttributeError, OSError):
+        pass  # no such kernel: the end of the socket still ends us between two commands
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    if poll.poll(0):  # gone before we asked
+        os._exit(1)
+
+
+def describe(error: BaseException) -> tuple[int, str, str]:
+    """Status, message and traceback of what a task raised."""
+    if isinstance(error, Failure):
+        return error.status, str(error), error.detail
+    here = os.path.dirname(os.path.abspath(__file__))
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [f for f in frames if os.path.dirname(os.path.abspath(f.filename)) != here]
+    name = type(error).__name__
+    text = "".join(traceback.format_exception_only(type(error), error)).strip()
+    lines = traceback.format_list(theirs or frames)
+    detail = "Traceback (most recent call last):\n" + "".join(lines) + text
+    place = f" ({theirs[-1].filename}:{theirs[-1].lineno})" if theirs else ""
+    short = f"the environment raised {name}: {error}" if str(error) else f"the environment raised {name}"
+    return RAISED, short.replace("\n", " ")[:MOST_MESSAGE] + place, detail
+
+
+def failure_text(message: str, detail: str) -> bytes:
+    data = message[:MOST_MESSAGE].replace("\0", " ").encode("utf-8", "replace")
+    if detail:
+        data += b"\0" + detail[-MOST_DETAIL:].replace("\0", " ").encode("utf-8", "replace")
+    return data[: PACKET - HELLO.size - 1]
+
+
+class Worker:
+    def __init__(self, connection: socket.socket, memory_file: int):
+        self.connection = connection
+        self.memory_file = memory_file
+        self.task: Task = Task()
+        self.spec: Spec | None = None
+        self.memory: mmap.mmap | None = None
+        self.save_offset = 0
+
+    def begin(self) -> bool:
+        """Makes the environment that the first packet asks for. Whether there is one."""
+        first = self.connection.recv(PACKET)
+        if not first:
+            return False
+        try:
+            self._make(first)
+        except BaseException as error:  # sys.exit() in an environment is a failure too
+            status, message, detail = describe(error)
+            head = HELLO.pack(MAGIC, VERSION, status, *[0] * 15)
+            self.connection.send(head + failure_text(message, detail))
+            self.close()
+            return False
+        return True
+
+    def _make(self, first: bytes) -> None:
+        kind, _, config = first.partition(b"\0")
+        module, name = KINDS[kind.decode()]
+        self.task = getattr(importlib.import_module(module), name)()
+        s = self.spec = self.task.make(json.loads(config))
+        self.save_offset = -(-s.memory_bytes // 64) * 64
+        size = self.save_offset + s.save_bytes
+        os.ftruncate(self.memory_file, size)
+        self.memory = mmap.mmap(self.memory_file, size)
+        self.task.attach(memoryview(self.memory)[: s.memory_bytes])
+        numbers = (s.obs_kind, s.obs_form, *s.shape, s.actions, s.has_fire, s.height, s.width)
+        sizes = (s.states, s.horizon, s.obs_bytes, size, self.save_offset, s.save_bytes)
+        notices = "\n".join(" ".join(n.split()) for n in s.notices).encode("utf-8", "replace")
+        hello = HELLO.pack(MAGIC, VERSION, 0, *numbers, *sizes)
+        self.connection.send(hello + notices[: PACKET - HELLO.size - 1])
+
+    def _save(self) -> int:
+        state = self.task.save()
+        if len(state) > self.spec.save_bytes:
+            raise Failure(f"its state has {len(state)} bytes, more than the {self.spec.save_bytes} it announced")
+        self.memory[self.save_offset : self.save_offset + len(state)] = state
+        return len(state)
+
+    def _rare(self, operation: int, number: int) -> tuple:
+        """What is not a step; the fields of a reply behind its sequence number."""
+        if operation == RESET:
+            return self.task.reset(number)
+        if operation == SAVE:
+            return (0.0, 0, 0, 0, 0, 0, 0, self._save())
+        if operation == RESTORE:
+            self.task.restore(bytes(self.memory[self.save_offset : self.save_offset + number]))
+            return (0.0, 0, 0, 0, 0, 0, 0, 0)
+        raise Failure(f"unknown command {operation}")
+
+    def serve(self) -> None:
+        """Until the other side says so, or is gone."""
+        command, reply = bytearray(COMMAND.size), bytearray(REPLY.size)
+        receive, send = self.connection.recv_into, self.connection.send
+        unpack, pack, step = COMMAND.unpack_from, REPLY.pack_into, self.task.step
+        while receive(command) == COMMAND.size:
+            operation, sequence, action, repeat, number = unpack(command)
+            try:
+                if operation == STEP:
+                    pack(reply, 0, 0, sequence, *step(action, repeat))
+                elif operation == CLOSE:
+                    break
+                else:
+                    pack(reply, 0, 0, sequence, *self._rare(operation, number))
+            except BaseException as error:
+                status, message, detail = describe(error)
+                head = REPLY.pack(status, sequence, 0.0, 0, 0, 0, 0, 0, 0, 0)
+                send(head + failure_text(message, detail))
+                continue
+            send(reply)
+
+    def close(self) -> None:
+        try:
+            self.task.close()
+        except Exception:
+            traceback.print_exc()  # nobody waits for an answer any more
+
+
+def main() -> None:
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    hold_lifeline(int(sys.argv[3]))
+    worker = Worker(connection, int(sys.argv[2]))
+    try:
+        if worker.begin():
+            worker.serve()
+            worker.close()
+    except (BrokenPipeError, ConnectionResetError):
+        worker.close()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # at once: threads that an environment left behind must not keep us

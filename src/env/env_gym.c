@@ -1,0 +1,294 @@
+/* Any Gymnasium environment with a finite number of actions, in a Python process of its own: the C
+ * side of python/langevin/gym_task.py, which says how spaces become observations.
+ *
+ * Every reset draws a seed from the environment's stream and hands it over, so that a course
+ * depends on the run's seed alone, also after the process was started anew.
+ *
+ * A worker that dies or hangs is replaced once if the host wants it: the step in hand pays nothing
+ * and ends the episode as truncated at the last observation that arrived whole. A second death, or
+ * an error that the environment raises, ends the run.
+ *
+ * Invariant: `shown` is the worker whose memory holds the current observation: `worker`, but for
+ * the time between a death and the next reset. */
+#include "base/error.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "env/remote.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct params {
+  char id[LGV_TEXT_SIZE], import[LGV_TEXT_SIZE], wrappers[LGV_TEXT_SIZE], python[LGV_TEXT_SIZE];
+  lgv_map kwargs;
+  int64_t horizon;
+  double scale, reward_min, reward_max;
+  int32_t output;
+} params;
+
+enum { HIDE, SHOW };
+static const char *const outputs[] = {"hide", "stderr", NULL};
+
+static const lgv_param param_table[] = {
+    {.name = "id",
+     .type = LGV_TEXT,
+     .offset = offsetof(params, id),
+     .fallback = "",
+     .help = "the name that Gymnasium knows it by, or module:name; --env gym:CartPole-v1 sets it"},
+    {.name = "import",
+     .type = LGV_TEXT,
+     .offset = offsetof(params, import),
+     .fallback = "",
+     .help = "modules that register environments when they are imported, separated by commas; the "
+             "current directory is searched too"},
+    {.name = "kwargs",
+     .type = LGV_MAP,
+     .offset = offsetof(params, kwargs),
+     .fallback = "",
+     .help = "arguments of the environment: env.kwargs.NAME=VALUE. Numbers, true, false, null and "
+             "JSON lists as such, everything else as text; NAME may be nested: a.b"},
+    {.name = "wrappers",
+     .type = LGV_TEXT,
+     .offset = offsetof(params, wrappers),
+     .fallback = "",
+     .help = "wrappers around it, the innermost first, separated by commas: names in "
+             "gymnasium.wrappers or module:Class, with arguments if need be: "
+             "FrameStackObservation(stack_size=4)"},
+    {.name = "horizon",
+     .type = LGV_INT,
+     .offset = offsetof(params, horizon),
+     .fallback = "0",
+     .min = 0,
+     .max = 1e9,
+     .help = "steps after which an episode is truncated; 0: as the environment was registered"},
+    {.name = "scale",
+     .type = LGV_REAL,
+     .offset = offsetof(params, scale),
+     .fallback = "1",
+     .min = -1e9,
+     .max = 1e9,
+     .help = "what boxes of numbers are multiplied by, unless they are pictures"},
+    {.name = "reward_min",
+     .type = LGV_REAL,
+     .offset = offsetof(params, reward_min),
+     .fallback = "0",
+     .help = "the least reward, for agents that use it; Gymnasium does not say"},
+    {.name = "reward_max",
+     .type = LGV_REAL,
+     .offset = offsetof(params, reward_max),
+     .fallback = "0",
+     .help = "the greatest reward; not above env.reward_min: unknown"},
+    {.name = "python",
+     .type = LGV_TEXT,
+     .offset = offsetof(params, python),
+     .fallback = "",
+     .help = "the Python to use; left out: $LANGEVIN_PYTHON, else the active virtual environment, "
+             "else .venv in the current directory, else python3"},
+    {.name = "output",
+     .type = LGV_CHOICE,
+     .offset = offsetof(params, output),
+     .fallback = "hide",
+     .choices = outputs,
+     .help = "what becomes of what the environment prints: shown if its process dies, or always"},
+    {0},
+};
+
+typedef struct self {
+  const params *p;
+  const lgv_host *host;
+  remote *worker, *shown;
+  remote_hello hello;
+  remote_reply now;
+  bool replaced;   /* a worker has died and been replaced */
+  lgv_status sent; /* of the last action */
+  lgv_error send_error;
+} self;
+
+/* ---- Starting ---- */
+
+static void write_config(const params *p, lgv_json *json) {
+  char key[LGV_MAP_KEY_SIZE], value[LGV_MAP_VALUE_SIZE];
+  lgv__json_open(json, NULL, '{');
+  lgv__json_string(json, "id", p->id);
+  lgv__json_string(json, "import", p->import);
+  lgv__json_string(json, "wrappers", p->wrappers);
+  lgv__json_int(json, "horizon", p->horizon);
+  lgv__json_real(json, "scale", p->scale);
+  lgv__json_open(json, "kwargs", '{');
+  for (const char *at = p->kwargs.text; lgv__map_next(&at, key, value);)
+    lgv__json_string(json, key, value);
+  lgv__json_close(json, '}');
+  lgv__json_close(json, '}');
+}
+
+static lgv_status start(const self *s, remote **worker, lgv_error *err) {
+  char what[LGV_TEXT_SIZE + 8];
+  lgv_json json = {0};
+  snprintf(what, sizeof what, "gym:%s", s->p->id);
+  write_config(s->p, &json);
+  remote_options options = {
+      .what = what, .python = s->p->python, .show_output = s->p->output == SHOW, .host = s->host};
+  lgv_status status = json.failed ? lgv__out_of_memory(err, "a worker process")
+                                  : remote_start("gym", json.text, &options, worker, err);
+  lgv__json_free(&json);
+  return status;
+}
+
+/* Two observations in memory, or the number of a state in the replies. */
+static bool has_room(const remote_hello *h) {
+  double entries = (double)h->shape[0] * h->shape[1] * h->shape[2];
+  double size = h->obs_kind == LGV_OBS_BYTE ? 1 : sizeof(float);
+  if (h->states > 0) return entries == (double)h->states && h->obs_kind == LGV_OBS_FLOAT;
+  return entries * size == (double)h->obs_bytes && 2 * h->obs_bytes <= h->memory_bytes;
+}
+
+static lgv_status connect_worker(void *self_, const void *p, const lgv_host *host,
+                                 lgv_env_spec *spec, lgv_error *err) {
+  self *s = self_;
+  *s = (self){.p = p, .host = host};
+  LGV_TRY(start(s, &s->worker, err));
+  s->shown = s->worker;
+  const remote_hello *h = remote_get_hello(s->worker);
+  s->hello = *h;
+  if (!has_room(h)) {
+    remote_stop(s->worker);
+    return lgv_fail(err, LGV_ERR_ENV, "gym:%.80s: its worker process sent sizes that do not agree",
+                    s->p->id);
+  }
+  *spec = (lgv_env_spec){.obs_kind = (lgv_obs_kind)h->obs_kind,
+                         .obs_form = (lgv_obs_form)h->obs_form,
+                         .obs_shape = {h->shape[0], h->shape[1], h->shape[2]},
+                         .actions = h->actions,
+                         .states = h->states,
+                         .horizon = h->horizon,
+                         .stationary = true,
+                         .reward_min = s->p->reward_min,
+                         .reward_max = s->p->reward_max};
+  return LGV_OK;
+}
+
+static void layout(void *self_, const void *p, const lgv_env_spec *spec, lgv_layout *out) {
+  (void)self_, (void)p, (void)spec, (void)out; /* nothing is kept here: see python/langevin */
+}
+
+/* The environment's own state is nowhere but in its process: an episode in hand cannot go on. */
+static lgv_status restore(void *self_, bool *in_episode, lgv_error *err) {
+  (void)self_, (void)err;
+  *in_episode = false;
+  return LGV_OK;
+}
+
+static void close_env(void *self_) {
+  self *s = self_;
+  if (s->shown != s->worker) remote_stop(s->shown);
+  remote_stop(s->worker);
+}
+
+/* ---- Death ---- */
+
+/* A new worker for one that died, if that is wanted and has not happened before; else the failure
+ * that led here stays. */
+static lgv_status replace(self *s, lgv_status status, lgv_error *err) {
+  if (!remote_is_dead(s->worker) || !s->host->restart || s->replaced) return status;
+  if (s->host->notice) {
+    char text[640];
+    snprintf(
+        text, sizeof text,
+        "%s. It is started once more (run.on_worker_death=restart); the episode in hand counts "
+        "as truncated",
+        err->message);
+    s->host->notice(s->host->context, text);
+  }
+  remote *fresh;
+  s->replaced = true;
+  LGV_TRY(start(s, &fresh, err));
+  if (memcmp(remote_get_hello(fresh), &s->hello, sizeof s->hello) != 0) {
+    remote_stop(fresh);
+    return lgv_fail(err, LGV_ERR_ENV, "gym:%.80s: it came back with other spaces than before",
+                    s->p->id);
+  }
+  s->worker = fresh; /* the old one's memory still shows the last observation */
+  return LGV_OK;
+}
+
+/* ---- Steps ---- */
+
+static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
+  self *s = self_;
+  lgv_error local;
+  uint64_t seed = lgv_rng_bits(rng) >> 33; /* 31 bits: what every generator takes */
+  if (!err) err = &local;
+  if (s->shown != s->worker) remote_stop(s->shown);
+  s->shown = s->worker;
+  lgv_status status = remote_reset(s->worker, seed, &s->now, err);
+  if (status == LGV_OK) return LGV_OK;
+  LGV_TRY(replace(s, status, err));
+  remote_stop(s->shown);
+  s->shown = s->worker;
+  return remote_reset(s->worker, seed, &s->now, err);
+}
+
+static lgv_status step_begin(void *self_, int32_t action, lgv_rng *rng, lgv_error *err) {
+  (void)rng, (void)err;
+  self *s = self_;
+  s->sent = remote_send_step(s->worker, action, 1, &s->send_error);
+  return LGV_OK; /* a worker that is gone shows when its answer is wanted */
+}
+
+static lgv_status step_end(void *self_, lgv_rng *rng, lgv_outcome *outcome, lgv_error *err) {
+  (void)rng;
+  self *s = self_;
+  remote_reply reply;
+  lgv_error local;
+  lgv_status status = s->sent;
+  if (!err) err = &local;
+  if (status == LGV_OK)
+    status = remote_receive(s->worker, &reply, err);
+  else
+    *err = s->send_error;
+  if (status != LGV_OK) {
+    LGV_TRY(replace(s, status, err));
+    outcome->truncated = true;
+    return LGV_OK;
+  }
+  s->now = reply;
+  outcome->reward = reply.reward;
+  outcome->terminated = reply.terminated;
+  outcome->truncated = reply.truncated;
+  return LGV_OK;
+}
+
+static void observe(const void *self_, void *data) {
+  const self *s = self_;
+  const remote_hello *h = &s->hello;
+  if (h->states == 0) {
+    memcpy(data, remote_memory(s->shown) + s->now.slot * h->obs_bytes, (size_t)h->obs_bytes);
+    return;
+  }
+  float *one_hot = data;
+  memset(one_hot, 0, (size_t)h->states * sizeof *one_hot);
+  if (s->now.state >= 0 && s->now.state < h->states) one_hot[s->now.state] = 1;
+}
+
+static int64_t state_index(const void *self_) {
+  const self *s = self_;
+  return s->hello.states > 0 ? s->now.state : -1;
+}
+
+const lgv_env_type lgv__env_gym = {
+    .name = "gym",
+    .summary = "any Gymnasium environment with discrete actions: gym:ID, such as gym:CartPole-v1",
+    .params = param_table,
+    .params_size = sizeof(params),
+    .state_size = sizeof(self),
+    .layout = layout,
+    .close = close_env,
+    .reset = reset,
+    .step_begin = step_begin,
+    .step_end = step_end,
+    .observe = observe,
+    .state_index = state_index,
+    .restore = restore,
+    .connect = connect_worker,
+    .name_param = "id",
+};

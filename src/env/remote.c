@@ -1,0 +1,369 @@
+/* The protocol, version 1. We send kind NUL config; the worker answers with a wire_hello. Then
+ * commands and replies alternate. Behind a hello there may follow notices, one a line; behind a
+ * failed hello or reply a message, and behind a NUL the whole traceback.
+ *
+ * Nothing that the worker sends is trusted: lengths, numbers and the size of the memory are
+ * checked, and the memory is sealed against shrinking before it is mapped, so that reading it
+ * cannot fail. */
+#include "env/remote.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "env/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+
+enum { MAGIC = 0x3156474c, VERSION = 1 }; /* "LGV1" */
+enum { RESET = 1, STEP, SAVE, RESTORE, CLOSE };
+enum { FINE, WRONG_USAGE, RAISED, NOT_A_NUMBER };
+enum { PACKET = 1 << 16, TRIM_EVERY = 4096 };
+
+static const int64_t largest_memory = (int64_t)1 << 36;
+static const double grace = 5; /* seconds that a worker gets to close its environment */
+
+typedef struct wire_hello {
+  uint32_t magic, version, status;
+  int32_t obs_kind, obs_form, shape[3], actions, has_fire, height, width;
+  int64_t states, horizon, obs_bytes, memory_bytes, save_offset, save_bytes;
+} wire_hello;
+
+typedef struct wire_command {
+  uint32_t operation, sequence;
+  int32_t action, repeat;
+  uint64_t number; /* reset: the seed; restore: bytes */
+} wire_command;
+
+typedef struct wire_reply {
+  uint32_t status, sequence;
+  double reward;
+  int32_t terminated, truncated, lives, frames, slot, reserved;
+  int64_t number; /* reset, step: the state; save: bytes */
+} wire_reply;
+
+struct remote {
+  process process;
+  const lgv_host *host;
+  char what[LGV_TEXT_SIZE + 32];
+  remote_hello hello;
+  unsigned char *memory; /* (hello.memory_bytes) */
+  bool dead;
+  uint32_t operation, sequence; /* of the last command; 0: none yet */
+  int64_t episodes, steps;      /* begun; in this episode */
+  char packet[PACKET + 1];      /* room for a NUL behind the longest */
+};
+
+/* ---- Failures ---- */
+
+/* "step 17 of episode 3" */
+static const char *place(const remote *r, char *text, size_t size) {
+  if (r->episodes == 0)
+    snprintf(text, size, "at the start");
+  else if (r->operation == RESET)
+    snprintf(text, size, "at the reset of episode %lld", (long long)r->episodes);
+  else
+    snprintf(text, size, "in step %lld of episode %lld", (long long)r->steps,
+             (long long)r->episodes);
+  return text;
+}
+
+/* The socket has ended. */
+static lgv_status died(remote *r, lgv_error *err) {
+  char fate[80], words[240], where[80];
+  process_end(&r->process, grace, fate, sizeof fate);
+  process_last_words(&r->process, words, sizeof words);
+  r->dead = true;
+  if (strstr(words, "No module named 'langevin"))
+    return lgv_fail(err, LGV_ERR_ENV,
+                    "%.80s: the Python '%.100s' has no package langevin. Install it: %.100s -m pip "
+                    "install langevin",
+                    r->what, r->process.python, r->process.python);
+  return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process %s %s%s%s", r->what, fate,
+                  place(r, where, sizeof where), *words ? ". It wrote: " : "", words);
+}
+
+static lgv_status too_late(remote *r, lgv_error *err) {
+  char where[80];
+  process_end(&r->process, 0, NULL, 0);
+  r->dead = true;
+  return lgv_fail(err, LGV_ERR_ENV,
+                  "%.80s: no answer from the worker process within %g s (run.env_timeout) %s; it "
+                  "has been ended",
+                  r->what, r->host->timeout, place(r, where, sizeof where));
+}
+
+static lgv_status nonsense(remote *r, const char *what, lgv_error *err) {
+  char where[80];
+  process_end(&r->process, 0, NULL, 0);
+  r->dead = true;
+  return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process sent %s %s; it has been ended",
+                  r->what, what, place(r, where, sizeof where));
+}
+
+/* A message of the worker's, and behind a NUL its traceback. */
+static lgv_status reported(remote *r, uint32_t status, const char *text, size_t length,
+                           lgv_error *err) {
+  static const lgv_status statuses[] = {
+      [WRONG_USAGE] = LGV_ERR_USAGE, [RAISED] = LGV_ERR_ENV, [NOT_A_NUMBER] = LGV_ERR_NUMERIC};
+  char where[80];
+  size_t first = strlen(text);
+  const char *detail = first < length ? text + first + 1 : "";
+  if (status > NOT_A_NUMBER) return nonsense(r, "an unknown status", err);
+  if (*detail && r->host->notice) r->host->notice(r->host->context, detail);
+  if (r->episodes == 0) return lgv_fail(err, statuses[status], "%.80s: %.400s", r->what, text);
+  return lgv_fail(err, statuses[status], "%.80s, %s: %.380s", r->what,
+                  place(r, where, sizeof where), text);
+}
+
+/* ---- Packets ---- */
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static lgv_status send_packet(remote *r, const void *bytes, size_t size, lgv_error *err) {
+  if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: its worker process has ended", r->what);
+  while (send(r->process.socket, bytes, size, MSG_NOSIGNAL) < 0) {
+    if (errno == EAGAIN) return too_late(r, err);
+    if (errno != EINTR) return died(r, err);
+  }
+  return LGV_OK;
+}
+
+/* One packet into r->packet, NUL-terminated. The socket itself knows the time-out: a signal may cut
+ * a wait short, and the rest of the time is then waited for anew. */
+static lgv_status receive_packet(remote *r, size_t *size, lgv_error *err) {
+  double timeout = r->host->timeout, begun = timeout > 0 ? now() : 0;
+  if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: its worker process has ended", r->what);
+  for (;;) {
+    ssize_t length = recv(r->process.socket, r->packet, PACKET, MSG_TRUNC);
+    if (length > PACKET) return nonsense(r, "a packet that is too long", err);
+    if (length > 0) {
+      *size = (size_t)length;
+      r->packet[length] = '\0';
+      return LGV_OK;
+    }
+    if (length < 0 && errno == EAGAIN) return too_late(r, err);
+    if (length == 0 || errno != EINTR) return died(r, err);
+    if (timeout > 0 && now() - begun > timeout) return too_late(r, err);
+  }
+}
+
+static void set_timeouts(const remote *r) {
+  double seconds = r->host->timeout;
+  struct timeval limit = {.tv_sec = (time_t)seconds,
+                          .tv_usec = (suseconds_t)(1e6 * (seconds - floor(seconds)))};
+  if (seconds > 0 && limit.tv_sec == 0 && limit.tv_usec == 0) limit.tv_usec = 1; /* 0: no limit */
+  (void)setsockopt(r->process.socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  (void)setsockopt(r->process.socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
+/* ---- Start ---- */
+
+static const char *fault_of(const remote_hello *h, int64_t file_size) {
+  if (h->obs_kind < LGV_OBS_FLOAT || h->obs_kind > LGV_OBS_BYTE) return "an unknown observation";
+  if (h->obs_form < LGV_FORM_DENSE || h->obs_form > LGV_FORM_THERMOMETER)
+    return "an unknown form of observation";
+  if (h->shape[0] < 1 || h->shape[1] < 1 || h->shape[2] < 1)
+    return "an observation without entries";
+  if (h->actions < 1) return "a number of actions that is not positive";
+  if (h->states < 0 || h->horizon < 0) return "a negative number of states or steps";
+  if (h->memory_bytes < 1 || h->memory_bytes > largest_memory || h->memory_bytes > file_size)
+    return "a size that its memory does not have";
+  if (h->obs_bytes < 1 || h->obs_bytes > h->memory_bytes) return "observations outside its memory";
+  if (h->save_bytes < 0 || h->save_offset < 0 || h->save_bytes > h->memory_bytes ||
+      h->save_offset > h->memory_bytes - h->save_bytes)
+    return "states outside its memory";
+  return NULL;
+}
+
+static lgv_status take_memory(remote *r, lgv_error *err) {
+  struct stat info;
+  int fd = r->process.memory;
+  if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0 || fstat(fd, &info) != 0)
+    return nonsense(r, "memory that cannot be sealed", err);
+  const char *fault = fault_of(&r->hello, info.st_size);
+  if (fault) return nonsense(r, fault, err);
+  void *memory =
+      mmap(NULL, (size_t)r->hello.memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED)
+    return lgv_fail(err, LGV_ERR_MEMORY, "%.80s: cannot map %.1f MB of shared memory: %s", r->what,
+                    (double)r->hello.memory_bytes / 1e6, strerror(errno));
+  r->memory = memory;
+  return LGV_OK;
+}
+
+static void announce(const remote *r, char *lines) {
+  if (!r->host->announce || !r->host->notice) return;
+  for (char *line; (line = strsep(&lines, "\n"));) {
+    char text[1024];
+    if (!*line) continue;
+    snprintf(text, sizeof text, "%s: %s", r->what, line);
+    r->host->notice(r->host->context, text);
+  }
+}
+
+static lgv_status read_hello(remote *r, lgv_error *err) {
+  size_t size;
+  wire_hello h;
+  LGV_TRY(receive_packet(r, &size, err));
+  if (size < sizeof h) return nonsense(r, "too short a greeting", err);
+  memcpy(&h, r->packet, sizeof h);
+  if (h.magic != MAGIC) return nonsense(r, "a greeting of another kind", err);
+  if (h.version != VERSION)
+    return nonsense(r, "a greeting of another version: install the package of this version", err);
+  if (h.status != FINE) return reported(r, h.status, r->packet + sizeof h, size - sizeof h, err);
+  r->hello = (remote_hello){.obs_kind = h.obs_kind,
+                            .obs_form = h.obs_form,
+                            .shape = {h.shape[0], h.shape[1], h.shape[2]},
+                            .actions = h.actions,
+                            .states = h.states,
+                            .horizon = h.horizon,
+                            .obs_bytes = h.obs_bytes,
+                            .memory_bytes = h.memory_bytes,
+                            .save_offset = h.save_offset,
+                            .save_bytes = h.save_bytes,
+                            .has_fire = h.has_fire,
+                            .height = h.height,
+                            .width = h.width};
+  LGV_TRY(take_memory(r, err));
+  announce(r, r->packet + sizeof h);
+  return LGV_OK;
+}
+
+static lgv_status start(remote *r, const char *kind, const char *config,
+                        const remote_options *options, lgv_error *err) {
+  size_t first = strlen(kind) + 1, size = first + strlen(config);
+  LGV_TRY(process_start(&r->process, options->python, options->show_output, err));
+  set_timeouts(r);
+  if (size > PACKET)
+    return lgv_fail(err, LGV_ERR_USAGE, "%.80s: its parameters are too long", r->what);
+  memcpy(r->packet, kind, first);
+  memcpy(r->packet + first, config, size - first);
+  LGV_TRY(send_packet(r, r->packet, size, err));
+  return read_hello(r, err);
+}
+
+lgv_status remote_start(const char *kind, const char *config, const remote_options *options,
+                        remote **out, lgv_error *err) {
+  remote *r = *out = lgv__calloc(1, sizeof *r);
+  if (!r) return lgv__out_of_memory(err, "a worker process");
+  r->host = options->host;
+  r->process = (process){.socket = -1, .memory = -1, .lifeline = -1, .log = -1};
+  snprintf(r->what, sizeof r->what, "%s", options->what);
+  lgv_status status = start(r, kind, config, options, err);
+  if (status != LGV_OK) {
+    r->dead = true; /* nothing to be closed */
+    remote_stop(r);
+    *out = NULL;
+  }
+  return status;
+}
+
+const remote_hello *remote_get_hello(const remote *r) { return &r->hello; }
+const unsigned char *remote_memory(const remote *r) { return r->memory; }
+bool remote_is_dead(const remote *r) { return r->dead; }
+
+/* ---- Commands ---- */
+
+static lgv_status send_command(remote *r, wire_command command, lgv_error *err) {
+  r->operation = command.operation;
+  command.sequence = ++r->sequence;
+  if (r->sequence % TRIM_EVERY == 0) process_trim_log(&r->process);
+  return send_packet(r, &command, sizeof command, err);
+}
+
+static lgv_status read_reply(remote *r, wire_reply *reply, lgv_error *err) {
+  size_t size;
+  LGV_TRY(receive_packet(r, &size, err));
+  if (size < sizeof *reply) return nonsense(r, "too short an answer", err);
+  memcpy(reply, r->packet, sizeof *reply);
+  if (reply->sequence != r->sequence) return nonsense(r, "an answer to something else", err);
+  if (reply->status != FINE)
+    return reported(r, reply->status, r->packet + sizeof *reply, size - sizeof *reply, err);
+  return size == sizeof *reply ? LGV_OK : nonsense(r, "too long an answer", err);
+}
+
+lgv_status remote_send_reset(remote *r, uint64_t seed, lgv_error *err) {
+  r->episodes++;
+  r->steps = 0;
+  return send_command(r, (wire_command){.operation = RESET, .number = seed}, err);
+}
+
+lgv_status remote_send_step(remote *r, int32_t action, int32_t repeat, lgv_error *err) {
+  r->steps++;
+  return send_command(r, (wire_command){.operation = STEP, .action = action, .repeat = repeat},
+                      err);
+}
+
+lgv_status remote_receive(remote *r, remote_reply *out, lgv_error *err) {
+  wire_reply reply;
+  LGV_TRY(read_reply(r, &reply, err));
+  if ((reply.slot != 0 && reply.slot != 1) || (reply.terminated | reply.truncated) & ~1)
+    return nonsense(r, "an answer that makes no sense", err);
+  *out = (remote_reply){.reward = reply.reward,
+                        .terminated = reply.terminated,
+                        .truncated = reply.truncated,
+                        .lives = reply.lives,
+                        .frames = reply.frames,
+                        .slot = reply.slot,
+                        .state = reply.number};
+  return LGV_OK;
+}
+
+lgv_status remote_reset(remote *r, uint64_t seed, remote_reply *reply, lgv_error *err) {
+  LGV_TRY(remote_send_reset(r, seed, err));
+  return remote_receive(r, reply, err);
+}
+
+lgv_status remote_step(remote *r, int32_t action, int32_t repeat, remote_reply *reply,
+                       lgv_error *err) {
+  LGV_TRY(remote_send_step(r, action, repeat, err));
+  return remote_receive(r, reply, err);
+}
+
+lgv_status remote_save(remote *r, void *bytes, size_t capacity, size_t *size, lgv_error *err) {
+  wire_reply reply;
+  LGV_TRY(send_command(r, (wire_command){.operation = SAVE}, err));
+  LGV_TRY(read_reply(r, &reply, err));
+  if (reply.number < 0 || reply.number > r->hello.save_bytes)
+    return nonsense(r, "a state larger than it said", err);
+  *size = (size_t)reply.number;
+  if (*size > capacity)
+    return lgv_fail(err, LGV_ERR_ENV, "%.80s: its state has %zu bytes, %zu are kept for it",
+                    r->what, *size, capacity);
+  memcpy(bytes, r->memory + r->hello.save_offset, *size);
+  return LGV_OK;
+}
+
+lgv_status remote_restore(remote *r, const void *bytes, size_t size, lgv_error *err) {
+  wire_reply reply;
+  if (size > (size_t)r->hello.save_bytes)
+    return lgv_fail(err, LGV_ERR_ENV, "%.80s: a state of %zu bytes is too large for it", r->what,
+                    size);
+  memcpy(r->memory + r->hello.save_offset, bytes, size);
+  LGV_TRY(send_command(r, (wire_command){.operation = RESTORE, .number = size}, err));
+  return read_reply(r, &reply, err);
+}
+
+/* ---- End ---- */
+
+void remote_stop(remote *r) {
+  if (!r) return;
+  lgv_error ignored;
+  bool told = !r->dead && send_command(r, (wire_command){.operation = CLOSE}, &ignored) == LGV_OK;
+  process_end(&r->process, told ? grace : 0, NULL, 0);
+  process_close(&r->process);
+  if (r->memory) munmap(r->memory, (size_t)r->hello.memory_bytes);
+  lgv__free(r);
+}
