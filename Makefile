@@ -11,6 +11,7 @@ CTEST  ?= ctest
 
 # The stamp lives outside the build folder, so that `make clean` does not ask apt again.
 SETUP   = .setup-stamp
+VENV    = .venv/.stamp
 SOURCES = $(shell find $(wildcard include src cli tests examples bench) -name '*.[ch]')
 # configure(folder, options)
 configure = mkdir -p $(1) && \
@@ -19,8 +20,8 @@ configure = mkdir -p $(1) && \
 COMMA := ,
 run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
-.PHONY: all help setup build run test test-all test-asan test-tsan test-clang format check-format \
-  install clean
+.PHONY: all help setup setup-python build run test test-all test-asan test-tsan test-clang format \
+  check-format install clean
 
 all: build
 
@@ -35,6 +36,13 @@ $(SETUP): scripts/setup
 	@scripts/setup
 	@touch $@
 
+setup-python: $(SETUP) ## a virtual environment with Gymnasium in .venv
+	@scripts/setup-python
+
+# Without it the tests of the bridge skip and say so; where CI is set they must run.
+$(VENV): scripts/setup-python python/pyproject.toml | $(SETUP)
+	@scripts/setup-python || { test -z "$(CI)" && echo "the tests of the Gymnasium bridge will be skipped"; }
+
 build: $(SETUP) ## the libraries and build/langevin
 	@$(call configure,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target langevin_product
@@ -42,25 +50,25 @@ build: $(SETUP) ## the libraries and build/langevin
 run: build ## a first experiment: Adam LMCDQN and DQN on the N-Chain, a table and a plot
 	@scripts/demo $(BUILD)/langevin runs/demo
 
-test: build check-format ## build everything, check the formatting, run the quick tests
+test: build check-format $(VENV) ## build everything, check the formatting, run the quick tests
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)
 	@$(call run_tests,$(BUILD)) -LE slow
 
-test-all: build check-format ## the slow tests too
+test-all: build check-format $(VENV) ## the slow tests too
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)
 	@$(call run_tests,$(BUILD))
 
-test-asan: $(SETUP) ## the quick tests under the address and undefined-behaviour sanitizers
+test-asan: $(SETUP) $(VENV) ## the quick tests under the address and undefined-behaviour sanitizers
 	@$(call configure,build-asan,-DLANGEVIN_SANITIZE=address$(COMMA)undefined)
 	@$(CMAKE) --build build-asan -j $(JOBS)
 	@$(call run_tests,build-asan) -LE slow
 
-test-tsan: $(SETUP) ## the quick tests under the thread sanitizer
+test-tsan: $(SETUP) $(VENV) ## the quick tests under the thread sanitizer
 	@$(call configure,build-tsan,-DLANGEVIN_SANITIZE=thread)
 	@$(CMAKE) --build build-tsan -j $(JOBS)
 	@$(call run_tests,build-tsan) -LE slow
 
-test-clang: $(SETUP) ## the quick tests, compiled by clang
+test-clang: $(SETUP) $(VENV) ## the quick tests, compiled by clang
 	@scripts/setup clang
 	@$(call configure,build-clang,-DCMAKE_C_COMPILER=clang)
 	@$(CMAKE) --build build-clang -j $(JOBS)

@@ -56,6 +56,8 @@ void cli_reject(cli_args *args, const char *format, ...) LGV_PRINTF(2, 3);
 int cli_wrong(const cli_command *command, const char *format, ...) LGV_PRINTF(2, 3);
 /* Prints the error; its exit code. */
 int cli_error(const cli_command *command, const lgv_error *err);
+/* A warning of the library's, printed once however often it comes. context: the cli_command. */
+void cli_notice(void *context, const char *text);
 /* Prints a finished JSON text on stdout and frees it. */
 int cli_print_json(const cli_command *command, lgv_json *json);
 

@@ -5,9 +5,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_OPTIONS = 32 };
 
@@ -23,6 +25,24 @@ int cli_wrong(const cli_command *command, const char *format, ...) {
   complain(command, format, args);
   va_end(args);
   return CLI_USAGE;
+}
+
+static pthread_mutex_t notice_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void cli_notice(void *context, const char *text) {
+  enum { KEPT = 64 };
+  static uint64_t seen[KEPT]; /* of the last ones, in turn */
+  static size_t count;
+  const cli_command *command = context;
+  uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+  for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+  pthread_mutex_lock(&notice_lock);
+  bool known = false;
+  for (size_t i = 0; i < KEPT; i++) known |= seen[i] == hash;
+  seen[count++ % KEPT] = hash;
+  const char *clear = isatty(STDERR_FILENO) ? "\r\033[K" : ""; /* a progress bar */
+  if (!known) fprintf(stderr, "%slangevin %s: %s\n", clear, command->name, text);
+  pthread_mutex_unlock(&notice_lock);
 }
 
 void cli_reject(cli_args *args, const char *format, ...) {

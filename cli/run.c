@@ -93,10 +93,11 @@ static void parse(cli_args *args, request *r) {
 /* The first runs/ENV-AGENT-N that does not exist, created here so that two programs started at the
  * same time do not take the same one. */
 static lgv_status first_free(const lgv_plan *plan, char *path, size_t size, lgv_error *err) {
-  char env[128], agent[128];
+  char env[256], agent[128];
   lgv_status status = lgv_plan_get(plan, "env.name", env, sizeof env, err);
   if (status == LGV_OK) status = lgv_plan_get(plan, "agent.name", agent, sizeof agent, err);
   if (status != LGV_OK) return status;
+  for (char *c = env; (c = strpbrk(c, ":/"));) *c = '-';
   if (mkdir("runs", 0777) != 0 && errno != EEXIST)
     return lgv_fail(err, LGV_ERR_IO, "cannot create the directory runs: %s; choose one with --out",
                     strerror(errno));
@@ -216,6 +217,7 @@ static int run_main(const cli_command *command, int count, char **words) {
   if (lgv_settings_create(&r.settings, &err) != LGV_OK) return cli_error(command, &err);
   parse(&args, &r);
   int code = args.exit_code;
+  lgv_settings_on_notice(r.settings, cli_notice, (void *)command);
   if (!args.stopped) {
     if (lgv_plan_create(r.settings, &plan, &err) == LGV_OK)
       code = run_plan(command, &r, plan);

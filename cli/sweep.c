@@ -47,6 +47,7 @@ static int check_config(const cli_command *command, const lgv_sweep *sweep, size
   lgv_plan *plan = NULL;
   lgv_error err = {0};
   lgv_status status = lgv_sweep_settings(sweep, config, &settings, &err);
+  if (status == LGV_OK) lgv_settings_on_notice(settings, cli_notice, (void *)command);
   if (status == LGV_OK) status = lgv_plan_create(settings, &plan, &err);
   lgv_plan_free(plan);
   lgv_settings_free(settings);
@@ -95,6 +96,10 @@ static void on_failure(void *context, size_t config, uint64_t seed, const lgv_er
   if (w->failed == MOST) cli_wrong(w->command, "further failures are counted, not shown");
 }
 
+static void on_notice(void *context, const char *text) {
+  cli_notice((void *)((watcher *)context)->command, text);
+}
+
 static bool should_stop(void *context) {
   (void)context;
   return cli_interrupted() != 0;
@@ -131,6 +136,7 @@ static int execute(const cli_command *command, const request *r, const lgv_sweep
                        .directory = r->out,
                        .on_progress = on_progress,
                        .on_failure = on_failure,
+                       .on_notice = on_notice,
                        .should_stop = should_stop,
                        .context = &w,
                        .names = names};

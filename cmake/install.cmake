@@ -1,5 +1,5 @@
 # Installed: both libraries, the header, the command line, the pkg-config file, the CMake package,
-# the man page and the completions.
+# the man page, the completions and the Python half of the Gymnasium bridge.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS langevin_shared langevin_static EXPORT langevin-targets
@@ -8,6 +8,10 @@ install(FILES include/langevin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET langevin_cli)
   install(TARGETS langevin_cli DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+
+# The Python half of the Gymnasium bridge: found beside the library, see src/env/process.c.
+file(GLOB python_sources CONFIGURE_DEPENDS python/langevin/*.py)
+install(FILES ${python_sources} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/python/langevin)
 
 # find_package(langevin): langevin::langevin (shared) and langevin::static
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/langevin)

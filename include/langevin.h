@@ -371,8 +371,8 @@ LGV_API LGV_CHECK lgv_status lgv_settings_assign(lgv_settings *settings,
 LGV_API LGV_CHECK lgv_status lgv_settings_load(lgv_settings *settings, const char *yaml_path,
                                                lgv_error *err);
 LGV_API const char *lgv_settings_get(const lgv_settings *settings, const char *key); /* or NULL */
-/* Where warnings go (see lgv_host), from plans, environments and runs made of these settings; from
- * the threads that use them. */
+/* Where warnings go (see lgv_host) from plans, environments and runs made of these settings, which
+ * context must outlive; called from whichever thread uses them. */
 LGV_API void lgv_settings_on_notice(lgv_settings *settings,
                                     void (*notice)(void *context, const char *text), void *context);
 /* Makes descriptors of your own available under their names. They must outlive plans made from
@@ -548,6 +548,7 @@ typedef struct lgv_sweep_job {
   bool (*should_stop)(void *context);       /* optional; asked often, from any thread */
   void *context;
   char (*names)[LGV_SWEEP_NAME_SIZE]; /* optional: configs entries, becomes their directories */
+  void (*on_notice)(void *context, const char *text); /* optional: warnings, from any thread */
 } lgv_sweep_job;
 
 /* Runs what has not finished yet, one directory a configuration and seed. All configurations are

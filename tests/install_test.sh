@@ -52,6 +52,19 @@ if [ -e "$build/langevin" ]; then
   test -e "$work/prefix/share/man/man1/langevin.1" || { echo "no manual page"; exit 1; }
 fi
 
+# The program finds the Python half beside itself: its path is the last argument of the Python it starts.
+if [ -e "$build/langevin" ]; then
+  printf '#!/bin/sh\nfor last; do :; done\necho "$last" >"%s/package"\n' "$work" >"$work/python"
+  chmod +x "$work/python"
+  "$work/prefix/bin/langevin" run --env gym:Any-v0 --agent dqn --out "$work/run" \
+    --set env.python="$work/python" 2>/dev/null && { echo "a run without an environment"; exit 1; }
+  cmp "$source/python/langevin/worker.py" "$(cat "$work/package")/langevin/worker.py"
+  case $(cat "$work/package") in
+  "$work"/*) ;;
+  *) echo "the Python half is not the installed one: $(cat "$work/package")" && exit 1 ;;
+  esac
+fi
+
 # The header is C++ too, where a C++ compiler is there.
 if echo 'int main() { return 0; }' | $cc -x c++ -fsyntax-only - 2>/dev/null; then
   echo '#include <langevin.h>

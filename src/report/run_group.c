@@ -63,7 +63,12 @@ static lgv_status read_names(lgv_group *g, lgv_error *err) {
   LGV_TRY(lgv_settings_load(g->settings, path, err));
   const char *env = lgv_settings_get(g->settings, "env.name");
   const char *agent = lgv_settings_get(g->settings, "agent.name");
-  snprintf(g->env, sizeof g->env, "%s", env ? env : "?");
+  const lgv_env_type *type;
+  char key[128] = "";
+  if (lgv__settings_env_type(g->settings, &type, NULL) == LGV_OK && type->name_param)
+    snprintf(key, sizeof key, "env.%s", type->name_param);
+  const char *which = lgv_settings_get(g->settings, key);
+  snprintf(g->env, sizeof g->env, "%s%s%s", env ? env : "?", which ? ":" : "", which ? which : "");
   snprintf(g->agent, sizeof g->agent, "%s", agent ? agent : "?");
   return LGV_OK;
 }

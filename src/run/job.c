@@ -6,16 +6,30 @@
 #include "run/summary.h"
 
 #include <pthread.h>
+#include <time.h>
 
-enum { CHUNK = 256 }; /* steps between looks at should_stop and reports of progress */
+enum { CHUNK = 256 }; /* the most steps between looks at should_stop and reports of progress */
+static const double chunk_seconds =
+    0.05; /* slow environments are looked at as often as fast ones */
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static lgv_status advance_to_end(const lgv_job *job, lgv_run *run, lgv_error *err) {
   bool done = false;
+  int64_t steps = 1;
   while (!done) {
+    double begun = now();
     if (job->should_stop && job->should_stop(job->context))
       return lgv_fail(err, LGV_ERR_INTERRUPTED, LGV_INTERRUPTED);
-    LGV_TRY(lgv_run_advance(run, CHUNK, &done, err));
+    LGV_TRY(lgv_run_advance(run, steps, &done, err));
     job->on_chunk(job->context, run);
+    bool quick = now() - begun < chunk_seconds;
+    if (quick && steps < CHUNK) steps *= 2;
+    if (!quick && steps > 1) steps /= 2;
   }
   return LGV_OK;
 }

@@ -248,6 +248,15 @@ lgv_status lgv_plan_digest(const lgv_plan *plan, char *text, lgv_error *err) {
   return LGV_OK;
 }
 
+void lgv__plan_env_name(const lgv_plan *plan, char *text, size_t size) {
+  const lgv_env_type *type = plan->env_type;
+  int index = type->name_param ? lgv__params_find(type->params, type->name_param) : -1;
+  snprintf(text, size, index < 0 ? "%s" : "%s:", type->name);
+  size_t used = strlen(text);
+  if (index >= 0)
+    lgv__param_format(&type->params[index], plan->env_params, text + used, size - used);
+}
+
 static lgv_status get_param(const lgv_param *table, const void *params, const char *key,
                             const char *name, char *text, size_t size, lgv_error *err) {
   int index = lgv__params_find(table, name);
@@ -263,9 +272,8 @@ static lgv_status get_param(const lgv_param *table, const void *params, const ch
   return LGV_OK;
 }
 
-/* The value of env.name, agent.name and optim.name, which no parameter table lists; else NULL. */
+/* The value of agent.name and optim.name, which no parameter table lists; else NULL. */
 static const char *name_of(const lgv_plan *plan, const char *key) {
-  if (strcmp(key, "env.name") == 0) return plan->env_type->name;
   if (strcmp(key, "agent.name") == 0) return plan->agent_type->name;
   if (strcmp(key, "optim.name") == 0 && plan->optim_type) return plan->optim_type->name;
   return NULL;
@@ -274,10 +282,9 @@ static const char *name_of(const lgv_plan *plan, const char *key) {
 lgv_status lgv_plan_get(const lgv_plan *plan, const char *key, char *text, size_t size,
                         lgv_error *err) {
   const char *name = name_of(plan, key);
-  if (name) {
-    snprintf(text, size, "%s", name);
-    return LGV_OK;
-  }
+  if (name) snprintf(text, size, "%s", name);
+  if (strcmp(key, "env.name") == 0) lgv__plan_env_name(plan, text, size);
+  if (name || strcmp(key, "env.name") == 0) return LGV_OK;
   if (strncmp(key, "env.", 4) == 0)
     return get_param(plan->env_type->params, plan->env_params, key, key + 4, text, size, err);
   if (strncmp(key, "agent.", 6) == 0)

@@ -19,6 +19,8 @@ struct lgv_plan {
 
 /* The resolved values, with run.seed replaced: a valid configuration file that repeats the run. */
 void lgv__plan_json(const lgv_plan *plan, uint64_t seed, lgv_json *json);
+/* "gym:CartPole-v1": as a user would name it. */
+void lgv__plan_env_name(const lgv_plan *plan, char *text, size_t size);
 lgv_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env);
 
 #endif

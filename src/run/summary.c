@@ -41,9 +41,15 @@ lgv_summary lgv__summary_none(uint64_t seed) {
                        .solved_episode = NAN};
 }
 
+static void json_env(lgv_json *json, const lgv_plan *plan) {
+  char name[2 * LGV_TEXT_SIZE];
+  lgv__plan_env_name(plan, name, sizeof name);
+  lgv__json_string(json, "env", name);
+}
+
 void lgv__summary_json(lgv_json *json, const lgv_plan *plan, const lgv_summary *summary,
                        const char *failure) {
-  lgv__json_string(json, "env", plan->env_type->name);
+  json_env(json, plan);
   lgv__json_string(json, "agent", plan->agent_type->name);
   lgv__json_int(json, "seed", (int64_t)summary->seed);
   lgv__json_int(json, "steps", summary->steps);
@@ -116,7 +122,7 @@ lgv_status lgv__aggregate_json(lgv_json *json, const lgv_plan *plan, const lgv_s
                                size_t count, lgv_error *err) {
   int64_t finished = 0;
   for (size_t i = 0; i < count; i++) finished += summaries[i].finished;
-  lgv__json_string(json, "env", plan->env_type->name);
+  json_env(json, plan);
   lgv__json_string(json, "agent", plan->agent_type->name);
   lgv__json_int(json, "seeds", (int64_t)count);
   lgv__json_int(json, "finished", finished);

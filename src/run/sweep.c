@@ -191,10 +191,11 @@ lgv_status lgv_sweep_settings(const lgv_sweep *sweep, size_t config, lgv_setting
 }
 
 lgv_status lgv_sweep_directory(const lgv_plan *plan, char *name, lgv_error *err) {
-  char env[128], agent[128], digest[LGV_DIGEST_SIZE];
+  char env[LGV_SWEEP_NAME_SIZE], agent[128], digest[LGV_DIGEST_SIZE];
   LGV_TRY(lgv_plan_get(plan, "env.name", env, sizeof env, err));
   LGV_TRY(lgv_plan_get(plan, "agent.name", agent, sizeof agent, err));
   LGV_TRY(lgv_plan_digest(plan, digest, err));
+  for (char *c = env; (c = strpbrk(c, ":/"));) *c = '-';
   int length = snprintf(name, LGV_SWEEP_NAME_SIZE, "%s-%s-%s", env, agent, digest);
   if (length >= LGV_SWEEP_NAME_SIZE)
     return lgv_fail(err, LGV_ERR_IO, "the name of a directory is too long");

@@ -52,6 +52,7 @@ static lgv_summary *summary_of(const sweep_state *s, size_t config, size_t seed)
 static lgv_status make_plan(sweep_state *s, size_t config, lgv_error *err) {
   lgv_settings *settings;
   LGV_TRY(lgv_sweep_settings(s->job->sweep, config, &settings, err));
+  lgv_settings_on_notice(settings, s->job->on_notice, s->job->context);
   lgv_status status = lgv_plan_create(settings, &s->plans[config], err);
   lgv_settings_free(settings);
   if (status == LGV_OK) status = lgv_sweep_directory(s->plans[config], s->names[config], err);
