@@ -187,6 +187,13 @@ typedef struct lgv_outcome {
   bool truncated;  /* a clock stopped the episode: the next state still has a value */
 } lgv_outcome;
 
+/* Values for settings that the user left open: "agent.gamma=0.99 optim.lr=1e-4", separated by
+ * blanks. */
+typedef struct lgv_preset {
+  const char *name; /* NULL ends a table */
+  const char *values;
+} lgv_preset;
+
 /* What an agent sees. data: obs_shape floats or bytes; state: index if finite, else -1; stage: 0,
  * 1, ... */
 typedef struct lgv_obs {
@@ -249,6 +256,8 @@ typedef struct lgv_env_type {
                         lgv_error *err);
   const char *name_param; /* optional: the parameter that the text behind a colon sets, as in
                            * env.name=gym:CartPole-v1 */
+  /* Optional. The parameter `preset`, a choice, names one; its values are env.* and run.* */
+  const lgv_preset *presets;
 } lgv_env_type;
 
 /* ---- Optimisers ---- */
@@ -303,13 +312,6 @@ typedef struct lgv_problem {
 } lgv_problem;
 
 enum { LGV_NEEDS_STATES = 1, LGV_NEEDS_HORIZON = 2, LGV_SETTLES_PER_EPISODE = 4 };
-
-/* Values for settings that the user left open: "agent.gamma=0.99 optim.lr=1e-4", separated by
- * blanks. */
-typedef struct lgv_preset {
-  const char *name; /* NULL ends a table */
-  const char *values;
-} lgv_preset;
 
 typedef struct lgv_agent_type {
   const char *name;

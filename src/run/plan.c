@@ -120,9 +120,11 @@ static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_er
 
 lgv_status lgv_plan_create(const lgv_settings *settings, lgv_plan **out, lgv_error *err) {
   *out = NULL;
+  lgv_settings *completed;
+  LGV_TRY(lgv__settings_with_env_preset(settings, &completed, err));
   lgv_plan *plan = lgv__calloc(1, sizeof *plan);
-  if (!plan) return lgv__out_of_memory(err, "a plan");
-  lgv_status status = fill_plan(settings, plan, err);
+  lgv_status status = plan ? fill_plan(completed, plan, err) : lgv__out_of_memory(err, "a plan");
+  lgv_settings_free(completed);
   if (status != LGV_OK) {
     lgv_plan_free(plan);
     return status;
@@ -145,15 +147,18 @@ static const char *const worker_params[] = {"env_timeout", "on_worker_death", NU
 lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env **env,
                           lgv_error *err) {
   const lgv_env_type *type;
+  lgv_settings *completed;
   lgv_run_params run;
   void *params = NULL;
   *env = NULL;
   LGV_TRY(lgv__settings_env_type(settings, &type, err));
   LGV_TRY(lgv__settings_fill_some(settings, "run.", lgv__run_params, worker_params, &run, err));
+  LGV_TRY(lgv__settings_with_env_preset(settings, &completed, err));
   lgv_host host = lgv__settings_host(settings, &run);
   host.announce = true;
-  lgv_status status = fill(settings, "env.", type->params, type->params_size, &params, NULL, err);
+  lgv_status status = fill(completed, "env.", type->params, type->params_size, &params, NULL, err);
   if (status == LGV_OK) status = lgv__env_open(type, params, &host, seed, "env", env, err);
+  lgv_settings_free(completed);
   lgv__free(params);
   return status;
 }

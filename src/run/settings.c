@@ -195,8 +195,8 @@ lgv_status lgv__settings_optim_type(const lgv_settings *settings, const char *fa
   return unknown_name(settings, "optimiser", "optim.name", err);
 }
 
-static const lgv_preset *find_preset(const lgv_agent_type *type, const char *name) {
-  for (const lgv_preset *preset = type->presets; preset->name; preset++)
+static const lgv_preset *find_preset(const lgv_preset *presets, const char *name) {
+  for (const lgv_preset *preset = presets; preset->name; preset++)
     if (strcmp(preset->name, name) == 0) return preset;
   return NULL;
 }
@@ -206,7 +206,8 @@ static const char *preset_name(const lgv_settings *settings, const lgv_agent_typ
   const char *name = lgv_settings_get(settings, "agent.preset");
   if (name && strcmp(name, "auto") != 0) return name;
   if (env->obs_kind == LGV_OBS_BYTE) return "atari";
-  return env->obs_form == LGV_FORM_ONE_HOT && find_preset(type, "one-hot") ? "one-hot" : "small";
+  return env->obs_form == LGV_FORM_ONE_HOT && find_preset(type->presets, "one-hot") ? "one-hot"
+                                                                                    : "small";
 }
 
 lgv_status lgv__settings_copy(const lgv_settings *from, lgv_settings *to, lgv_error *err) {
@@ -230,9 +231,8 @@ static bool suits_optimiser(const lgv_settings *settings, const lgv_preset *pres
 }
 
 /* Sets each "key=value" of values whose key the user left open. */
-static lgv_status apply_preset(lgv_settings *settings, const lgv_preset *preset,
-                               const lgv_agent_type *type, lgv_error *err) {
-  bool own_optimiser = suits_optimiser(settings, preset, type);
+static lgv_status apply_preset(lgv_settings *settings, const lgv_preset *preset, bool own_optimiser,
+                               lgv_error *err) {
   char origin[48], item[160], key[128];
   snprintf(origin, sizeof origin, "the preset %s", preset->name);
   for (const char *text = preset->values; *text;) {
@@ -251,19 +251,47 @@ lgv_status lgv__settings_with_preset(const lgv_settings *settings, const lgv_age
                                      const lgv_env_spec *env, lgv_settings **completed,
                                      lgv_error *err) {
   const char *name = preset_name(settings, type, env);
-  const lgv_preset *preset = find_preset(type, name);
+  const lgv_preset *preset = find_preset(type->presets, name);
   *completed = NULL;
   if (!preset && lgv_settings_get(settings, "agent.preset"))
     return lgv_fail(err, LGV_ERR_USAGE, "the agent %s has no preset '%.40s'", type->name, name);
   LGV_TRY(lgv_settings_create(completed, err));
   lgv_status status = lgv__settings_copy(settings, *completed, err);
-  if (status == LGV_OK && preset) status = apply_preset(*completed, preset, type, err);
+  if (status == LGV_OK && preset)
+    status = apply_preset(*completed, preset, suits_optimiser(settings, preset, type), err);
   if (status == LGV_OK && preset)
     status = lgv_settings_set(*completed, "agent.preset", name, "auto", err);
   if (status != LGV_OK) {
     lgv_settings_free(*completed);
     *completed = NULL;
   }
+  return status;
+}
+
+static lgv_status copy_all(const lgv_settings *from, lgv_settings *to, lgv_error *err) {
+  for (size_t i = 0; i < from->n_envs; i++) LGV_TRY(lgv_settings_add_env(to, from->envs[i], err));
+  for (size_t i = 0; i < from->n_agents; i++)
+    LGV_TRY(lgv_settings_add_agent(to, from->agents[i], err));
+  lgv_settings_on_notice(to, from->notice, from->notice_context);
+  return lgv__settings_copy(from, to, err);
+}
+
+lgv_status lgv__settings_with_env_preset(const lgv_settings *settings, lgv_settings **completed,
+                                         lgv_error *err) {
+  const lgv_env_type *type;
+  *completed = NULL;
+  LGV_TRY(lgv__settings_env_type(settings, &type, err));
+  const char *name = lgv_settings_get(settings, "env.preset");
+  int row = lgv__params_find(type->params, "preset");
+  if (!name && row >= 0) name = type->params[row].fallback;
+  /* a name that does not exist is refused when the parameters are filled in */
+  const lgv_preset *preset = type->presets && name ? find_preset(type->presets, name) : NULL;
+  LGV_TRY(lgv_settings_create(completed, err));
+  lgv_status status = copy_all(settings, *completed, err);
+  if (status == LGV_OK && preset) status = apply_preset(*completed, preset, true, err);
+  if (status == LGV_OK) return LGV_OK;
+  lgv_settings_free(*completed);
+  *completed = NULL;
   return status;
 }
 

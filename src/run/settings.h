@@ -38,6 +38,10 @@ LGV_CHECK lgv_status lgv__settings_optim_type(const lgv_settings *settings, cons
 LGV_CHECK lgv_status lgv__settings_with_preset(const lgv_settings *settings,
                                                const lgv_agent_type *type, const lgv_env_spec *env,
                                                lgv_settings **completed, lgv_error *err);
+/* A copy, descriptors included, completed by the environment's preset if it has any: env.preset
+ * names it, else the default of that parameter. */
+LGV_CHECK lgv_status lgv__settings_with_env_preset(const lgv_settings *settings,
+                                                   lgv_settings **completed, lgv_error *err);
 
 /* Fills a parameter struct: defaults, then every setting whose key is prefix + name. is_set (may be
  * NULL) has one entry a parameter. An unknown key under the prefix is an error; env.name,
