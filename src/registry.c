@@ -18,6 +18,7 @@ extern const lgv_env_type lgv__env_cartpole;
 extern const lgv_env_type lgv__env_mountain_car;
 extern const lgv_env_type lgv__env_acrobot;
 extern const lgv_env_type lgv__env_gym;
+extern const lgv_env_type lgv__env_atari;
 extern const lgv_agent_type lgv__agent_lmc_lsvi;
 extern const lgv_agent_type lgv__agent_ms_lmc_lsvi;
 extern const lgv_agent_type lgv__agent_lsvi_ucb;
@@ -53,6 +54,7 @@ const lgv_env_type *const lgv__envs[] = {
     &lgv__env_mountain_car,
     &lgv__env_acrobot,
     &lgv__env_gym,
+    &lgv__env_atari,
     NULL,
 };
 

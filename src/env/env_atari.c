@@ -1,0 +1,515 @@
+/* Atari games of the Arcade Learning Environment (Bellemare et al., 2013), as
+ * agents of the DQN family play them (Mnih et al., 2015): an action lasts
+ * env.frame_skip frames, the last two of which are joined by their pixel-wise
+ * maximum, made 84 x 84 and stacked with the three before.
+ *
+ * The game runs in a worker process (python/langevin/atari_task.py), which
+ * hands plain grayscale screens over; everything behind them is here.
+ * env.preset:
+ *
+ *   authors   what Ishfaq et al. (ICLR 2024) trained on, envpool 0.6.6. A reset
+ * plays 1..30 single no-ops, one fewer and then FIRE where the game knows that.
+ * A lost life ends the episode; the next reset goes on with the same game, with
+ * no-ops and FIRE again, and the stack keeps what it holds. At most 108,000
+ * steps a game. If a game ends within an action, its last picture is a single
+ * frame, or the one before if fewer than frame_skip - 1 frames were played.
+ *   nature    Mnih et al. (2015) as DQN Zoo has it: 1..30 no-ops without FIRE,
+ * a lost life ends the episode and the game goes on at once, 27,000 steps (30
+ * minutes) a game, stacks begin with black pictures. machado   Machado et al.
+ * (2018): sticky actions instead of no-ops, all 18 actions, which last 5
+ *             frames, 3,600 steps (5 minutes) a game, lives are no concern of
+ * the episode.
+ *
+ * A life is lost if the number of lives falls and is not 0: the end of the game
+ * is the game's own business. Evaluations get plain rewards and whole games.
+ * The replay of an agent (replay.h) begins every episode's stacks with its
+ * first picture, whatever the stack that was acted on held; so did that of the
+ * authors.
+ *
+ * Counters: games that have ended (a time limit ends them too), the score of
+ * the last one, and the sum of all, so that rows of metrics.csv give the mean
+ * score of the games between them.
+ *
+ * Invariants: the stack's newest picture is the one at NEWEST; CONTINUES is set
+ * only between a lost life and the reset behind it. */
+#include "base/error.h"
+#include "base/json.h"
+#include "env/remote.h"
+#include "env/screen.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { AUTHORS, NATURE, MACHADO };
+enum { MINIMAL, FULL };
+enum { REPEAT, BLACK };
+enum { NOOP = -1, FIRE = -2 }; /* by their codes, which need not be in the game's set */
+
+typedef struct params {
+  char game[LGV_TEXT_SIZE], python[LGV_TEXT_SIZE];
+  int32_t preset, actions, stack_fill;
+  double sticky;
+  int64_t noops, frame_skip, stack, size, max_steps;
+  bool fire, pool, life_ends, life_noops, clip;
+} params;
+
+static const char *const preset_names[] = {"authors", "nature", "machado", NULL};
+static const char *const action_sets[] = {"minimal", "full", NULL};
+static const char *const stack_fills[] = {"repeat", "black", NULL};
+
+static const lgv_param param_table[] = {
+    {.name = "game",
+     .type = LGV_TEXT,
+     .offset = offsetof(params, game),
+     .fallback = "freeway",
+     .help = "which one: atari:GAME is short for it"},
+    {.name = "preset",
+     .type = LGV_CHOICE,
+     .offset = offsetof(params, preset),
+     .fallback = "authors",
+     .choices = preset_names,
+     .help = "values for what is left open: as Ishfaq et al. (2024), Mnih et "
+             "al. (2015) or Machado "
+             "et al. (2018) played"},
+    {.name = "sticky",
+     .type = LGV_REAL,
+     .offset = offsetof(params, sticky),
+     .fallback = "0",
+     .min = 0,
+     .max = 1,
+     .open = LGV_OPEN_MAX,
+     .help = "probability, each frame, that the last action is repeated "
+             "instead of the chosen one"},
+    {.name = "noops",
+     .type = LGV_INT,
+     .offset = offsetof(params, noops),
+     .fallback = "30",
+     .min = 0,
+     .max = 10000,
+     .help = "a game begins with 1 to this many frames of doing nothing; 0: none"},
+    {.name = "fire",
+     .type = LGV_BOOL,
+     .offset = offsetof(params, fire),
+     .fallback = "true",
+     .help = "then with FIRE, which takes the place of one of them, if the "
+             "game knows it"},
+    {.name = "frame_skip",
+     .type = LGV_INT,
+     .offset = offsetof(params, frame_skip),
+     .fallback = "4",
+     .min = 1,
+     .max = 1000,
+     .help = "frames that an action lasts"},
+    {.name = "pool",
+     .type = LGV_BOOL,
+     .offset = offsetof(params, pool),
+     .fallback = "true",
+     .help = "whether the maximum of the last two frames is seen; else the last"},
+    {.name = "life_ends",
+     .type = LGV_BOOL,
+     .offset = offsetof(params, life_ends),
+     .fallback = "true",
+     .help = "whether a lost life ends the episode (in training; evaluations "
+             "play whole games)"},
+    {.name = "life_noops",
+     .type = LGV_BOOL,
+     .offset = offsetof(params, life_noops),
+     .fallback = "true",
+     .help = "whether doing nothing and FIRE come after a lost life too"},
+    {.name = "clip",
+     .type = LGV_BOOL,
+     .offset = offsetof(params, clip),
+     .fallback = "true",
+     .help = "whether rewards are -1, 0 or 1 (in training; evaluations count "
+             "points)"},
+    {.name = "max_steps",
+     .type = LGV_INT,
+     .offset = offsetof(params, max_steps),
+     .fallback = "108000",
+     .min = 1,
+     .max = 1e15,
+     .help = "steps after which a game is truncated"},
+    {.name = "actions",
+     .type = LGV_CHOICE,
+     .offset = offsetof(params, actions),
+     .fallback = "minimal",
+     .choices = action_sets,
+     .help = "those that do something in the game, or all 18"},
+    {.name = "size",
+     .type = LGV_INT,
+     .offset = offsetof(params, size),
+     .fallback = "84",
+     .min = 1,
+     .max = 160,
+     .help = "height and width of a picture"},
+    {.name = "stack",
+     .type = LGV_INT,
+     .offset = offsetof(params, stack),
+     .fallback = "4",
+     .min = 1,
+     .max = 64,
+     .help = "pictures in an observation"},
+    {.name = "stack_fill",
+     .type = LGV_CHOICE,
+     .offset = offsetof(params, stack_fill),
+     .fallback = "repeat",
+     .choices = stack_fills,
+     .help = "what a new game's observation holds besides its first picture: "
+             "the same, or nothing"},
+    {.name = "python",
+     .type = LGV_TEXT,
+     .offset = offsetof(params, python),
+     .fallback = "",
+     .help = "the Python that has ale-py; left out: $LANGEVIN_PYTHON, the "
+             "project's .venv, python3"},
+    {0},
+};
+
+/* The published runs were evaluated on 5 games every 100,000 steps. */
+#define EVALUATIONS "run.eval_every=100000 run.eval_episodes=5"
+
+static const lgv_preset presets[] = {
+    {"authors", "env.sticky=0 env.noops=30 env.fire=true env.frame_skip=4 "
+                "env.life_ends=true "
+                "env.life_noops=true env.max_steps=108000 env.actions=minimal "
+                "env.stack_fill=repeat " EVALUATIONS},
+    {"nature", "env.sticky=0 env.noops=30 env.fire=false env.frame_skip=4 "
+               "env.life_ends=true "
+               "env.life_noops=false env.max_steps=27000 env.actions=minimal "
+               "env.stack_fill=black " EVALUATIONS},
+    {"machado", "env.sticky=0.25 env.noops=0 env.fire=false env.frame_skip=5 "
+                "env.life_ends=false "
+                "env.life_noops=false env.max_steps=3600 env.actions=full "
+                "env.stack_fill=black " EVALUATIONS},
+    {0}};
+
+enum {
+  SEEDED,    /* whether ALE has its seed */
+  CONTINUES, /* whether the next reset goes on with the game in hand */
+  LIVES,
+  STEPS,  /* of this game */
+  POINTS, /* of this game */
+  NEWEST, /* picture of the stack */
+  GAMES,
+  LAST_SCORE,
+  SCORE_SUM,
+  AT
+};
+
+typedef struct self {
+  const params *p;
+  const lgv_host *host;
+  remote *worker;
+  remote_hello hello;
+  bool replaced; /* a worker has died and been replaced */
+  bool lost;     /* in the step in hand */
+  bool fires;    /* at the start of a game */
+  screen_resize resize;
+  size_t pixels;
+  int64_t *at;      /* (AT) */
+  uint8_t *pooled;  /* (height x width) */
+  uint8_t *stack;   /* (stack x pixels), a ring */
+  int64_t *n_saved; /* (1): bytes of saved */
+  uint8_t *saved;   /* (hello.save_bytes): the game's own state */
+} self;
+
+/* ---- life ---- */
+
+static lgv_status start(const self *s, remote **worker, lgv_error *err) {
+  char what[LGV_TEXT_SIZE + 8];
+  lgv_json json = {0};
+  snprintf(what, sizeof what, "atari:%s", s->p->game);
+  lgv__json_open(&json, NULL, '{');
+  lgv__json_string(&json, "game", s->p->game);
+  lgv__json_real(&json, "sticky", s->p->sticky);
+  lgv__json_string(&json, "actions", action_sets[s->p->actions]);
+  lgv__json_close(&json, '}');
+  remote_options options = {.what = what, .python = s->p->python, .host = s->host};
+  lgv_status status = json.failed ? lgv__out_of_memory(err, "a worker process")
+                                  : remote_start("atari", json.text, &options, worker, err);
+  lgv__json_free(&json);
+  return status;
+}
+
+static size_t screen_bytes(const self *s) {
+  return (size_t)s->hello.height * (size_t)s->hello.width;
+}
+
+static const char *fault_of(const params *p, const remote_hello *h) {
+  if (h->height < p->size || h->width < p->size) return "a screen that is smaller than env.size";
+  if (2.0 * h->height * h->width > (double)h->memory_bytes) return "screens outside its memory";
+  return NULL;
+}
+
+static lgv_status connect_worker(void *self_, const void *p_, const lgv_host *host,
+                                 lgv_env_spec *spec, lgv_error *err) {
+  self *s = self_;
+  const params *p = p_;
+  *s = (self){.p = p, .host = host};
+  LGV_TRY(start(s, &s->worker, err));
+  s->hello = *remote_get_hello(s->worker);
+  s->fires = p->fire && s->hello.has_fire;
+  const char *fault = fault_of(p, &s->hello);
+  if (fault) {
+    remote_stop(s->worker);
+    return lgv_fail(err, LGV_ERR_ENV, "atari:%.80s: it has %s", p->game, fault);
+  }
+  *spec = (lgv_env_spec){.obs_kind = LGV_OBS_BYTE,
+                         .obs_form = LGV_FORM_DENSE,
+                         .obs_shape = {(int32_t)p->size, (int32_t)p->size, (int32_t)p->stack},
+                         .frames = (int32_t)p->stack,
+                         .actions = s->hello.actions,
+                         .stationary = true,
+                         .reward_min = p->clip ? -1 : -INFINITY,
+                         .reward_max = p->clip ? 1 : INFINITY};
+  return LGV_OK;
+}
+
+static void layout(void *self_, const void *p_, const lgv_env_spec *spec, lgv_layout *out) {
+  (void)spec;
+  self *s = self_;
+  const params *p = p_;
+  s->pixels = (size_t)p->size * (size_t)p->size;
+  s->at = lgv_layout_array(out, "env.at", LGV_I64, AT, LGV_KEEP);
+  s->stack = lgv_layout_array(out, "env.stack", LGV_U8, (size_t)p->stack * s->pixels, LGV_KEEP);
+  s->n_saved = lgv_layout_array(out, "env.n_saved", LGV_I64, 1, LGV_KEEP);
+  s->saved = lgv_layout_array(out, "env.saved", LGV_U8, (size_t)s->hello.save_bytes, LGV_KEEP);
+  s->pooled = lgv_layout_array(out, "env.pooled", LGV_U8, screen_bytes(s), LGV_SCRATCH);
+  screen_layout(&s->resize, s->hello.height, s->hello.width, (int32_t)p->size, out);
+}
+
+static lgv_status open_env(void *self_, lgv_env_spec *spec, lgv_error *err) {
+  (void)spec;
+  (void)err;
+  screen_open(&((self *)self_)->resize);
+  return LGV_OK;
+}
+
+static void close_env(void *self_) { remote_stop(((self *)self_)->worker); }
+
+static void eval_params(void *p_) {
+  params *p = p_;
+  p->clip = false;
+  p->life_ends = false;
+}
+
+/* A new worker for one that died, if that is wanted and has not happened
+ * before; else the failure that led here stays. Its game begins anew. */
+static lgv_status replace(self *s, lgv_status status, lgv_error *err) {
+  if (!remote_is_dead(s->worker) || !s->host->restart || s->replaced) return status;
+  if (s->host->notice) {
+    char text[640];
+    snprintf(text, sizeof text,
+             "%s. It is started once more (run.on_worker_death=restart); the "
+             "episode in hand counts "
+             "as truncated",
+             err->message);
+    s->host->notice(s->host->context, text);
+  }
+  remote *fresh;
+  s->replaced = true;
+  s->at[SEEDED] = s->at[CONTINUES] = 0;
+  LGV_TRY(start(s, &fresh, err));
+  remote_stop(s->worker);
+  s->worker = fresh;
+  if (memcmp(remote_get_hello(fresh), &s->hello, sizeof s->hello) == 0) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_ENV, "atari:%.80s: it came back as another game", s->p->game);
+}
+
+/* ---- pictures ---- */
+
+static uint8_t *picture(const self *s, int64_t back) {
+  int64_t at = s->at[NEWEST] - back;
+  return s->stack + (size_t)(at < 0 ? at + s->p->stack : at) * s->pixels;
+}
+
+static const uint8_t *screen(const self *s, int which) {
+  return remote_memory(s->worker) + (size_t)which * screen_bytes(s);
+}
+
+/* Makes room for a new picture by dropping the oldest. */
+static uint8_t *push(self *s) {
+  s->at[NEWEST] = (s->at[NEWEST] + 1) % s->p->stack;
+  return picture(s, 0);
+}
+
+static void see_same(self *s) {
+  const uint8_t *before = picture(s, 0);
+  memmove(push(s), before, s->pixels); /* a stack of one: onto itself */
+}
+
+/* What is seen of an action that should have lasted `repeat` frames and lasted
+ * `frames`. */
+static void see_action(self *s, int64_t frames, int64_t repeat) {
+  const uint8_t *seen = screen(s, frames == repeat);
+  if (frames < repeat - 1) { /* neither of its last two */
+    see_same(s);
+    return;
+  }
+  if (s->p->pool && frames == repeat && repeat > 1) {
+    screen_max(screen(s, 0), screen(s, 1), screen_bytes(s), s->pooled);
+    seen = s->pooled;
+  }
+  screen_shrink(&s->resize, seen, push(s));
+}
+
+static void see_start(self *s, bool new_game) {
+  screen_shrink(&s->resize, screen(s, 1), push(s));
+  for (int64_t i = 1; new_game && i < s->p->stack; i++) {
+    if (s->p->stack_fill == REPEAT)
+      memcpy(picture(s, i), picture(s, 0), s->pixels);
+    else
+      memset(picture(s, i), 0, s->pixels);
+  }
+}
+
+static void observe(const void *self_, void *data) {
+  const self *s = self_;
+  const uint8_t *pictures[64];
+  for (int64_t i = 0; i < s->p->stack; i++) pictures[i] = picture(s, s->p->stack - 1 - i);
+  screen_interleave(pictures, (int32_t)s->p->stack, s->pixels, data);
+}
+
+/* ---- playing ---- */
+
+/* ALE takes its seed once, with the first game. */
+static lgv_status new_game(self *s, lgv_rng *rng, remote_reply *reply, lgv_error *err) {
+  uint64_t seed = s->at[SEEDED] ? 0 : lgv_rng_bits(rng);
+  s->at[SEEDED] = 1;
+  s->at[STEPS] = 0;
+  s->at[POINTS] = 0;
+  return remote_reset(s->worker, seed, reply, err);
+}
+
+/* No-ops and FIRE; a game that ends meanwhile begins anew. */
+static lgv_status warm_up(self *s, lgv_rng *rng, remote_reply *reply, bool *new, lgv_error *err) {
+  int64_t idle = s->p->noops > 0 ? lgv_rng_below(rng, s->p->noops) + 1 - s->fires : 0;
+  while (idle > 0) {
+    LGV_TRY(remote_step(s->worker, NOOP, (int32_t)idle, reply, err));
+    idle -= reply->frames;
+    if (!reply->terminated) continue;
+    LGV_TRY(new_game(s, rng, reply, err));
+    *new = true;
+  }
+  if (!s->fires) return LGV_OK;
+  LGV_TRY(remote_step(s->worker, FIRE, 1, reply, err));
+  if (!reply->terminated) return LGV_OK;
+  *new = true;
+  return new_game(s, rng, reply, err);
+}
+
+static lgv_status begin_game(self *s, lgv_rng *rng, lgv_error *err) {
+  remote_reply reply = {.lives = (int32_t)s->at[LIVES]};
+  bool new = !s->at[CONTINUES];
+  s->at[CONTINUES] = 0;
+  if (!new && !s->p->life_noops) return LGV_OK; /* the picture is already there */
+  if (new) LGV_TRY(new_game(s, rng, &reply, err));
+  LGV_TRY(warm_up(s, rng, &reply, &new, err));
+  s->at[LIVES] = reply.lives;
+  see_start(s, new);
+  return LGV_OK;
+}
+
+static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
+  self *s = self_;
+  lgv_status status = begin_game(s, rng, err);
+  if (status == LGV_OK) return LGV_OK;
+  LGV_TRY(replace(s, status, err));
+  return begin_game(s, rng, err);
+}
+
+static lgv_status step_begin(void *self_, int32_t action, lgv_rng *rng, lgv_error *err) {
+  (void)rng;
+  self *s = self_;
+  lgv_status status = remote_send_step(s->worker, action, (int32_t)s->p->frame_skip, err);
+  s->lost = status != LGV_OK;
+  return s->lost ? replace(s, status, err) : LGV_OK;
+}
+
+static void end_game(self *s) {
+  s->at[GAMES]++;
+  s->at[LAST_SCORE] = s->at[POINTS];
+  s->at[SCORE_SUM] += s->at[POINTS];
+}
+
+static void take_reply(self *s, const remote_reply *reply, lgv_outcome *outcome) {
+  bool life_lost = reply->lives < s->at[LIVES] && reply->lives > 0;
+  bool late = ++s->at[STEPS] >= s->p->max_steps;
+  see_action(s, reply->frames, s->p->frame_skip);
+  s->at[LIVES] = reply->lives;
+  s->at[POINTS] += (int64_t)reply->reward;
+  outcome->reward = s->p->clip ? (reply->reward > 0) - (reply->reward < 0) : reply->reward;
+  outcome->terminated = reply->terminated || (life_lost && s->p->life_ends);
+  outcome->truncated = late && !outcome->terminated;
+  s->at[CONTINUES] = outcome->terminated && !reply->terminated && !late;
+  if (reply->terminated || late) end_game(s);
+}
+
+static lgv_status step_end(void *self_, lgv_rng *rng, lgv_outcome *outcome, lgv_error *err) {
+  (void)rng;
+  self *s = self_;
+  remote_reply reply;
+  lgv_status status = s->lost ? LGV_OK : remote_receive(s->worker, &reply, err);
+  if (status != LGV_OK) LGV_TRY(replace(s, status, err));
+  if (status == LGV_OK && !s->lost) {
+    take_reply(s, &reply, outcome);
+    return LGV_OK;
+  }
+  outcome->truncated = true;
+  see_same(s);
+  return LGV_OK;
+}
+
+/* ---- checkpoints ---- */
+
+static lgv_status save(void *self_, lgv_error *err) {
+  self *s = self_;
+  size_t size = 0;
+  if (s->at[SEEDED])
+    LGV_TRY(remote_save(s->worker, s->saved, (size_t)s->hello.save_bytes, &size, err));
+  *s->n_saved = (int64_t)size;
+  return LGV_OK;
+}
+
+static lgv_status restore(void *self_, bool *in_episode, lgv_error *err) {
+  (void)in_episode; /* it goes on */
+  self *s = self_;
+  if (*s->n_saved == 0) return LGV_OK;
+  return remote_restore(s->worker, s->saved, (size_t)*s->n_saved, err);
+}
+
+/* ---- records ---- */
+
+static const char *const counter_names[] = {"games", "last_score", "score_sum", NULL};
+
+static void counters(const void *self_, int64_t *values) {
+  const self *s = self_;
+  values[0] = s->at[GAMES];
+  values[1] = s->at[LAST_SCORE];
+  values[2] = s->at[SCORE_SUM];
+}
+
+const lgv_env_type lgv__env_atari = {
+    .name = "atari",
+    .summary = "an Atari game (atari:GAME) through ALE: pictures of 84 x 84, "
+               "stacks of 4",
+    .params = param_table,
+    .params_size = sizeof(params),
+    .state_size = sizeof(self),
+    .layout = layout,
+    .open = open_env,
+    .close = close_env,
+    .reset = reset,
+    .observe = observe,
+    .counter_names = counter_names,
+    .counters = counters,
+    .connect = connect_worker,
+    .name_param = "game",
+    .presets = presets,
+    .eval_params = eval_params,
+    .save = save,
+    .restore = restore,
+    .step_begin = step_begin,
+    .step_end = step_end,
+};
