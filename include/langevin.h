@@ -306,8 +306,9 @@ typedef struct lgv_problem {
   lgv_env_spec env;
   int64_t episodes; /* how long it will be trained; 0 if unknown */
   int64_t steps;
-  const lgv_optim_type *optimiser;             /* NULL if the agent takes none */
-  const void *optim_params;                    /* of the optimiser, resolved */
+  int32_t streams;                 /* environments that it learns from at once; 0 or 1: one */
+  const lgv_optim_type *optimiser; /* NULL if the agent takes none */
+  const void *optim_params;        /* of the optimiser, resolved */
   lgv_rng *init, *act, *replay, *noise, *eval; /* the agent's own streams; NULL while counting */
 } lgv_problem;
 
@@ -339,6 +340,9 @@ typedef struct lgv_agent_type {
   void (*policy)(const void *self, int64_t stage, int64_t state, double *probabilities);
   const char *const *stat_names; /* optional, NULL-terminated: columns of metrics.csv */
   void (*stats)(const void *self, double *values);
+  /* Optional: can learn from several environments at once (problem->streams), each with episodes of
+   * its own. The calls that follow belong to this one of them, 0 at first. */
+  void (*set_stream)(void *self, int32_t stream);
 } lgv_agent_type;
 
 /* ---- Registry ---- */
@@ -401,12 +405,14 @@ LGV_API LGV_CHECK lgv_status lgv_env_reset(lgv_env *env, lgv_obs *obs, lgv_error
 LGV_API LGV_CHECK lgv_status lgv_env_step(lgv_env *env, int32_t action, lgv_outcome *outcome,
                                           lgv_obs *next, lgv_error *err);
 
-/* Reads agent.name, agent.*, optim.*. episodes and steps: how long it will be trained (0 if
- * unknown). */
+/* Reads agent.name, agent.*, optim.* and run.envs. episodes and steps: how long it will be trained
+ * (0 if unknown). */
 LGV_API LGV_CHECK lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *env,
                                               int64_t episodes, int64_t steps, uint64_t seed,
                                               lgv_agent **agent, lgv_error *err);
 LGV_API void lgv_agent_free(lgv_agent *agent);
+/* With run.envs > 1: which of the environments the calls that follow belong to, 0..run.envs - 1. */
+LGV_API LGV_CHECK lgv_status lgv_agent_set_stream(lgv_agent *agent, int32_t stream, lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode,
                                            int32_t *action, lgv_error *err);

@@ -11,7 +11,7 @@ enum { LENGTH = 12, BATCH = 64 };
 
 typedef struct rig {
   lgv_env_spec env;
-  int64_t capacity;
+  int64_t streams, capacity; /* streams: 0 is 1 */
   int32_t n_step;
   bool with_first;
   replay r;
@@ -22,7 +22,7 @@ typedef struct rig {
 
 static void layout_rig(void *context, lgv_layout *layout) {
   rig *t = context;
-  replay_layout(&t->r, &t->env, t->capacity, t->n_step, 0.99, layout);
+  replay_layout(&t->r, &t->env, t->streams ? t->streams : 1, t->capacity, t->n_step, 0.99, layout);
   replay_batch_layout(&t->b, &t->r, BATCH, t->with_first, layout);
 }
 
@@ -58,7 +58,7 @@ static int64_t add(rig *t, int64_t stage, int from, int to, double reward, bool 
                       .reward = reward,
                       .terminated = terminated,
                       .truncated = truncated};
-  return replay_add(&t->r, &x);
+  return replay_add(&t->r, 0, &x);
 }
 
 static void gather_one(rig *t, int64_t entry) {
@@ -270,7 +270,7 @@ static void dense_observations_keep_their_bits(void **state) {
   open_rig(&t);
   float a[] = {0.1f, -3e-20f, 5}, b[] = {1, 2, 3};
   lgv_transition x = {.obs = {a, -1, 0}, .next = {b, -1, 1}, .reward = 1};
-  gather_one(&t, replay_add(&t.r, &x));
+  gather_one(&t, replay_add(&t.r, 0, &x));
   assert_memory_equal(t.b.obs, a, sizeof a);
   assert_memory_equal(t.b.next + (BATCH - 1) * sizeof b, b, sizeof b);
   assert_ptr_equal(t.b.next, t.b.obs + BATCH * sizeof a);
@@ -311,7 +311,7 @@ static void stacks_are_rebuilt_from_single_pictures(void **state) {
       x.truncated = last;
       firsts[i] = first;
       lasts[i] = last;
-      owner[replay_add(&t.r, &x)] = i;
+      owner[replay_add(&t.r, 0, &x)] = i;
       if (last) first = i + 1;
       replay_sample(&t.r, &t.rng, &t.b);
       for (int s = 0; s < BATCH; s++) {

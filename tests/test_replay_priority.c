@@ -104,7 +104,7 @@ typedef struct rig {
 
 static void layout_rig(void *context, lgv_layout *layout) {
   rig *t = context;
-  replay_layout(&t->r, &t->env, t->capacity, 1, 0.99, layout);
+  replay_layout(&t->r, &t->env, 1, t->capacity, 1, 0.99, layout);
   replay_batch_layout(&t->b, &t->r, BATCH, false, layout);
   priority_layout(&t->q, &t->params, &t->r, BATCH, layout);
   t->weight = lgv_layout_array(layout, "weight", LGV_F32, BATCH, LGV_SCRATCH);
@@ -130,7 +130,7 @@ static void add(rig *t, int64_t stage, bool terminated) {
   static const float data[LENGTH];
   lgv_transition x = {
       .obs = {data, 0, stage}, .next = {data, 0, stage + 1}, .terminated = terminated};
-  priority_add(&t->q, &t->r, replay_add(&t->r, &x));
+  priority_add(&t->q, &t->r, replay_add(&t->r, 0, &x));
 }
 
 /* One entry's priority. */

@@ -84,6 +84,10 @@ lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bo
   if ((type->traits & LGV_NEEDS_HORIZON) && problem->env.horizon == 0)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%s needs an environment whose episodes have a fixed horizon", type->name);
+  if (problem->streams > 1 && !type->set_stream)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%s plans by episode and learns from one environment: run.envs must be 1",
+                    type->name);
   return type->resolve ? type->resolve(params, is_set, problem, err) : LGV_OK;
 }
 
@@ -96,6 +100,15 @@ void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed) {
 
 void lgv__agent_stats(const lgv_agent *agent, double *values) {
   if (agent->type->stats) agent->type->stats(agent->self, values);
+}
+
+lgv_status lgv_agent_set_stream(lgv_agent *agent, int32_t stream, lgv_error *err) {
+  int32_t streams = agent->problem.streams > 1 ? agent->problem.streams : 1;
+  if (stream < 0 || stream >= streams)
+    return lgv_fail(err, LGV_ERR_USAGE, "environment %d is outside 0..%d (run.envs)", stream,
+                    streams - 1);
+  if (agent->type->set_stream) agent->type->set_stream(agent->self, stream);
+  return LGV_OK;
 }
 
 lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err) {

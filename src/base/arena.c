@@ -33,7 +33,8 @@ void *lgv_layout_array(lgv_layout *layout, const char *name, lgv_dtype dtype, si
   layout->used = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   size_t index = layout->n_blocks++;
   if (!layout->base) return NULL;
-  layout->blocks[index] = (lgv_block){name, dtype, count, offset, keep == LGV_KEEP, NULL};
+  layout->blocks[index] = (lgv_block){
+      .name = name, .dtype = dtype, .count = count, .offset = offset, .keep = keep == LGV_KEEP};
   return layout->base + offset;
 }
 
@@ -72,11 +73,25 @@ lgv_status lgv__arena_build(lgv_arena *arena, lgv_layout_fn layout, void *contex
   return LGV_OK;
 }
 
+void *lgv__layout_rows(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t rows,
+                       size_t width, const int64_t *filled) {
+  size_t count;
+  if (layout->most_rows && layout->most_rows < rows) rows = layout->most_rows;
+  if (__builtin_mul_overflow(rows, width, &count)) count = SIZE_MAX; /* too large in any type */
+  void *data = lgv_layout_array(layout, name, dtype, count, LGV_KEEP);
+  if (!data) return NULL;
+  lgv_block *block = &layout->blocks[layout->n_blocks - 1];
+  block->filled = filled;
+  block->width = width;
+  return data;
+}
+
 void lgv__layout_list(lgv_layout *layout, const char *name, lgv_dtype dtype, lgv_list *list) {
   size_t index = layout->n_blocks++;
   if (!layout->base) return;
   *list = (lgv_list){0};
-  layout->blocks[index] = (lgv_block){name, dtype, 0, layout->used, true, list};
+  layout->blocks[index] =
+      (lgv_block){.name = name, .dtype = dtype, .offset = layout->used, .keep = true, .list = list};
 }
 
 lgv_status lgv__list_reserve(lgv_list *list, size_t size, size_t extra, lgv_error *err) {

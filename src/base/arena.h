@@ -20,7 +20,9 @@ typedef struct lgv_block {
   size_t count;
   size_t offset; /* from base */
   bool keep;
-  lgv_list *list; /* a growing block: its own memory, not the arena's; else NULL */
+  lgv_list *list;        /* a growing block: its own memory, not the arena's; else NULL */
+  const int64_t *filled; /* a block of rows: how many hold something; else NULL */
+  size_t width;          /* elements of a row */
 } lgv_block;
 
 struct lgv_layout {
@@ -29,6 +31,7 @@ struct lgv_layout {
   bool too_large;
   lgv_block *blocks; /* NULL while counting */
   size_t n_blocks;
+  size_t most_rows; /* counting what can be touched at all: rows that can be filled; 0: any */
 };
 
 typedef struct lgv_arena {
@@ -41,6 +44,12 @@ typedef void (*lgv_layout_fn)(void *context, lgv_layout *layout);
 LGV_CHECK lgv_status lgv__arena_build(lgv_arena *arena, lgv_layout_fn layout, void *context,
                                       const char *what, lgv_error *err);
 void lgv__arena_free(lgv_arena *arena); /* lists included */
+/* A kept block of `rows` rows of `width` elements that is filled from the front: checkpoints hold
+ * the first *filled rows alone, and pages that were never written take no memory. filled: an
+ * element of a kept block, which the owner of the rows counts up. What lies behind is never read.
+ */
+void *lgv__layout_rows(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t rows,
+                       size_t width, const int64_t *filled);
 void lgv__layout_list(lgv_layout *layout, const char *name, lgv_dtype dtype, lgv_list *list);
 /* Room for `extra` more elements of `size` bytes behind count. */
 LGV_CHECK lgv_status lgv__list_reserve(lgv_list *list, size_t size, size_t extra, lgv_error *err);

@@ -28,8 +28,22 @@ static const char *dtype_name(lgv_dtype dtype) {
   return names[dtype];
 }
 
+static size_t whole_size(const lgv_tensor *t) { return t->count * lgv__dtype_size(t->dtype); }
+
+static size_t row_size(const lgv_tensor *t) { return t->width * lgv__dtype_size(t->dtype); }
+
 static size_t byte_count(const lgv_tensor *t) {
-  return (t->list ? t->list->count : t->count) * lgv__dtype_size(t->dtype);
+  if (t->list) return t->list->count * lgv__dtype_size(t->dtype);
+  if (!t->filled) return whole_size(t);
+  size_t rows = *t->filled > 0 ? (size_t)*t->filled : 0, most = t->count / t->width;
+  return (rows < most ? rows : most) * row_size(t);
+}
+
+/* Whether a file may hold so many bytes of it. */
+static bool can_be(const lgv_tensor *t, size_t size) {
+  if (t->list) return size % lgv__dtype_size(t->dtype) == 0;
+  if (t->filled) return size <= whole_size(t) && size % row_size(t) == 0;
+  return size == whole_size(t);
 }
 
 static const void *bytes_of(const lgv_tensor *t) { return t->list ? t->list->data : t->data; }
@@ -51,6 +65,13 @@ static uint64_t checksum(uint64_t hash, const unsigned char *data, size_t size) 
 void lgv__tensors_free(lgv_tensors *tensors) {
   lgv__free(tensors->items);
   *tensors = (lgv_tensors){0};
+}
+
+void lgv__tensors_drop_rows(lgv_tensors *tensors) {
+  size_t kept = 0;
+  for (size_t i = 0; i < tensors->count; i++)
+    if (!tensors->items[i].filled) tensors->items[kept++] = tensors->items[i];
+  tensors->count = kept;
 }
 
 static lgv_status append(lgv_tensors *tensors, lgv_tensor item, lgv_error *err) {
@@ -81,7 +102,9 @@ lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *prefix, cons
     lgv_tensor item = {.dtype = block->dtype,
                        .count = block->count,
                        .data = table->base + block->offset,
-                       .list = block->list};
+                       .list = block->list,
+                       .filled = block->filled,
+                       .width = block->width};
     size_t earlier = 0;
     for (size_t j = 0; j < i; j++) earlier += strcmp(table->blocks[j].name, block->name) == 0;
     if (earlier)
@@ -241,8 +264,7 @@ static lgv_status locate(reader *r, const lgv_tensor *t, long *offset, size_t *s
   long begin = number(r, offsets, 0), end = number(r, offsets, 1);
   bool fits = begin >= 0 && begin <= end && end <= r->data_size;
   bool same = dtype && sum && strcmp(dtype, dtype_name(t->dtype)) == 0 && fits &&
-              (size_t)(end - begin) % lgv__dtype_size(t->dtype) == 0 &&
-              (t->list || (size_t)(end - begin) == byte_count(t));
+              can_be(t, (size_t)(end - begin));
   if (!same) {
     snprintf(why, sizeof why, "the array %s is missing, cut off, or of another size", t->name);
     return refuse(r, why);
@@ -289,6 +311,18 @@ static lgv_status load(reader *r, lgv_tensor *t) {
   return ok ? LGV_OK : refuse(r, "it changed while it was read");
 }
 
+/* How many rows there are stands in another array. */
+static lgv_status check_rows(reader *r, const lgv_tensor *t) {
+  long offset;
+  size_t size;
+  uint64_t expected;
+  char why[200];
+  LGV_TRY(locate(r, t, &offset, &size, &expected));
+  if (!t->filled || size == byte_count(t)) return LGV_OK;
+  snprintf(why, sizeof why, "the array %s has fewer or more rows than were filled", t->name);
+  return refuse(r, why);
+}
+
 static lgv_status read_all(reader *r, lgv_tensors *tensors) {
   LGV_TRY(open_header(r));
   unsigned char *buffer = lgv__calloc(CHUNK, 1);
@@ -299,6 +333,8 @@ static lgv_status read_all(reader *r, lgv_tensors *tensors) {
   lgv__free(buffer);
   for (size_t i = 0; status == LGV_OK && i < tensors->count; i++)
     status = load(r, &tensors->items[i]);
+  for (size_t i = 0; status == LGV_OK && i < tensors->count; i++)
+    status = check_rows(r, &tensors->items[i]);
   return status;
 }
 

@@ -1,6 +1,7 @@
 /* Named arrays in one file, in the safetensors format (a JSON header, then the raw little-endian
  * data), with a checksum of each in the header's metadata. Reading checks everything before it
- * changes anything, runs no code, and takes no more memory than the file is long. */
+ * changes anything, runs no code, and takes no more memory than the file is long; writing copies
+ * nothing. */
 #ifndef LGV_BASE_TENSORS_H
 #define LGV_BASE_TENSORS_H
 
@@ -11,7 +12,9 @@ typedef struct lgv_tensor {
   lgv_dtype dtype;
   size_t count;
   void *data;
-  lgv_list *list; /* a growing block: data and count are the list's; else NULL */
+  lgv_list *list;        /* a growing block: data and count are the list's; else NULL */
+  const int64_t *filled; /* a block of rows (lgv__layout_rows): only so many are in the file */
+  size_t width;
 } lgv_tensor;
 
 typedef struct lgv_tensors {
@@ -24,13 +27,15 @@ LGV_CHECK lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *pr
                                             const lgv_arena *arena, lgv_error *err);
 LGV_CHECK lgv_status lgv__tensors_add(lgv_tensors *tensors, const char *name, lgv_dtype dtype,
                                       size_t count, void *data, lgv_error *err);
+/* Leaves blocks of rows out: experience, which acting needs none of. */
+void lgv__tensors_drop_rows(lgv_tensors *tensors);
 void lgv__tensors_free(lgv_tensors *tensors);
 
 /* Writes path whole or not at all. */
 LGV_CHECK lgv_status lgv__tensors_write(const lgv_tensors *tensors, const char *path,
                                         lgv_error *err);
 /* Reads path into the same arrays: names, types and lengths must agree (lists take the file's
- * length). */
+ * length; rows that the file has not are left alone). */
 LGV_CHECK lgv_status lgv__tensors_read(lgv_tensors *tensors, const char *path, lgv_error *err);
 
 #endif

@@ -15,10 +15,10 @@ void priority_open(priority *q) { *q->most = 1; }
 void priority_add(priority *q, const replay *r, int64_t entry) {
   sum_tree_set(&q->tree, entry, pow(*q->most, q->p->alpha));
   /* The new observation took an entry, and what lies behind it may have lost its first pictures. */
-  int64_t lost = r->cursor[REPLAY_HEAD];
+  int64_t lost = replay_following(r, entry);
   for (int32_t i = 0; i < replay_frames(r); i++) {
     if (!replay_can_draw(r, lost)) sum_tree_set(&q->tree, lost, 0);
-    lost = lost + 1 == r->capacity ? 0 : lost + 1;
+    lost = replay_following(r, lost);
   }
 }
 

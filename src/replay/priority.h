@@ -33,7 +33,7 @@ typedef struct priority {
 void priority_layout(priority *q, const priority_params *params, const replay *r, int64_t batch,
                      lgv_layout *layout);
 void priority_open(priority *q);
-/* After replay_add, with what it returned. */
+/* After replay_add, with what it returned: the entry of the newest transition of its stream. */
 void priority_add(priority *q, const replay *r, int64_t entry);
 /* Draws b->entry, gathers them and fills weight, (b->size); steps: since learning began. */
 void priority_sample(priority *q, const replay *r, lgv_rng *rng, int64_t steps, replay_batch *b,

@@ -1,5 +1,7 @@
 #include "replay/replay.h"
 
+#include "base/arena.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -71,27 +73,23 @@ net_input replay_input(const lgv_env_spec *env, const void *encoded) {
 
 /* ---- memory ---- */
 
-void replay_layout(replay *r, const lgv_env_spec *env, int64_t capacity, int32_t n_step,
-                   double gamma, lgv_layout *layout) {
-  size_t n = (size_t)capacity;
+void replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int64_t capacity,
+                   int32_t n_step, double gamma, lgv_layout *layout) {
+  size_t rows = (size_t)(capacity / streams), n = (size_t)streams, bytes = stored_bytes(env);
   r->env = *env;
-  r->capacity = capacity;
-  r->obs_bytes = (int64_t)stored_bytes(env);
+  r->streams = streams;
+  r->capacity = capacity / streams * streams;
+  r->obs_bytes = (int64_t)bytes;
   r->n_step = n_step;
   r->gamma = gamma;
-  r->cursor = lgv_layout_array(layout, "replay.cursor", LGV_I64, REPLAY_CURSORS, LGV_KEEP);
-  r->obs = lgv_layout_array(layout, "replay.obs", LGV_U8, n * stored_bytes(env), LGV_KEEP);
-  r->action = lgv_layout_array(layout, "replay.action", LGV_I32, n, LGV_KEEP);
-  r->reward = lgv_layout_array(layout, "replay.reward", LGV_F32, n, LGV_KEEP);
-  r->terminated = lgv_layout_array(layout, "replay.terminated", LGV_U8, n, LGV_KEEP);
-  r->age = lgv_layout_array(layout, "replay.age", LGV_I32, n, LGV_KEEP);
-  r->lost_first =
-      lgv_layout_array(layout, "replay.lost_first", LGV_U8, stored_bytes(env), LGV_KEEP);
-}
-
-double replay_bytes(const lgv_env_spec *env, int64_t capacity) {
-  size_t rest = sizeof(int32_t) + sizeof(float) + sizeof(uint8_t) + sizeof(int32_t);
-  return (double)capacity * (double)(stored_bytes(env) + rest);
+  r->cursor = lgv_layout_array(layout, "replay.cursor", LGV_I64, n * REPLAY_CURSORS, LGV_KEEP);
+  r->rows = lgv_layout_array(layout, "replay.rows", LGV_I64, 1, LGV_KEEP);
+  r->obs = lgv__layout_rows(layout, "replay.obs", LGV_U8, rows, n * bytes, r->rows);
+  r->action = lgv__layout_rows(layout, "replay.action", LGV_I32, rows, n, r->rows);
+  r->reward = lgv__layout_rows(layout, "replay.reward", LGV_F32, rows, n, r->rows);
+  r->terminated = lgv__layout_rows(layout, "replay.terminated", LGV_U8, rows, n, r->rows);
+  r->age = lgv__layout_rows(layout, "replay.age", LGV_I32, rows, n, r->rows);
+  r->lost_first = lgv_layout_array(layout, "replay.lost_first", LGV_U8, n * bytes, LGV_KEEP);
 }
 
 void replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bool with_first,
@@ -123,20 +121,46 @@ static void store(replay *r, int64_t entry, const lgv_obs *obs) {
     memcpy(out + i * depth, newest + i * channels, (size_t)depth);
 }
 
-static void forget(replay *r, int64_t entry) {
-  r->cursor[REPLAY_ACTIONS] -= r->action[entry] >= 0;
-  if (r->age[entry] == 0) memcpy(r->lost_first, stored(r, entry), (size_t)r->obs_bytes);
+/* The first case spares the usual run a division. */
+static int64_t stream_of(const replay *r, int64_t entry) {
+  return r->streams == 1 ? 0 : entry % r->streams;
 }
 
-/* Makes the next entry the newest one. */
-static void append(replay *r, const lgv_obs *obs, int32_t age) {
-  int64_t *c = r->cursor;
-  int64_t entry = c[REPLAY_FILLED] ? c[REPLAY_HEAD] + 1 : 0;
-  if (entry == r->capacity) entry = 0;
-  if (c[REPLAY_FILLED] == r->capacity)
+static int64_t row_of(const replay *r, int64_t entry) {
+  return r->streams == 1 ? entry : entry / r->streams;
+}
+
+static int64_t *cursor_of(const replay *r, int64_t entry) {
+  return r->cursor + stream_of(r, entry) * REPLAY_CURSORS;
+}
+
+static int64_t length_of_ring(const replay *r) { return row_of(r, r->capacity); }
+
+int64_t replay_following(const replay *r, int64_t entry) {
+  int64_t next = entry + r->streams;
+  return next < r->capacity ? next : next - r->capacity;
+}
+
+static int64_t back(const replay *r, int64_t entry, int64_t steps) {
+  int64_t earlier = entry - steps * r->streams;
+  return earlier >= 0 ? earlier : earlier + r->capacity;
+}
+
+static void forget(replay *r, int64_t entry) {
+  cursor_of(r, entry)[REPLAY_ACTIONS] -= r->action[entry] >= 0;
+  uint8_t *first = r->lost_first + stream_of(r, entry) * r->obs_bytes;
+  if (r->age[entry] == 0) memcpy(first, stored(r, entry), (size_t)r->obs_bytes);
+}
+
+/* Makes the stream's next entry its newest one. */
+static void append(replay *r, int64_t stream, const lgv_obs *obs, int32_t age) {
+  int64_t *c = r->cursor + stream * REPLAY_CURSORS;
+  int64_t entry = c[REPLAY_FILLED] ? replay_following(r, c[REPLAY_HEAD]) : stream;
+  if (c[REPLAY_FILLED] == length_of_ring(r))
     forget(r, entry);
   else
     c[REPLAY_FILLED]++;
+  if (c[REPLAY_FILLED] > *r->rows) *r->rows = c[REPLAY_FILLED];
   c[REPLAY_HEAD] = entry;
   store(r, entry, obs);
   r->action[entry] = -1;
@@ -145,18 +169,18 @@ static void append(replay *r, const lgv_obs *obs, int32_t age) {
   r->age[entry] = age;
 }
 
-int64_t replay_add(replay *r, const lgv_transition *t) {
-  int64_t *c = r->cursor;
+int64_t replay_add(replay *r, int64_t stream, const lgv_transition *t) {
+  int64_t *c = r->cursor + stream * REPLAY_CURSORS;
   bool goes_on =
       c[REPLAY_FILLED] && !c[REPLAY_ENDED] && t->obs.stage > 0 && t->obs.stage == c[REPLAY_STAGE];
-  if (!goes_on) append(r, &t->obs, 0);
+  if (!goes_on) append(r, stream, &t->obs, 0);
   int64_t entry = c[REPLAY_HEAD];
   r->action[entry] = t->action;
   r->reward[entry] = (float)t->reward;
   r->terminated[entry] = t->terminated;
   c[REPLAY_ACTIONS]++;
   c[REPLAY_ADDED]++;
-  append(r, &t->next, r->age[entry] + 1);
+  append(r, stream, &t->next, r->age[entry] + 1);
   c[REPLAY_STAGE] = t->next.stage;
   c[REPLAY_ENDED] = t->terminated || t->truncated;
   return entry;
@@ -164,20 +188,16 @@ int64_t replay_add(replay *r, const lgv_transition *t) {
 
 /* ---- reading ---- */
 
-/* How many entries older than this one are still there. */
+/* Where the stream's oldest entry is. */
+static int64_t oldest_of(const replay *r, int64_t stream) {
+  const int64_t *c = r->cursor + stream * REPLAY_CURSORS;
+  return c[REPLAY_FILLED] < length_of_ring(r) ? stream : replay_following(r, c[REPLAY_HEAD]);
+}
+
+/* How many entries of the stream older than this one are still there. */
 static int64_t behind(const replay *r, int64_t entry) {
-  if (r->cursor[REPLAY_FILLED] < r->capacity) return entry;
-  int64_t oldest = r->cursor[REPLAY_HEAD] + 1;
-  if (oldest == r->capacity) oldest = 0;
-  return entry >= oldest ? entry - oldest : entry - oldest + r->capacity;
-}
-
-static int64_t back(const replay *r, int64_t entry, int64_t steps) {
-  return entry >= steps ? entry - steps : entry - steps + r->capacity;
-}
-
-static int64_t following(const replay *r, int64_t entry) {
-  return entry + 1 == r->capacity ? 0 : entry + 1;
+  int64_t distance = entry - oldest_of(r, stream_of(r, entry));
+  return row_of(r, distance >= 0 ? distance : distance + r->capacity);
 }
 
 bool replay_can_draw(const replay *r, int64_t entry) {
@@ -186,14 +206,21 @@ bool replay_can_draw(const replay *r, int64_t entry) {
   return r->action[entry] >= 0 && (needed == 0 || behind(r, entry) >= needed);
 }
 
-int64_t replay_size(const replay *r) {
-  int64_t size = r->cursor[REPLAY_ACTIONS], filled = r->cursor[REPLAY_FILLED];
-  if (filled < r->capacity) return size;
-  int64_t entry = following(r, r->cursor[REPLAY_HEAD]);
+static int64_t stream_size(const replay *r, int64_t stream) {
+  const int64_t *c = r->cursor + stream * REPLAY_CURSORS;
+  int64_t size = c[REPLAY_ACTIONS], filled = c[REPLAY_FILLED];
+  if (filled < length_of_ring(r)) return size;
+  int64_t entry = oldest_of(r, stream);
   for (int32_t i = 0; i < frames_of(&r->env) - 1 && i < filled; i++) {
     size -= r->action[entry] >= 0 && !replay_can_draw(r, entry);
-    entry = following(r, entry);
+    entry = replay_following(r, entry);
   }
+  return size;
+}
+
+int64_t replay_size(const replay *r) {
+  int64_t size = 0;
+  for (int64_t s = 0; s < r->streams; s++) size += stream_size(r, s);
   return size;
 }
 
@@ -236,7 +263,8 @@ static void load(const replay *r, int64_t entry, unsigned char *out) {
 /* The observation with which the entry's episode began. */
 static void load_first(const replay *r, int64_t entry, unsigned char *out) {
   int32_t frames = frames_of(&r->env), age = r->age[entry];
-  const uint8_t *first = age <= behind(r, entry) ? stored(r, back(r, entry, age)) : r->lost_first;
+  const uint8_t *lost = r->lost_first + stream_of(r, entry) * r->obs_bytes;
+  const uint8_t *first = age <= behind(r, entry) ? stored(r, back(r, entry, age)) : lost;
   if (frames == 1) {
     memcpy(out, first, (size_t)r->obs_bytes);
     return;
@@ -251,7 +279,7 @@ static void load_first(const replay *r, int64_t entry, unsigned char *out) {
 static int64_t look_ahead(const replay *r, int64_t entry, float *reward, float *discount) {
   double sum = 0, weight = 1;
   for (int32_t l = 0;; l++) {
-    int64_t next = following(r, entry);
+    int64_t next = replay_following(r, entry);
     sum += weight * (double)r->reward[entry];
     weight *= r->gamma;
     if (l + 1 == r->n_step || r->action[next] < 0) {
@@ -275,10 +303,15 @@ void replay_gather(const replay *r, replay_batch *b) {
   }
 }
 
+/* Streams whose rings are not yet as full as the fullest have entries that were never written. */
+static bool is_there(const replay *r, int64_t entry) {
+  return row_of(r, entry) < cursor_of(r, entry)[REPLAY_FILLED];
+}
+
 int64_t replay_draw(const replay *r, lgv_rng *rng) {
   int64_t entry;
-  do entry = lgv_rng_below(rng, r->cursor[REPLAY_FILLED]);
-  while (!replay_can_draw(r, entry));
+  do entry = lgv_rng_below(rng, *r->rows * r->streams);
+  while (!is_there(r, entry) || !replay_can_draw(r, entry));
   return entry;
 }
 
@@ -288,17 +321,19 @@ void replay_sample(const replay *r, lgv_rng *rng, replay_batch *b) {
 }
 
 void replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start) {
-  int64_t filled = r->cursor[REPLAY_FILLED];
-  int64_t oldest = filled < r->capacity ? 0 : following(r, r->cursor[REPLAY_HEAD]);
   memset(start, 0, (size_t)(stages + 1) * sizeof *start);
-  for (int64_t e = 0; e < filled; e++)
-    if (r->age[e] < stages && replay_can_draw(r, e)) start[r->age[e]]++;
+  for (int64_t e = 0; e < *r->rows * r->streams; e++)
+    if (is_there(r, e) && r->age[e] < stages && replay_can_draw(r, e)) start[r->age[e]]++;
   for (int64_t h = 0, sum = 0; h <= stages; h++) { /* counts become ends */
     sum += start[h];
     start[h] = sum;
   }
-  for (int64_t i = filled - 1; i >= 0; i--) { /* filling from behind turns ends into starts */
-    int64_t e = oldest + i < r->capacity ? oldest + i : oldest + i - r->capacity;
-    if (r->age[e] < stages && replay_can_draw(r, e)) order[--start[r->age[e]]] = e;
+  for (int64_t s = r->streams - 1; s >= 0; s--) { /* filling from behind turns ends into starts */
+    int64_t filled = r->cursor[s * REPLAY_CURSORS + REPLAY_FILLED], oldest = oldest_of(r, s);
+    for (int64_t i = filled - 1; i >= 0; i--) {
+      int64_t e = oldest + i * r->streams;
+      if (e >= r->capacity) e -= r->capacity;
+      if (r->age[e] < stages && replay_can_draw(r, e)) order[--start[r->age[e]]] = e;
+    }
   }
 }

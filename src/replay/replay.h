@@ -1,6 +1,11 @@
 /* The replay: a ring of time steps. Every observation is stored once; the next observation of step
  * t is that of t + 1.
  *
+ * Several environments at once are several streams, a ring of equal length for each. The rings lie
+ * interleaved: entry e belongs to stream e % streams, and its neighbours in time are e - streams
+ * and e + streams. So whatever has been filled lies in front, and no look ahead or back meets
+ * another stream.
+ *
  * An entry holds an observation and what was done there. The newest observation and the last one of
  * every episode take an entry without an action, so that no next observation is ever lost; such
  * entries are never drawn. Sparse observations (one-hot, thermometer) are kept as one index, images
@@ -11,10 +16,10 @@
  * n steps until the episode ends or the data do,
  *     y = sum over l < m of gamma^l r_{t+l}  +  gamma^m [not terminated] max_a Q(s_{t+m}, a).
  *
- * Invariants: (1) exactly the entries with an action whose stack is complete can be drawn; (2) the
- * entry behind one with an action is its next observation; (3) a draw never crosses the newest
- * observation; (4) the first observation of every episode with an entry in the ring is known, even
- * if its own entry has been overwritten. */
+ * Invariants, of every stream: (1) exactly the entries with an action whose stack is complete can
+ * be drawn; (2) the entry behind one with an action is its next observation; (3) a draw never
+ * crosses the newest observation; (4) the first observation of every episode with an entry in the
+ * ring is known, even if its own entry has been overwritten. */
 #ifndef LGV_REPLAY_REPLAY_H
 #define LGV_REPLAY_REPLAY_H
 
@@ -23,7 +28,7 @@
 enum { REPLAY_MOST_FRAMES = 64 };
 
 enum {
-  REPLAY_HEAD,    /* the entry of the newest observation */
+  REPLAY_HEAD,    /* the entry of the newest observation (of the whole replay, not of the ring) */
   REPLAY_FILLED,  /* entries in use */
   REPLAY_ACTIONS, /* entries with an action */
   REPLAY_ADDED,   /* transitions added in all */
@@ -34,17 +39,19 @@ enum {
 
 typedef struct replay {
   lgv_env_spec env;
-  int64_t capacity;  /* entries */
+  int64_t streams;
+  int64_t capacity;  /* entries, of all streams together; a multiple of their number */
   int64_t obs_bytes; /* of one stored observation */
   int32_t n_step;
   double gamma;
-  int64_t *cursor;     /* (REPLAY_CURSORS) */
+  int64_t *cursor;     /* (streams x REPLAY_CURSORS) */
+  int64_t *rows;       /* (1): entries in use of the stream that has most */
   uint8_t *obs;        /* (capacity x obs_bytes) */
   int32_t *action;     /* (capacity): -1 for an observation where nothing was done (yet) */
   float *reward;       /* (capacity) */
   uint8_t *terminated; /* (capacity): whether the action there ended the task */
   int32_t *age;        /* (capacity): steps since the episode began */
-  uint8_t *lost_first; /* (obs_bytes): the first observation that was overwritten last */
+  uint8_t *lost_first; /* (streams x obs_bytes): the first observation that was overwritten last */
 } replay;
 
 /* A minibatch, gathered into buffers that are ready for a network. The observations lie one behind
@@ -59,16 +66,16 @@ typedef struct replay_batch {
   float *discount;                   /* (size): gamma^m, or 0 where the episode terminated */
 } replay_batch;
 
-void replay_layout(replay *r, const lgv_env_spec *env, int64_t capacity, int32_t n_step,
-                   double gamma, lgv_layout *layout);
+/* capacity: divided among the streams, rounded down. */
+void replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int64_t capacity,
+                   int32_t n_step, double gamma, lgv_layout *layout);
 void replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bool with_first,
                          lgv_layout *layout);
-/* The bytes a replay of that capacity needs. */
-double replay_bytes(const lgv_env_spec *env, int64_t capacity);
-
-/* Returns the entry of the transition. It continues the episode in hand if its stage does. */
-int64_t replay_add(replay *r, const lgv_transition *transition);
-int64_t replay_size(const replay *r); /* transitions that can be drawn */
+/* Returns the entry of the transition. It continues the stream's episode in hand if its stage does.
+ */
+int64_t replay_add(replay *r, int64_t stream, const lgv_transition *transition);
+int64_t replay_following(const replay *r, int64_t entry); /* the next one of the same stream */
+int64_t replay_size(const replay *r);                     /* transitions that can be drawn */
 /* Draws uniformly with replacement, one entry, or a minibatch. replay_size must be positive. */
 int64_t replay_draw(const replay *r, lgv_rng *rng);
 void replay_sample(const replay *r, lgv_rng *rng, replay_batch *b);
@@ -77,7 +84,7 @@ void replay_gather(const replay *r, replay_batch *b);
 bool replay_can_draw(const replay *r, int64_t entry);
 int32_t replay_frames(const replay *r); /* pictures in an observation */
 /* Sorts what can be drawn by age: entries of age h < stages are order[start[h]]..order[start[h + 1]
- * - 1], oldest first. order has capacity, start has stages + 1 elements. */
+ * - 1], stream by stream, oldest first. order has capacity, start has stages + 1 elements. */
 void replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start);
 
 /* One observation, as an agent sees it, in net_input form. */

@@ -78,6 +78,7 @@ static lgv_status load_agent(lgv_agent *agent, const char *directory, const char
   lgv_tensors tensors = {0};
   bool found = true;
   lgv_status status = lgv__tensors_add_arena(&tensors, "agent", lgv__agent_arena(agent), err);
+  lgv__tensors_drop_rows(&tensors);
   if (status == LGV_OK)
     status = file ? lgv__tensors_read(&tensors, file, err)
                   : lgv__checkpoint_read(&tensors, directory, &found, err);

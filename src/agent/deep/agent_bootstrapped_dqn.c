@@ -19,6 +19,7 @@
 #include "agent/deep/dither.h"
 #include "agent/deep/random_prior.h"
 #include "agent/deep/sparse_first.h"
+#include "base/arena.h"
 #include "base/error.h"
 
 #include <string.h>
@@ -81,7 +82,7 @@ static const lgv_preset presets[] = {
 typedef struct self {
   dqn core;
   const params *p;
-  int64_t *member;    /* [0] acts in this episode, [1] in this evaluation */
+  int64_t *member;    /* (streams + 1): acts in this episode of each; last, in this evaluation */
   random_prior prior; /* one for every copy */
   bool sparse;        /* first layers live in `first`, the core has what is above */
   sparse_first first;
@@ -116,9 +117,10 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   random_prior_layout(&s->prior, &shape, &problem->env, form.copies, base->batch, s->p->prior_scale,
                       out);
   size_t values = (size_t)(base->batch * c->outputs);
-  s->member = lgv_layout_array(out, "member", LGV_I64, 2, LGV_KEEP);
-  s->mask = s->p->mask < 1 ? lgv_layout_array(out, "mask", LGV_U64, (size_t)base->replay, LGV_KEEP)
-                           : NULL;
+  s->member = lgv_layout_array(out, "member", LGV_I64, (size_t)c->replay.streams + 1, LGV_KEEP);
+  const replay *r = &c->replay;
+  size_t rows = (size_t)(r->capacity / r->streams), width = (size_t)r->streams;
+  s->mask = s->p->mask < 1 ? lgv__layout_rows(out, "mask", LGV_U64, rows, width, r->rows) : NULL;
   s->q = lgv_layout_array(out, "q", LGV_F32, values, LGV_SCRATCH);
   s->q_next = lgv_layout_array(out, "q_next", LGV_F32, values, LGV_SCRATCH);
   s->q_target = lgv_layout_array(out, "q_target", LGV_F32, values, LGV_SCRATCH);
@@ -142,7 +144,8 @@ static int64_t draw_member(const self *s, lgv_rng *stream) {
 
 static lgv_status begin_episode(void *self_, lgv_error *err) {
   (void)err;
-  ((self *)self_)->member[0] = draw_member(self_, ((self *)self_)->core.act);
+  self *s = self_;
+  s->member[s->core.stream] = draw_member(s, s->core.act);
   return LGV_OK;
 }
 
@@ -184,8 +187,9 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
     *action = vote(s, obs);
     return LGV_OK;
   }
-  if (evaluates && obs->stage == 0) s->member[1] = draw_member(s, c->eval);
-  int64_t member = s->member[evaluates], copy = member / c->form.heads;
+  int64_t actor = evaluates ? c->replay.streams : c->stream;
+  if (evaluates && obs->stage == 0) s->member[actor] = draw_member(s, c->eval);
+  int64_t member = s->member[actor], copy = member / c->form.heads;
   const float *q = copy_values(s, copy, obs) + member % c->form.heads * c->A;
   *action = dither_act(&s->p->base.dither, c, q, mode);
   return LGV_OK;
@@ -296,4 +300,5 @@ const lgv_agent_type lgv__agent_bootstrapped_dqn = {
     .end_episode = end_episode,
     .stat_names = stat_names,
     .stats = stats,
+    .set_stream = dqn_set_stream,
 };

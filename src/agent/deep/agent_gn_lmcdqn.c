@@ -414,6 +414,9 @@ static lgv_status end_episode(void *self_, lgv_error *err) {
   return check(s, err);
 }
 
+/* Merged transitions know no order: which environment one came from makes no difference. */
+static void set_stream(void *self_, int32_t stream) { (void)self_, (void)stream; }
+
 static const char *const stat_names[] = {
     "loss", "q_mean", "q_max", "weight_norm", "updates", "distinct_transitions", "noise", NULL};
 
@@ -436,4 +439,5 @@ const lgv_agent_type lgv__agent_gn_lmcdqn = {
     .end_episode = end_episode,
     .stat_names = stat_names,
     .stats = stats,
+    .set_stream = set_stream,
 };

@@ -207,4 +207,5 @@ const lgv_agent_type lgv__agent_noisynet_dqn = {
     .end_episode = end_episode,
     .stat_names = stat_names,
     .stats = dqn_stats,
+    .set_stream = dqn_set_stream,
 };

@@ -71,7 +71,8 @@ extern const char *const dithered_stat_names[];
 /* What every agent that dithers has in its descriptor. */
 #define DITHERED_HOOKS                                                                             \
   .optimiser = "adam", .begin_episode = dqn_begin_episode, .observe = dqn_observe,                 \
-  .end_episode = dqn_end_episode, .stat_names = dithered_stat_names, .stats = dithered_stats
+  .end_episode = dqn_end_episode, .stat_names = dithered_stat_names, .stats = dithered_stats,      \
+  .set_stream = dqn_set_stream
 
 /* And those that are a dithering DQN and nothing else. */
 #define DITHERED_DQN_HOOKS                                                                         \

@@ -53,6 +53,10 @@ static net_shape shape_of(const dqn_params *p, const lgv_env_spec *env, dqn_form
   return shape;
 }
 
+int32_t dqn_streams(const lgv_problem *problem) {
+  return problem->streams > 1 ? problem->streams : 1;
+}
+
 lgv_status dqn_resolve(dqn_params *p, const lgv_problem *problem, int32_t heads, lgv_error *err) {
   return dqn_resolve_form(p, problem, (dqn_form){.heads = heads}, err);
 }
@@ -74,6 +78,12 @@ lgv_status dqn_resolve_form(dqn_params *p, const lgv_problem *problem, dqn_form 
                     "the environment says that its %d channels are %d pictures: they must divide, "
                     "and be %d at most",
                     env->obs_shape[2], env->frames, REPLAY_MOST_FRAMES);
+  int64_t streams = dqn_streams(problem), least = (env->frames > 1 ? env->frames : 1) + 1;
+  if (p->replay / streams < least) /* fewer, and no stack of pictures would ever be whole */
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.replay = %lld must hold at least %lld steps of each of run.envs = %lld "
+                    "environments",
+                    (long long)p->replay, (long long)least, (long long)streams);
   return LGV_OK;
 }
 
@@ -142,7 +152,8 @@ void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_for
   c->noise = lgv_layout_array(layout, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
   c->stat = lgv_layout_array(layout, "stats", LGV_F64, DQN_STATS, LGV_KEEP);
   layout_vectors(c, problem, layout);
-  replay_layout(&c->replay, &problem->env, p->replay, (int32_t)p->n_step, p->gamma, layout);
+  replay_layout(&c->replay, &problem->env, dqn_streams(problem), p->replay, (int32_t)p->n_step,
+                p->gamma, layout);
   replay_batch_layout(&c->batch, &c->replay, p->batch, form.with_first, layout);
   size_t both = form.cosines ? rows : rows + B; /* dqn_forward takes obs and next together */
   net_tape_layout(&c->tape, &c->net, "tape", (int64_t)both, true, layout);
@@ -198,7 +209,7 @@ int32_t dqn_greedy(dqn *c, const float *q, lgv_mode mode) {
 
 int64_t dqn_remember(dqn *c, const lgv_transition *transition) {
   c->count[DQN_STEPS]++;
-  int64_t entry = replay_add(&c->replay, transition);
+  int64_t entry = replay_add(&c->replay, c->stream, transition);
   if (c->p->priority.on) priority_add(&c->priority, &c->replay, entry);
   return entry;
 }
@@ -410,6 +421,8 @@ lgv_status dqn_update(dqn *c, lgv_error *err) {
 }
 
 /* ---- hooks ---- */
+
+void dqn_set_stream(void *self, int32_t stream) { ((dqn *)self)->stream = stream; }
 
 lgv_status dqn_begin_episode(void *self, lgv_error *err) {
   (void)self;

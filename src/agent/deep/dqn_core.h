@@ -264,6 +264,7 @@ struct dqn {
   float *grad;                  /* (dim): of the copy in hand */
   double *stat;                 /* (DQN_STATS) */
 
+  int32_t stream; /* whose environment the calls in hand are for */
   replay replay;
   replay_batch batch;
   priority priority; /* in use with agent.prioritized */
@@ -291,6 +292,7 @@ LGV_CHECK lgv_status dqn_resolve_form(dqn_params *params, const lgv_problem *pro
                                       lgv_error *err);
 /* Of the whole network, for `heads` heads. */
 net_shape dqn_shape(const dqn_params *params, const lgv_env_spec *env, int32_t heads);
+int32_t dqn_streams(const lgv_problem *problem); /* at least 1 */
 void dqn_layout(dqn *c, const dqn_params *params, const lgv_problem *problem, dqn_form form,
                 lgv_layout *layout);
 /* ---- acting ---- */
@@ -352,6 +354,7 @@ LGV_CHECK lgv_status dqn_update(dqn *c, lgv_error *err);
 /* ---- hooks that agents share; the core is the first member of their state ---- */
 /* open: draws every copy's parameters, and starts the target network with the same. */
 lgv_status dqn_open(void *self, lgv_error *err);
+void dqn_set_stream(void *self, int32_t stream);
 lgv_status dqn_begin_episode(void *self, lgv_error *err); /* nothing to do */
 lgv_status dqn_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                           lgv_error *err);

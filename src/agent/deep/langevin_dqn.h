@@ -116,6 +116,7 @@ extern const char *const langevin_stat_names[];
   .params_size = sizeof(langevin_params), .state_size = sizeof(langevin),                          \
   .resolve = langevin_resolve, .layout = langevin_layout, .open = langevin_open,                   \
   .begin_episode = langevin_begin_episode, .act = langevin_act, .observe = langevin_observe,       \
-  .end_episode = langevin_end_episode, .stat_names = langevin_stat_names, .stats = dqn_stats
+  .end_episode = langevin_end_episode, .stat_names = langevin_stat_names, .stats = dqn_stats,      \
+  .set_stream = dqn_set_stream
 
 #endif
