@@ -110,26 +110,57 @@ static void check_value(const lgv_plan *plan, const char *agent, const char *key
     fail_msg("%s: %s is %s, not %s", agent, key, text, expected);
 }
 
-/* Ishfaq et al. (ICLR 2024), as their program has it. */
+/* The loop of Ishfaq et al. (ICLR 2024), as their program has it: 10 steps and an update in turn
+ * after 32 greedy steps (dqn_core.h says when the target network is copied). */
+static void check_published_loop(const char *agent, const char *const (*own)[2], size_t count) {
+  static const char *const loop[][2] = {
+      {"agent.net", "nature"},       {"agent.hidden", "512"},      {"agent.scale_input", "false"},
+      {"agent.loss", "mse"},         {"agent.n_step", "3"},        {"agent.gamma", "0.99"},
+      {"agent.double", "true"},      {"agent.replay", "1000000"},  {"agent.batch", "32"},
+      {"agent.warmup", "32"},        {"agent.update_every", "10"}, {"agent.updates", "1"},
+      {"agent.target_every", "500"}, {"optim.lr", "1e-4"},         {"optim.l2", "0"},
+      {"optim.compensated", "false"}};
+  lgv_plan *plan = plan_for(agent, "");
+  for (size_t i = 0; i < sizeof loop / sizeof *loop; i++)
+    check_value(plan, agent, loop[i][0], loop[i][1]);
+  for (size_t i = 0; i < count; i++) check_value(plan, agent, own[i][0], own[i][1]);
+  lgv_plan_free(plan);
+}
+
+#define CHECK_PUBLISHED_LOOP(agent, ...)                                                           \
+  do {                                                                                             \
+    static const char *const own[][2] = {__VA_ARGS__};                                             \
+    check_published_loop(agent, own, sizeof own / sizeof *own);                                    \
+  } while (0)
+
+/* 1/sqrt(beta) is the noise scale of their settings: 1e-8. */
 static void the_atari_preset_is_the_published_loop(void **state) {
   (void)state;
-  static const char *const values[][2] = {
-      {"agent.n_step", "3"},          {"agent.double", "true"}, {"agent.update_every", "10"},
-      {"agent.warmup", "32"},         {"agent.batch", "32"},    {"agent.target_every", "500"},
-      {"agent.scale_input", "false"}, {"optim.name", "asgld"},  {"optim.form", "code"},
-      {"optim.compensated", "false"}, {"optim.lr", "1e-4"},     {"optim.a", "0.1"},
-      {"optim.beta", "1e16"},         {"optim.alpha1", "0.9"},  {"optim.alpha2", "0.999"},
-      {"agent.replay", "1000000"},    {"optim.eps", "1e-8"}};
-  lgv_plan *plan = plan_for("adam-lmcdqn", "");
-  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-    check_value(plan, "adam-lmcdqn", values[i][0], values[i][1]);
-  lgv_plan_free(plan);
+  CHECK_PUBLISHED_LOOP("adam-lmcdqn", {"optim.name", "asgld"}, {"optim.form", "code"},
+                       {"optim.a", "0.1"}, {"optim.beta", "1e16"}, {"optim.alpha1", "0.9"},
+                       {"optim.alpha2", "0.999"}, {"optim.eps", "1e-8"},
+                       {"agent.warmup_actions", "greedy"}, {"agent.average", "0"},
+                       {"agent.final_lr", "1"});
+  CHECK_PUBLISHED_LOOP("langevin-dqn", {"optim.name", "langevin-adam"}, {"optim.beta", "1e16"},
+                       {"optim.alpha1", "0.9"}, {"optim.alpha2", "0.999"}, {"optim.eps", "1e-8"},
+                       {"agent.warmup_actions", "greedy"}, {"agent.average", "0"},
+                       {"agent.final_lr", "1"});
+  CHECK_PUBLISHED_LOOP("noisynet-dqn", {"optim.name", "adam"}, {"optim.alpha1", "0.9"},
+                       {"optim.alpha2", "0.999"}, {"optim.eps", "1e-8"}, {"agent.sigma0", "0.5"});
+  CHECK_PUBLISHED_LOOP("bootstrapped-dqn", {"optim.name", "adam"}, {"optim.eps", "1e-8"},
+                       {"agent.heads", "10"}, {"agent.members", "heads"},
+                       {"agent.prior_scale", "1"}, {"agent.mask", "1"}, {"agent.eval", "sample"},
+                       {"agent.epsilon_start", "1"}, {"agent.epsilon_end", "0.05"},
+                       {"agent.epsilon_steps", "1000000"}, {"agent.epsilon_eval", "0"});
+  CHECK_PUBLISHED_LOOP("dqn", {"optim.name", "adam"}, {"optim.eps", "1e-8"},
+                       {"agent.epsilon_start", "1"}, {"agent.epsilon_end", "0.05"},
+                       {"agent.epsilon_steps", "1000000"}, {"agent.epsilon_eval", "0"});
 }
 
 /* DQN Zoo (Quan, Ostrovski, 2020). A step is four frames and an update four steps, so that 40,000
  * frames between copies to the target network are 2500 updates. NULL: not asked, or the agent has
  * no such parameter. */
-static void the_atari_presets_of_the_baselines_are_dqn_zoo(void **state) {
+static void the_presets_of_the_baselines_are_dqn_zoo(void **state) {
   (void)state;
   enum { AGENTS = 6 };
   static const char *const agents[AGENTS] = {"dqn", "double-dqn", "prioritized-dqn",
@@ -177,7 +208,7 @@ static void the_atari_presets_of_the_baselines_are_dqn_zoo(void **state) {
                                           {"agent.epsilon_start", "1"},
                                           {"agent.epsilon_steps", "1000000"}};
   for (int a = 0; a < AGENTS; a++) {
-    lgv_plan *plan = plan_for(agents[a], "");
+    lgv_plan *plan = plan_for(agents[a], a == 0 ? "agent.preset=zoo" : "");
     for (size_t i = 0; i < sizeof zoo / sizeof *zoo; i++)
       if (zoo[i].value[a]) check_value(plan, agents[a], zoo[i].key, zoo[i].value[a]);
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
@@ -190,11 +221,11 @@ static void the_atari_presets_of_the_baselines_are_dqn_zoo(void **state) {
  */
 static void dqn_learns_from_pictures(void **state) {
   (void)state;
-  lgv_plan *plan =
-      plan_for("dqn", "agent.replay=2000 agent.warmup=200 agent.hidden=16 agent.batch=16 "
-                      "agent.update_every=2 agent.target_every=50 agent.epsilon_steps=600 "
-                      "agent.epsilon_eval=0 optim.name=adam optim.lr=1e-3 agent.gamma=0.5 "
-                      "run.steps=1500 run.eval_every=100 run.eval_episodes=4");
+  lgv_plan *plan = plan_for(
+      "dqn", "agent.preset=zoo agent.replay=2000 agent.warmup=200 agent.hidden=16 agent.batch=16 "
+             "agent.update_every=2 agent.target_every=50 agent.epsilon_steps=600 "
+             "agent.epsilon_eval=0 optim.name=adam optim.lr=1e-3 agent.gamma=0.5 "
+             "run.steps=1500 run.eval_every=100 run.eval_episodes=4");
   assert_true(run_plan(plan, 1).final_return > 4);
   lgv_plan_free(plan);
 }
@@ -203,7 +234,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_agent_with_a_network_takes_images),
       cmocka_unit_test(the_atari_preset_is_the_published_loop),
-      cmocka_unit_test(the_atari_presets_of_the_baselines_are_dqn_zoo),
+      cmocka_unit_test(the_presets_of_the_baselines_are_dqn_zoo),
       cmocka_unit_test(dqn_learns_from_pictures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ extern const char *const dqn_preset_names[], *const dqn_net_names[], *const dqn_
    .fallback = "auto",                                                                             \
    .choices = dqn_preset_names,                                                                    \
    .help = "values for what is left open; auto: atari for images, one-hot for one-hot "            \
-           "observations where there is one, else small"},                                         \
+           "observations where there is one, else small. zoo: dqn as DQN Zoo has it"},             \
       {.name = "net",                                                                              \
        .type = LGV_CHOICE,                                                                         \
        .offset = offsetof(dqn_params, net),                                                        \
