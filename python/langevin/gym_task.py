@@ -40,7 +40,7 @@ except ModuleNotFoundError as missing:
 
 LEAST_PICTURE = 36  # pixels: what the three convolutions of the Nature network need
 MOST_CHANNELS = 64
-MOST_ENTRIES = 1 << 28
+MOST_ENTRIES, MOST_STATES = 1 << 28, 1 << 24
 
 # Environments that are registered when their package is imported: how their names begin, the module, and
 # what pip calls it.
@@ -211,7 +211,8 @@ def encode_multi_discrete(space, label):
 
 
 def is_text(space) -> bool:
-    return isinstance(space, spaces.Text) or space.dtype is str or getattr(space.dtype, "kind", "") == "U"
+    """Text, and whatever else is made of strings, such as the missions of MiniGrid."""
+    return isinstance(space, spaces.Text) or getattr(space.dtype, "kind", "") == "U"
 
 
 def members(space):
@@ -357,7 +358,7 @@ def make_env(config: dict, notices: list):
 
 def plain(text: str) -> str:
     """Without the colours and the word WARN that Gymnasium puts around its warnings."""
-    return re.sub(r"\x1b\[[0-9;]*m|^(\x1b\[[0-9;]*m)*WARN: ", "", text).strip()
+    return re.sub(r"\x1b\[[0-9;]*m", "", text).replace("WARN: ", "", 1).strip()
 
 
 def horizon_of(env) -> int:
@@ -401,6 +402,8 @@ class GymTask(Task):
         horizon = horizon_of(self.env)
         if isinstance(space, spaces.Discrete):
             self.states, self.first_state = int(space.n), int(space.start)
+            if self.states > MOST_STATES:
+                raise Failure(f"{self.states} states are too many: at most {MOST_STATES}", WRONG_USAGE)
             spec = Spec(int(actions.n), (self.states, 1, 1), 8, 16, FLOATS, ONE_HOT, self.states)
             self.size = 0
         else:

@@ -28,6 +28,7 @@ enum { FINE, WRONG_USAGE, RAISED, NOT_A_NUMBER };
 enum { PACKET = 1 << 16, TRIM_EVERY = 4096 };
 
 static const int64_t largest_memory = (int64_t)1 << 36;
+static const int64_t most_states = (int64_t)1 << 24; /* one-hot observations of 64 MB */
 static const double grace = 5; /* seconds that a worker gets to close its environment */
 
 typedef struct wire_hello {
@@ -178,6 +179,7 @@ static const char *fault_of(const remote_hello *h, int64_t file_size) {
     return "an observation without entries";
   if (h->actions < 1) return "a number of actions that is not positive";
   if (h->states < 0 || h->horizon < 0) return "a negative number of states or steps";
+  if (h->states > most_states) return "too large a number of states";
   if (h->memory_bytes < 1 || h->memory_bytes > largest_memory || h->memory_bytes > file_size)
     return "a size that its memory does not have";
   if (h->obs_bytes < 1 || h->obs_bytes > h->memory_bytes) return "observations outside its memory";
