@@ -7,10 +7,11 @@
 #include <string.h>
 #include <time.h>
 
-extern const bench_group bench_yardstick, bench_net, bench_optim, bench_deep, bench_runs;
+extern const bench_group bench_yardstick, bench_net, bench_optim, bench_deep, bench_runs,
+    bench_bridge;
 
-const bench_group *const bench_groups[] = {&bench_yardstick, &bench_net,  &bench_optim,
-                                           &bench_deep,      &bench_runs, NULL};
+const bench_group *const bench_groups[] = {
+    &bench_yardstick, &bench_net, &bench_optim, &bench_deep, &bench_runs, &bench_bridge, NULL};
 
 /* ---- Measuring ---- */
 

@@ -38,6 +38,7 @@ typedef struct bench_report {
   size_t lines;
   const char *group; /* the one in hand */
   double yardstick;  /* operations a second of the fastest large product; 0: not measured */
+  char skipped[600]; /* what could not be measured here and why, or empty */
 } bench_report;
 
 typedef struct bench_group {

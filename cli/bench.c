@@ -135,6 +135,7 @@ static int bench_main(const cli_command *command, int count, char **words) {
     code = cli_error(command, &err);
   } else {
     if (!json || strcmp(json, "-") != 0) print_table(report);
+    if (report->skipped[0]) fprintf(stderr, "%s\n", report->skipped);
     if (json) code = write_json(command, report, json);
   }
   free(report);
@@ -144,14 +145,17 @@ static int bench_main(const cli_command *command, int count, char **words) {
 const cli_command cli_bench = {
     .name = "bench",
     .summary = "how fast networks, optimisers and runs are on this machine",
-    .usage = "[yardstick] [net] [optim] [run] [--rounds N] [--json FILE]",
+    .usage = "[yardstick] [net] [optim] [deep] [run] [bridge] [--rounds N] [--json FILE]",
     .options = options,
     .notes =
         "yardstick: large matrix products by our kernels and by OpenBLAS; the fastest is what the "
         "core can do.\n"
         "net: passes through networks, with useful operations only, as a share of it.\n"
         "optim: steps of the optimisers, noise included.\n"
+        "deep: whole updates of deep agents.\n"
         "run: whole runs and updates of agents.\n"
-        "Times are CPU time of one thread, and the best of many repetitions.",
+        "bridge: what a Gymnasium environment costs beyond a bare Python loop over it (wall-clock "
+        "time).\n"
+        "Other times are CPU time of one thread, and the best of many repetitions.",
     .main = bench_main,
 };

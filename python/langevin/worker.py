@@ -40,6 +40,7 @@ MOST_MESSAGE, MOST_DETAIL = 2000, 40000
 KINDS = {
     "gym": ("langevin.gym_task", "GymTask"),
     "atari": ("langevin.atari_task", "AtariTask"),
+    "loop": ("langevin.bench_task", "LoopTask"),
 }
 
 

@@ -5,12 +5,14 @@
 #include "run/run.h"
 #include "run/summary.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <time.h>
 
-enum { CHUNK = 256 }; /* the most steps between looks at should_stop and reports of progress */
-static const double chunk_seconds =
-    0.05; /* slow environments are looked at as often as fast ones */
+/* Looks at should_stop and reports of progress come every CHUNK steps, but where steps are slow
+ * every few seconds. */
+enum { CHUNK = 256, FIRST = 8 };
+static const double chunk_seconds = 1;
 
 static double now(void) {
   struct timespec t;
@@ -20,16 +22,19 @@ static double now(void) {
 
 static lgv_status advance_to_end(const lgv_job *job, lgv_run *run, lgv_error *err) {
   bool done = false;
-  int64_t steps = 1;
-  while (!done) {
-    double begun = now();
-    if (job->should_stop && job->should_stop(job->context))
-      return lgv_fail(err, LGV_ERR_INTERRUPTED, LGV_INTERRUPTED);
+  double begun = now();
+  if (job->should_stop && job->should_stop(job->context))
+    return lgv_fail(err, LGV_ERR_INTERRUPTED, LGV_INTERRUPTED);
+  LGV_TRY(lgv_run_advance(run, FIRST, &done, err)); /* tells how long steps take */
+  job->on_chunk(job->context, run);
+  for (int64_t steps = FIRST; !done;) {
+    double fitting = chunk_seconds * (double)steps / fmax(now() - begun, 1e-9);
+    steps = (int64_t)fmax(1, fmin(fitting, CHUNK));
+    begun = now();
     LGV_TRY(lgv_run_advance(run, steps, &done, err));
     job->on_chunk(job->context, run);
-    bool quick = now() - begun < chunk_seconds;
-    if (quick && steps < CHUNK) steps *= 2;
-    if (!quick && steps > 1) steps /= 2;
+    if (!done && job->should_stop && job->should_stop(job->context))
+      return lgv_fail(err, LGV_ERR_INTERRUPTED, LGV_INTERRUPTED);
   }
   return LGV_OK;
 }

@@ -1,0 +1,120 @@
+/* What the Gymnasium bridge adds to a step: an environment through the bridge against a bare Python
+ * loop over the same environment, both with resets and the same actions.
+ *
+ * Two processes take turns, so that the time of a thread says nothing: these lines are wall-clock
+ * times of short stretches, the best of many. Without Python or Gymnasium the group is skipped,
+ * with a word about why. */
+#include "bench/bench.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "env/remote.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { STEPS = 400, STRETCHES = 25 };
+static const double most_overhead = 30e-6; /* seconds a step */
+static const lgv_host host = {.timeout = 60};
+
+#define NAME "CartPole-v1"
+
+typedef struct subject {
+  lgv_env *env;
+  remote *loop;
+  bool over;
+  int64_t steps;
+  double best_loop, best_bridge; /* seconds of a stretch */
+  char skipped[512];             /* why, or empty */
+} subject;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static lgv_status open_bridge(subject *s, lgv_error *err) {
+  static const char config[] = "{\"id\": \"" NAME "\", \"import\": \"\", \"wrappers\": \"\", "
+                               "\"horizon\": 0, \"scale\": 1, \"kwargs\": {}}";
+  lgv_settings *settings;
+  LGV_TRY(lgv_settings_create(&settings, err));
+  lgv_status status = lgv_settings_set(settings, "env.name", "gym:" NAME, "bench", err);
+  if (status == LGV_OK) status = lgv_env_create(settings, 1, &s->env, err);
+  lgv_settings_free(settings);
+  LGV_TRY(status);
+  remote_options options = {.what = NAME, .python = "", .host = &host};
+  remote_reply reply;
+  LGV_TRY(remote_start("loop", config, &options, &s->loop, err));
+  return remote_reset(s->loop, 1, &reply, err);
+}
+
+static lgv_status open_group(void **state, lgv_error *err) {
+  subject *s = *state = lgv__calloc(1, sizeof *s);
+  if (!s) return lgv__out_of_memory(err, "a benchmark");
+  s->over = true;
+  s->best_loop = s->best_bridge = 1e9;
+  lgv_error why = {0};
+  lgv_status status = open_bridge(s, &why);
+  if (status == LGV_ERR_ENV) {
+    memcpy(s->skipped, why.message, sizeof s->skipped);
+    return LGV_OK;
+  }
+  if (status != LGV_OK && err) *err = why;
+  return status;
+}
+
+static void close_group(void *state) {
+  subject *s = state;
+  if (!s) return;
+  lgv_env_free(s->env);
+  remote_stop(s->loop);
+  lgv__free(s);
+}
+
+static lgv_status stretch(subject *s, double *seconds, lgv_error *err) {
+  double begun = now();
+  for (int i = 0; i < STEPS; i++) {
+    lgv_obs obs;
+    lgv_outcome outcome;
+    if (s->over) LGV_TRY(lgv_env_reset(s->env, &obs, err));
+    LGV_TRY(lgv_env_step(s->env, i % 2, &outcome, &obs, err));
+    s->over = outcome.terminated || outcome.truncated;
+  }
+  *seconds = now() - begun;
+  return LGV_OK;
+}
+
+static lgv_status measure_round(void *state, bench_report *report, lgv_error *err) {
+  subject *s = state;
+  if (s->skipped[0]) {
+    snprintf(report->skipped, sizeof report->skipped, "bridge: not measured: %s", s->skipped);
+    return LGV_OK;
+  }
+  for (int i = 0; i < STRETCHES; i++) { /* in turn, so that both see the same machine */
+    double seconds;
+    remote_reply reply;
+    LGV_TRY(remote_step(s->loop, i, STEPS, &reply, err));
+    if (reply.reward < s->best_loop) s->best_loop = reply.reward;
+    LGV_TRY(stretch(s, &seconds, err));
+    if (seconds < s->best_bridge) s->best_bridge = seconds;
+  }
+  bench_count count = {.units = STEPS, .unit = "step"}, overhead = count;
+  overhead.goal = BENCH_SECONDS;
+  overhead.target = most_overhead;
+  double difference = s->best_bridge - s->best_loop;
+  LGV_TRY(bench_record(report, NAME ", Python loop", count, s->best_loop, err));
+  LGV_TRY(bench_record(report, NAME ", bridge", count, s->best_bridge, err));
+  LGV_TRY(bench_record(report, NAME ", bridge: overhead", overhead, difference, err));
+  report->line[report->lines - 1].seconds = difference; /* of the best, not the best difference */
+  return LGV_OK;
+}
+
+const bench_group bench_bridge = {
+    .name = "bridge",
+    .summary = "a step of a Gymnasium environment",
+    .open = open_group,
+    .round = measure_round,
+    .close = close_group,
+};
