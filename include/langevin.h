@@ -438,6 +438,12 @@ LGV_API void lgv_plan_free(lgv_plan *plan);
 /* A resolved value as text: lgv_plan_get(plan, "agent.lambda", ...). */
 LGV_API LGV_CHECK lgv_status lgv_plan_get(const lgv_plan *plan, const char *key, char *text,
                                           size_t size, lgv_error *err);
+/* The most bytes that one run of the plan can use, counted, not allocated. What a worker process
+ * takes for itself, and histories of a length that nobody knows, are not in it. */
+LGV_API uint64_t lgv_plan_memory(const lgv_plan *plan);
+/* What this process could use now: what is left of the machine's memory, or of its control group's
+ * if that is less; 0 if that is unknown. */
+LGV_API uint64_t lgv_memory_available(void);
 enum { LGV_DIGEST_SIZE = 17 };
 /* 16 hexadecimal digits that stand for all resolved values but the seed: equal plans have equal
  * digests, whatever the order and spelling of their settings. */
@@ -507,7 +513,9 @@ typedef struct lgv_batch {
   lgv_error *errors; /* optional: seeds entries, filled for the seeds that failed */
 } lgv_batch;
 
-/* summaries: batch->seeds entries. One failed seed does not stop the others; the error of the
+/* Before anything starts, LGV_ERR_MEMORY refuses runs side by side that would not fit.
+ *
+ * summaries: batch->seeds entries. One failed seed does not stop the others; the error of the
  * least seed is returned, or LGV_ERR_INTERRUPTED if should_stop asked for it. With several seeds
  * and a directory, aggregate.json covers those that finished. */
 LGV_API LGV_CHECK lgv_status lgv_batch_run(const lgv_batch *batch, lgv_summary *summaries,

@@ -24,7 +24,7 @@ static void layout_agent(void *context, lgv_layout *layout) {
   agent->type->layout(agent->self, agent->params, p, layout);
 }
 
-static lgv_status open_parts(lgv_agent *agent, const void *params, uint64_t seed, lgv_error *err) {
+static lgv_status copy_params(lgv_agent *agent, const void *params, lgv_error *err) {
   const lgv_agent_type *type = agent->type;
   agent->params = lgv__calloc(1, type->params_size + 1);
   agent->self = lgv__calloc(1, type->state_size + 1);
@@ -36,6 +36,13 @@ static lgv_status open_parts(lgv_agent *agent, const void *params, uint64_t seed
   memcpy(agent->params, params, type->params_size);
   if (optim_size) memcpy(agent->optim_params, p->optim_params, optim_size);
   p->optim_params = agent->optim_params;
+  return LGV_OK;
+}
+
+static lgv_status open_parts(lgv_agent *agent, const void *params, uint64_t seed, lgv_error *err) {
+  const lgv_agent_type *type = agent->type;
+  lgv_problem *p = &agent->problem;
+  LGV_TRY(copy_params(agent, params, err));
   LGV_TRY(lgv__arena_build(&agent->arena, layout_agent, agent, type->name, err));
   lgv_rng_seed(p->init, seed, "agent.init");
   lgv_rng_seed(p->act, seed, "agent.act");
@@ -62,6 +69,21 @@ lgv_status lgv__agent_open(const lgv_agent_type *type, const void *params,
   }
   *out = agent;
   return LGV_OK;
+}
+
+lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *params,
+                            const lgv_problem *problem, size_t most_rows, uint64_t *bytes,
+                            lgv_error *err) {
+  lgv_agent *agent = lgv__calloc(1, sizeof *agent);
+  if (!agent) return lgv__out_of_memory(err, "an agent");
+  agent->type = type;
+  agent->problem = *problem;
+  lgv_status status = copy_params(agent, params, err);
+  lgv_layout counted = {.most_rows = most_rows};
+  if (status == LGV_OK) layout_agent(agent, &counted);
+  *bytes = counted.too_large ? UINT64_MAX : counted.used;
+  lgv_agent_free(agent);
+  return status;
 }
 
 void lgv_agent_free(lgv_agent *agent) {

@@ -13,6 +13,10 @@ LGV_CHECK lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params
 LGV_CHECK lgv_status lgv__agent_open(const lgv_agent_type *type, const void *params,
                                      const lgv_problem *problem, uint64_t seed, lgv_agent **agent,
                                      lgv_error *err);
+/* The bytes of its arena, blocks of rows counted up to most_rows (0: all). */
+LGV_CHECK lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *params,
+                                      const lgv_problem *problem, size_t most_rows, uint64_t *bytes,
+                                      lgv_error *err);
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent);
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent);
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed); /* a fresh evaluation stream */

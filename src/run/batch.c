@@ -3,7 +3,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "run/fit.h"
 #include "run/job.h"
+#include "run/plan.h"
 #include "run/record.h"
 #include "run/run.h"
 #include "run/summary.h"
@@ -125,8 +127,20 @@ static void *work(void *context) {
   }
 }
 
+static lgv_status check_memory(const lgv_batch *batch, lgv_error *err) {
+  int32_t count = batch->threads < batch->seeds ? batch->threads : batch->seeds;
+  uint64_t *needs = lgv__calloc((size_t)count, sizeof *needs);
+  if (!needs) return lgv__out_of_memory(err, "a batch");
+  for (int32_t i = 0; i < count; i++) needs[i] = lgv_plan_memory(batch->plan);
+  lgv__fit_tell(needs[0], batch->plan->host.notice, batch->plan->host.context);
+  lgv_status status = lgv__fit_check(needs, (size_t)count, count, err);
+  lgv__free(needs);
+  return status;
+}
+
 static lgv_status run_all(batch_state *b, lgv_error *err) {
   const lgv_batch *batch = b->batch;
+  LGV_TRY(check_memory(batch, err));
   lgv__job_threads(batch->threads < batch->seeds ? batch->threads : batch->seeds, work, b);
   if (b->interrupted) {
     b->status = LGV_ERR_INTERRUPTED;

@@ -89,6 +89,23 @@ static void settle_evaluations(lgv_plan *plan, const lgv_settings *settings) {
   plan->run.eval_every = (int64_t)fmin(steps / DEFAULT_EVALUATIONS, longest_run);
 }
 
+/* Rows of a replay that a run can fill: two a step, if every episode has one. */
+static size_t most_rows(const lgv_plan *plan) {
+  return plan->run.steps > 0 ? 2 * (size_t)plan->run.steps + 2 : 0;
+}
+
+static lgv_status count_memory(lgv_plan *plan, const lgv_env *probe, lgv_error *err) {
+  lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(probe));
+  uint64_t envs = 1 + (plan->run.eval_every > 0), agent;
+  LGV_TRY(lgv__agent_bytes(plan->agent_type, plan->agent_params, &problem, most_rows(plan), &agent,
+                           err));
+  uint64_t others = envs * lgv__env_arena(probe)->table.used;
+  if (__builtin_add_overflow(agent, others, &plan->bytes)) plan->bytes = UINT64_MAX;
+  return LGV_OK;
+}
+
+uint64_t lgv_plan_memory(const lgv_plan *plan) { return plan->bytes; }
+
 static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_error *err) {
   LGV_TRY(lgv__kernels_check(err));
   LGV_TRY(lgv__settings_env_type(settings, &plan->env_type, err));
@@ -113,6 +130,7 @@ static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_er
   plan->agent_params = parts.params;
   plan->optim_params = parts.optim_params;
   plan->optim_type = parts.optim_type;
+  if (status == LGV_OK) status = count_memory(plan, probe, err);
   lgv_env_free(probe);
   plan->env.features = NULL;
   return status;

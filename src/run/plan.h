@@ -15,6 +15,7 @@ struct lgv_plan {
   lgv_host host;    /* for the environments of runs */
   lgv_env_spec env; /* features are NULL here: each run's environment has its own */
   bool has_model;
+  uint64_t bytes; /* of one run */
 };
 
 /* The resolved values, with run.seed replaced: a valid configuration file that repeats the run. */

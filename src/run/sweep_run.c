@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "run/fit.h"
 #include "run/job.h"
 #include "run/record.h"
 #include "run/run.h"
@@ -233,10 +234,28 @@ static void *run_work(void *context) {
   return NULL;
 }
 
+/* The greatest of what is left to do may meet at the same time. */
+static lgv_status check_memory(const sweep_state *s, lgv_error *err) {
+  size_t seeds = (size_t)s->info->seeds, all = s->info->configs * seeds, n = 0;
+  uint64_t *needs = lgv__calloc(all + 1, sizeof *needs), most = 0;
+  if (!needs) return lgv__out_of_memory(err, "a sweep");
+  for (size_t i = 0; i < all; i++) {
+    if (s->summaries[i].finished) continue;
+    needs[n] = lgv_plan_memory(s->plans[i / seeds]);
+    most = needs[n] > most ? needs[n] : most;
+    n++;
+  }
+  lgv__fit_tell(most, s->job->on_notice, s->job->context);
+  lgv_status status = lgv__fit_check(needs, n, s->job->threads, err);
+  lgv__free(needs);
+  return status;
+}
+
 static lgv_status run_all(sweep_state *s, lgv_error *err) {
   LGV_TRY(make_plans(s, err));
   LGV_TRY(lgv__make_directory(s->job->directory, err));
   find_finished(s);
+  LGV_TRY(check_memory(s, err));
   s->next = 0;
   if (s->progress.runs > 0) lgv__job_threads(s->job->threads, run_work, s);
   if (s->interrupted || stop_asked(s)) return lgv_fail(err, LGV_ERR_INTERRUPTED, LGV_INTERRUPTED);
