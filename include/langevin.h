@@ -479,7 +479,8 @@ LGV_API LGV_CHECK lgv_status lgv_run_resume(const lgv_plan *plan, uint64_t seed,
                                             const char *directory, lgv_run **run, lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_run_checkpoint(lgv_run *run, lgv_error *err);
 LGV_API void lgv_run_free(lgv_run *run);
-/* At most max_steps environment steps; *done becomes true when the run's budget is spent. */
+/* At most max_steps environment steps (up to run.envs - 1 more: all environments take a step, or
+ * none does); *done becomes true when the run's budget is spent. */
 LGV_API LGV_CHECK lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done,
                                              lgv_error *err);
 LGV_API void lgv_run_summary(const lgv_run *run, lgv_summary *summary);

@@ -92,19 +92,51 @@ static void check_plan(const lgv_plan *plan, int64_t first_stop, int64_t second_
   assert_int_equal(make_root(NULL), 0);
 }
 
-static void every_agent_resumes_exactly(void **state) {
-  (void)state;
-  for (size_t e = 0; lgv__envs[e] && !lgv__envs[e]->connect; e++)
+/* Of every agent on every environment that can live with it. */
+static void check_all(const char *extra, int64_t first_stop, int64_t second_stop) {
+  int checked = 0;
+  for (size_t e = 0; lgv__envs[e]; e++)
     for (size_t a = 0; lgv__agents[a]; a++) {
-      lgv_settings *settings =
-          make_settings(lgv__envs[e]->name, lgv__agents[a]->name,
-                        "run.steps=400 run.eval_every=90 run.checkpoint_every=0");
+      if (lgv__envs[e]->connect) continue; /* needs Python: test_env_gym resumes it */
+      lgv_settings *settings = make_settings(lgv__envs[e]->name, lgv__agents[a]->name, extra);
       lgv_error err = {0};
       lgv_plan *plan;
       lgv_status status = lgv_plan_create(settings, &plan, &err);
       lgv_settings_free(settings);
       if (status != LGV_OK) continue; /* not made for each other: test_smoke checks the message */
-      check_plan(plan, 53, 277);
+      check_plan(plan, first_stop, second_stop);
+      lgv_plan_free(plan);
+      checked++;
+    }
+  assert_true(checked > 20);
+}
+
+static void every_agent_resumes_exactly(void **state) {
+  (void)state;
+  check_all("run.steps=400 run.eval_every=90 run.checkpoint_every=0", 53, 277);
+}
+
+/* Streams are in the middle of episodes of different age. */
+static void several_environments_resume_exactly(void **state) {
+  (void)state;
+  check_all("run.envs=3 run.steps=400 run.eval_every=90 run.checkpoint_every=0", 53, 277);
+}
+
+/* The ring has gone round before the run stops. */
+static void full_replays_resume_exactly(void **state) {
+  (void)state;
+  static const char *const agents[][2] = {{"bootstrapped-dqn", "agent.mask=0.5"},
+                                          {"prioritized-dqn", ""},
+                                          {"adam-lmcdqn", "agent.n_step=4"}};
+  for (size_t a = 0; a < 3; a++)
+    for (int n = 1; n <= 3; n += 2) {
+      char extra[256];
+      snprintf(extra, sizeof extra,
+               "run.envs=%d run.steps=1200 run.checkpoint_every=0 agent.warmup=50 agent.replay=300 "
+               "agent.batch=16 %s",
+               n, agents[a][1]);
+      lgv_plan *plan = make_plan("cartpole", agents[a][0], extra);
+      check_plan(plan, 700, 1000);
       lgv_plan_free(plan);
     }
 }
@@ -286,6 +318,8 @@ static void evaluations_must_look_like_training(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(every_agent_resumes_exactly, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(several_environments_resume_exactly, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(full_replays_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(minibatch_samplers_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_run_that_looks_back_resumes_exactly, make_root,
                                       remove_root),

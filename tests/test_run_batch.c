@@ -108,14 +108,14 @@ static void a_run_that_fails_half_way_says_why(void **state) {
 }
 
 typedef struct watch {
-  int calls, stop_at; /* should_stop becomes true at this call; 0: never */
+  int64_t stop_above; /* should_stop becomes true beyond so many steps; 0: never */
   double fraction;
   int64_t steps, done, failed;
 } watch;
 
 static bool stop(void *context) {
   watch *w = context;
-  return w->stop_at && ++w->calls >= w->stop_at;
+  return w->stop_above && w->steps > w->stop_above;
 }
 
 static void progress(void *context, const lgv_progress *p) {
@@ -154,13 +154,14 @@ static void an_interrupt_begins_nothing_new(void **state) {
     char directory[TEMP_SIZE], path[PATH_MAX];
     lgv_summary s[5];
     lgv_error err = {0};
-    watch w = {.stop_at = 5}; /* three chunks a run: in the second run that works */
+    watch w = {.stop_above = 600}; /* in the second run that works */
     make_temp(directory);
     if (with_failure) occupy(directory, 0);
     lgv_batch batch = {.plan = plan,
                        .seeds = 5,
                        .threads = 1,
                        .directory = directory,
+                       .on_progress = progress,
                        .should_stop = stop,
                        .context = &w};
     assert_int_equal(lgv_batch_run(&batch, s, &err), LGV_ERR_INTERRUPTED);

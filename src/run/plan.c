@@ -21,6 +21,7 @@ lgv_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env) {
   lgv_problem problem = {.env = *env,
                          .episodes = plan->run.episodes,
                          .steps = plan->run.steps,
+                         .streams = (int32_t)plan->run.envs,
                          .optimiser = plan->optim_type,
                          .optim_params = plan->optim_params};
   if (problem.episodes == 0 && env->horizon > 0) problem.episodes = plan->run.steps / env->horizon;
@@ -89,14 +90,14 @@ static void settle_evaluations(lgv_plan *plan, const lgv_settings *settings) {
   plan->run.eval_every = (int64_t)fmin(steps / DEFAULT_EVALUATIONS, longest_run);
 }
 
-/* Rows of a replay that a run can fill: two a step, if every episode has one. */
+/* Rows of a replay that a run can fill: two a step of one environment, if every episode has one. */
 static size_t most_rows(const lgv_plan *plan) {
-  return plan->run.steps > 0 ? 2 * (size_t)plan->run.steps + 2 : 0;
+  return plan->run.steps > 0 ? 2 * (size_t)(plan->run.steps / plan->run.envs) + 2 : 0;
 }
 
 static lgv_status count_memory(lgv_plan *plan, const lgv_env *probe, lgv_error *err) {
   lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(probe));
-  uint64_t envs = 1 + (plan->run.eval_every > 0), agent;
+  uint64_t envs = (uint64_t)plan->run.envs + (plan->run.eval_every > 0), agent;
   LGV_TRY(lgv__agent_bytes(plan->agent_type, plan->agent_params, &problem, most_rows(plan), &agent,
                            err));
   uint64_t others = envs * lgv__env_arena(probe)->table.used;
@@ -183,12 +184,16 @@ lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env *
 
 lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *env, int64_t episodes,
                             int64_t steps, uint64_t seed, lgv_agent **agent, lgv_error *err) {
+  static const char *const taken[] = {"envs", NULL}; /* of run.* */
   const lgv_agent_type *type;
   agent_parts parts = {0};
+  lgv_run_params run;
   *agent = NULL;
   LGV_TRY(lgv__kernels_check(err));
   LGV_TRY(lgv__settings_agent_type(settings, &type, err));
-  lgv_problem problem = {.env = *env, .episodes = episodes, .steps = steps};
+  LGV_TRY(lgv__settings_fill_some(settings, "run.", lgv__run_params, taken, &run, err));
+  lgv_problem problem = {
+      .env = *env, .episodes = episodes, .steps = steps, .streams = (int32_t)run.envs};
   lgv_status status = fill_agent(settings, type, &problem, &parts, err);
   if (status == LGV_OK) status = lgv__agent_open(type, parts.params, &problem, seed, agent, err);
   lgv__free(parts.params);

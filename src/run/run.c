@@ -3,6 +3,10 @@
  *   reset, begin_episode, then act -> step -> observe until the episode ends, end_episode;
  * evaluations between.
  *
+ * With run.envs > 1 so many environments take each step together, a round: an action is chosen for
+ * every one before any moves, they move at the same time if they can, and the agent then observes
+ * them in the order of their numbers. Evaluations and checkpoints come between rounds.
+ *
  * Where the environment has an exact model and the agent's policy is fixed within an episode, the
  * value of that policy is computed by backward induction when the episode begins. What is recorded
  * as `value` is its mean over the start states, so that it compares with the optimal value; regret
@@ -21,6 +25,7 @@
 #include "run/record.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -29,9 +34,8 @@ enum { RECENT = 10, MOST_COLUMNS = 64 };
 /* All that changes from step to step outside the environment and the agent: 8-byte members only,
  * saved as they lie. */
 typedef struct run_state {
-  int64_t in_episode;
   int64_t steps, episodes;
-  double episode_return, total_return;
+  double total_return;
   double value, pending_regret,
       regret;           /* of the current policy; of the current episode; of finished ones */
   double window_return; /* training returns since the last row */
@@ -44,17 +48,33 @@ typedef struct run_state {
   int64_t metrics_size;  /* bytes of metrics.csv when the checkpoint was written */
 } run_state;
 
+/* The same of one environment. */
+typedef struct stream_state {
+  int64_t in_episode;
+  double episode_return;
+} stream_state;
+
+typedef struct stream {
+  lgv_env *env;
+  lgv_obs obs;
+  lgv_transition step; /* the one in hand */
+} stream;
+
 struct lgv_run {
   const lgv_plan *plan;
   uint64_t seed;
-  lgv_env *env, *eval_env; /* eval_env: NULL without evaluations */
+  int32_t n_streams;
+  stream *streams;        /* (n_streams) */
+  stream_state *episodes; /* (n_streams) */
+  lgv_env *env;           /* the first one */
+  lgv_env *eval_env;      /* NULL without evaluations */
   lgv_agent *agent;
   lgv_record record;
   char *directory;
   const char *columns[MOST_COLUMNS]; /* of metrics.csv */
   size_t n_columns, n_stats, n_counters;
   double *row;       /* one line of metrics.csv */
-  int64_t *counters; /* (n_counters) */
+  int64_t *counters; /* (n_counters) of one environment */
   bool exact;        /* the policy's exact value is known */
   double *optimal;   /* ((H+1) x S): V*; NULL without a model */
   double *policy;    /* (H x S x A) */
@@ -64,7 +84,6 @@ struct lgv_run {
   double started;       /* seconds */
   bool out_of_time;
   int64_t saved_at; /* steps at the newest checkpoint, -1 if there is none */
-  lgv_obs obs;
 
   run_state at;
 };
@@ -95,7 +114,7 @@ static lgv_status open_exact(lgv_run *run, lgv_error *err) {
   if (!run->optimal || !run->values || !run->policy) return lgv__out_of_memory(err, "exact values");
   lgv_model_optimal(model, run->optimal);
   run->optimal_mean = lgv_model_start_mean(model, run->optimal);
-  run->exact = run->plan->agent_type->policy != NULL;
+  run->exact = run->plan->agent_type->policy && run->n_streams == 1;
   return LGV_OK;
 }
 
@@ -126,12 +145,28 @@ static lgv_status open_columns(lgv_run *run, lgv_error *err) {
   return LGV_OK;
 }
 
+/* The streams of random numbers are "env", "env.1", "env.2", ... */
+static lgv_status open_envs(lgv_run *run, lgv_error *err) {
+  const lgv_plan *plan = run->plan;
+  run->n_streams = (int32_t)plan->run.envs;
+  run->streams = lgv__calloc((size_t)run->n_streams, sizeof *run->streams);
+  run->episodes = lgv__calloc((size_t)run->n_streams, sizeof *run->episodes);
+  if (!run->streams || !run->episodes) return lgv__out_of_memory(err, "a run");
+  for (int32_t i = 0; i < run->n_streams; i++) {
+    char purpose[32] = "env";
+    if (i > 0) snprintf(purpose, sizeof purpose, "env.%d", i);
+    LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, &plan->host, run->seed, purpose,
+                          &run->streams[i].env, err));
+  }
+  run->env = run->streams[0].env;
+  return LGV_OK;
+}
+
 static lgv_status open_parts(lgv_run *run, const char *directory, lgv_error *err) {
   const lgv_plan *plan = run->plan;
   if (directory && !(run->directory = lgv__strdup(directory)))
     return lgv__out_of_memory(err, "a run");
-  LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, &plan->host, run->seed, "env", &run->env,
-                        err));
+  LGV_TRY(open_envs(run, err));
   if (plan->run.eval_every > 0)
     LGV_TRY(lgv__open_eval_env(plan, run->seed, "env.eval", &run->eval_env, err));
   lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(run->env));
@@ -179,7 +214,13 @@ lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed, const char *direc
 
 static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
   LGV_TRY(lgv__tensors_add(tensors, "run.state", LGV_U64, sizeof run->at / 8, &run->at, err));
-  LGV_TRY(lgv__tensors_add_arena(tensors, "env", lgv__env_arena(run->env), err));
+  LGV_TRY(lgv__tensors_add(tensors, "run.episodes", LGV_U64,
+                           (size_t)run->n_streams * sizeof *run->episodes / 8, run->episodes, err));
+  for (int32_t i = 0; i < run->n_streams; i++) {
+    char prefix[32] = "env";
+    if (i > 0) snprintf(prefix, sizeof prefix, "env%d", i);
+    LGV_TRY(lgv__tensors_add_arena(tensors, prefix, lgv__env_arena(run->streams[i].env), err));
+  }
   if (run->eval_env)
     LGV_TRY(lgv__tensors_add_arena(tensors, "eval", lgv__env_arena(run->eval_env), err));
   if (run->last_returns)
@@ -192,7 +233,8 @@ lgv_status lgv_run_checkpoint(lgv_run *run, lgv_error *err) {
   if (!run->directory || run->plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
   lgv_tensors tensors = {0};
   lgv_status status = lgv__record_flush(&run->record, &run->at.metrics_size, err);
-  if (status == LGV_OK) status = lgv__env_save(run->env, err);
+  for (int32_t i = 0; i < run->n_streams && status == LGV_OK; i++)
+    status = lgv__env_save(run->streams[i].env, err);
   if (status == LGV_OK && run->eval_env) status = lgv__env_save(run->eval_env, err);
   if (status == LGV_OK) status = collect(run, &tensors, err);
   if (status == LGV_OK) status = lgv__checkpoint_write(&tensors, run->directory, err);
@@ -205,9 +247,12 @@ lgv_status lgv_run_checkpoint(lgv_run *run, lgv_error *err) {
 static lgv_status restore_envs(lgv_run *run, lgv_error *err) {
   bool goes_on;
   if (run->eval_env) LGV_TRY(lgv__env_restore(run->eval_env, &goes_on, err));
-  LGV_TRY(lgv__env_restore(run->env, &goes_on, err));
-  run->at.in_episode &= goes_on;
-  run->obs = lgv__env_obs(run->env);
+  for (int32_t i = 0; i < run->n_streams; i++) {
+    stream *s = &run->streams[i];
+    LGV_TRY(lgv__env_restore(s->env, &goes_on, err));
+    run->episodes[i].in_episode &= goes_on;
+    s->obs = lgv__env_obs(s->env);
+  }
   return LGV_OK;
 }
 
@@ -238,7 +283,9 @@ void lgv_run_free(lgv_run *run) {
   lgv__record_close(&run->record);
   lgv_agent_free(run->agent);
   lgv_env_free(run->eval_env);
-  lgv_env_free(run->env);
+  for (int32_t i = 0; run->streams && i < run->n_streams; i++) lgv_env_free(run->streams[i].env);
+  lgv__free(run->streams);
+  lgv__free(run->episodes);
   lgv__free(run->directory);
   lgv__free(run->last_returns);
   lgv__free(run->row);
@@ -255,6 +302,15 @@ static void remember(lgv_run *run, double value) {
   run->at.recent[run->at.n_recent++ % RECENT] = value;
 }
 
+/* Of all environments together. */
+static void count_events(lgv_run *run, double *sums) {
+  for (size_t i = 0; i < run->n_counters; i++) sums[i] = 0;
+  for (int32_t k = 0; k < run->n_streams; k++) {
+    lgv__env_counters(run->streams[k].env, run->counters);
+    for (size_t i = 0; i < run->n_counters; i++) sums[i] += (double)run->counters[i];
+  }
+}
+
 static lgv_status write_row(lgv_run *run, lgv_error *err) {
   double *row = run->row;
   size_t n = 0;
@@ -269,8 +325,8 @@ static lgv_status write_row(lgv_run *run, lgv_error *err) {
   }
   lgv__agent_stats(run->agent, row + n);
   n += run->n_stats;
-  lgv__env_counters(run->env, run->counters);
-  for (size_t i = 0; i < run->n_counters; i++) row[n++] = (double)run->counters[i];
+  count_events(run, row + n);
+  n += run->n_counters;
   run->at.window_return = 0;
   run->at.window_episodes = 0;
   return lgv__record_row(&run->record, row, n, err);
@@ -289,37 +345,39 @@ static void evaluate_policy(lgv_run *run) {
   const lgv_model *model = lgv_env_get_model(run->env);
   lgv_model_evaluate(model, run->policy, run->values);
   run->at.value = lgv_model_start_mean(model, run->values);
-  run->at.pending_regret = run->optimal[run->obs.state] - run->values[run->obs.state];
+  int64_t start = run->streams[0].obs.state;
+  run->at.pending_regret = run->optimal[start] - run->values[start];
 }
 
-static lgv_status begin_episode(lgv_run *run, lgv_error *err) {
-  LGV_TRY(lgv_env_reset(run->env, &run->obs, err));
+static lgv_status begin_episode(lgv_run *run, int32_t i, lgv_error *err) {
+  LGV_TRY(lgv_env_reset(run->streams[i].env, &run->streams[i].obs, err));
+  LGV_TRY(lgv_agent_set_stream(run->agent, i, err));
   LGV_TRY(lgv_agent_begin_episode(run->agent, err));
-  run->at.in_episode = true;
-  run->at.episode_return = 0;
+  run->episodes[i] = (stream_state){.in_episode = true};
   if (run->exact) evaluate_policy(run);
   return LGV_OK;
 }
 
 /* Summed anew each time, so that no rounding piles up. */
-static void look_whether_solved(lgv_run *run) {
+static void look_whether_solved(lgv_run *run, double last) {
   int64_t window = run->plan->run.stop_window;
-  run->last_returns[(run->at.episodes - 1) % window] = run->at.episode_return;
-  if (run->at.episodes < window) return;
+  run->last_returns[(run->at.episodes - 1) % window] = last;
+  if (run->at.episodes < window || !isnan(run->at.solved_episode)) return;
   double sum = 0;
   for (int64_t i = 0; i < window; i++) sum += run->last_returns[i];
   if (sum >= run->plan->run.stop_return * (double)window)
     run->at.solved_episode = (double)run->at.episodes;
 }
 
-static lgv_status end_episode(lgv_run *run, lgv_error *err) {
+static lgv_status end_episode(lgv_run *run, int32_t i, lgv_error *err) {
+  double sum = run->episodes[i].episode_return;
   LGV_TRY(lgv_agent_end_episode(run->agent, err));
-  run->at.in_episode = false;
+  run->episodes[i].in_episode = false;
   run->at.episodes++;
-  run->at.total_return += run->at.episode_return;
-  run->at.window_return += run->at.episode_return;
+  run->at.total_return += sum;
+  run->at.window_return += sum;
   run->at.window_episodes++;
-  if (run->last_returns) look_whether_solved(run);
+  if (run->last_returns) look_whether_solved(run, sum);
   double seconds = run->plan->run.stop_seconds;
   if (seconds > 0) run->out_of_time = now() - run->started >= seconds;
   if (run->exact) {
@@ -330,19 +388,28 @@ static lgv_status end_episode(lgv_run *run, lgv_error *err) {
   return due ? write_row(run, err) : LGV_OK;
 }
 
-static lgv_status step(lgv_run *run, lgv_error *err) {
-  lgv_transition t = {.obs = run->obs};
+static lgv_status act(lgv_run *run, int32_t i, lgv_error *err) {
+  stream *s = &run->streams[i];
+  s->step = (lgv_transition){.obs = s->obs};
+  LGV_TRY(lgv_agent_set_stream(run->agent, i, err));
+  LGV_TRY(lgv_agent_act(run->agent, &s->obs, LGV_TRAIN, &s->step.action, err));
+  return lgv__env_step_begin(s->env, s->step.action, err);
+}
+
+static lgv_status learn(lgv_run *run, int32_t i, lgv_error *err) {
+  stream *s = &run->streams[i];
+  lgv_transition *t = &s->step;
   lgv_outcome outcome;
-  LGV_TRY(lgv_agent_act(run->agent, &run->obs, LGV_TRAIN, &t.action, err));
-  LGV_TRY(lgv_env_step(run->env, t.action, &outcome, &t.next, err));
-  t.reward = outcome.reward;
-  t.terminated = outcome.terminated;
-  t.truncated = outcome.truncated;
-  run->at.episode_return += outcome.reward;
+  LGV_TRY(lgv__env_step_end(s->env, &outcome, &t->next, err));
+  t->reward = outcome.reward;
+  t->terminated = outcome.terminated;
+  t->truncated = outcome.truncated;
+  run->episodes[i].episode_return += outcome.reward;
   run->at.steps++;
-  LGV_TRY(lgv_agent_observe(run->agent, &t, err));
-  run->obs = t.next;
-  return t.terminated || t.truncated ? end_episode(run, err) : LGV_OK;
+  LGV_TRY(lgv_agent_set_stream(run->agent, i, err));
+  LGV_TRY(lgv_agent_observe(run->agent, t, err));
+  s->obs = t->next;
+  return t->terminated || t->truncated ? end_episode(run, i, err) : LGV_OK;
 }
 
 static lgv_status evaluate(lgv_run *run, lgv_error *err) {
@@ -352,7 +419,7 @@ static lgv_status evaluate(lgv_run *run, lgv_error *err) {
     LGV_TRY(lgv__evaluate_episode(run->agent, run->eval_env, &result, err));
     sum += result;
   }
-  run->at.next_eval += run->plan->run.eval_every;
+  while (run->at.next_eval <= run->at.steps) run->at.next_eval += run->plan->run.eval_every;
   run->at.eval_return = sum / (double)run->plan->run.eval_episodes;
   remember(run, run->at.eval_return);
   return write_row(run, err);
@@ -365,14 +432,25 @@ static bool is_done(const lgv_run *run) {
          (p->episodes > 0 && run->at.episodes >= p->episodes);
 }
 
+/* One step of every environment; of fewer where the budget of steps ends. */
+static lgv_status advance_round(lgv_run *run, lgv_error *err) {
+  int64_t budget = run->plan->run.steps, left = budget > 0 ? budget - run->at.steps : INT64_MAX;
+  int32_t n = left < run->n_streams ? (int32_t)left : run->n_streams;
+  for (int32_t i = 0; i < n; i++)
+    if (!run->episodes[i].in_episode) LGV_TRY(begin_episode(run, i, err));
+  if (run->eval_env && run->at.steps == 0 && run->at.next_eval == 0) LGV_TRY(evaluate(run, err));
+  for (int32_t i = 0; i < n; i++) LGV_TRY(act(run, i, err));
+  for (int32_t i = 0; i < n; i++) LGV_TRY(learn(run, i, err));
+  return LGV_OK;
+}
+
 lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_error *err) {
-  for (int64_t i = 0; i < max_steps && !is_done(run); i++) {
-    if (!run->at.in_episode) LGV_TRY(begin_episode(run, err));
-    if (run->eval_env && run->at.steps == 0 && run->at.next_eval == 0) LGV_TRY(evaluate(run, err));
-    LGV_TRY(step(run, err));
-    if (run->eval_env && run->at.steps == run->at.next_eval) LGV_TRY(evaluate(run, err));
-    int64_t every = run->plan->run.checkpoint_every;
-    if (every > 0 && run->at.steps % every == 0) LGV_TRY(lgv_run_checkpoint(run, err));
+  int64_t start = run->at.steps, every = run->plan->run.checkpoint_every;
+  while (run->at.steps - start < max_steps && !is_done(run)) {
+    int64_t before = run->at.steps;
+    LGV_TRY(advance_round(run, err));
+    if (run->eval_env && run->at.steps >= run->at.next_eval) LGV_TRY(evaluate(run, err));
+    if (every > 0 && run->at.steps / every > before / every) LGV_TRY(lgv_run_checkpoint(run, err));
   }
   *done = is_done(run);
   return LGV_OK;
