@@ -58,6 +58,8 @@ if [ -e "$build/langevin" ]; then
   chmod +x "$work/python"
   "$work/prefix/bin/langevin" run --env gym:Any-v0 --agent dqn --out "$work/run" \
     --set env.python="$work/python" 2>/dev/null && { echo "a run without an environment"; exit 1; }
+  grep -qx "__version__ = \"$(pkg-config --modversion langevin)\"" "$(cat "$work/package")/langevin/__init__.py" ||
+    { echo "the Python half is of another version"; exit 1; }
   cmp "$source/python/langevin/worker.py" "$(cat "$work/package")/langevin/worker.py"
   case $(cat "$work/package") in
   "$work"/*) ;;

@@ -390,6 +390,19 @@ static void a_missing_gymnasium_is_named_with_its_command(void **state) {
   if (!strstr(err.message, command)) fail_msg("'%s' lacks '%s'", err.message, command);
 }
 
+/* The example of docs/environments.md. */
+static void the_example_trains(void **state) {
+  (void)state;
+  setenv("PYTHONPATH", TEST_SOURCE_DIR "/../examples", 1);
+  lgv_plan *plan = make_plan("gym:KeyDoor-v0", "dqn",
+                             "env.import=own_gym_env env.kwargs.length=5 run.steps=3000 "
+                             "run.eval_every=1000 run.eval_episodes=5");
+  lgv_summary summary = run_plan(plan, 1);
+  assert_true(summary.finished && summary.episodes > 60 && summary.mean_return > 0.5);
+  setenv("PYTHONPATH", TEST_SOURCE_DIR "/fixtures", 1);
+  lgv_plan_free(plan);
+}
+
 /* ---- Linear agents, and settings ---- */
 
 static void linear_agents_run_on_finite_states(void **state) {
@@ -438,6 +451,7 @@ int main(void) {
       cmocka_unit_test(texts_are_left_out_with_a_notice),
       cmocka_unit_test(what_cannot_be_is_refused_with_what_to_do),
       cmocka_unit_test(a_missing_gymnasium_is_named_with_its_command),
+      cmocka_unit_test(the_example_trains),
       cmocka_unit_test(linear_agents_run_on_finite_states),
       cmocka_unit_test(names_with_a_colon_are_taken_apart),
   };

@@ -3,6 +3,7 @@
  *
  * The worker is this program itself, started in the place of Python: it is then called with -c.
  * What it does wrong is in the environment variable FAKE_WORKER. */
+#include "base/memory.h"
 #include "env/remote.h"
 
 #include "run_helpers.h"
@@ -373,6 +374,29 @@ static void states_are_bounded_by_what_was_said(void **state) {
   expect_no_child();
 }
 
+/* A failed allocation, the first, the second and so on, gives a clean error. */
+static void failed_allocations_are_reported(void **state) {
+  (void)state;
+  lgv_error err = {0};
+  setenv("FAKE_WORKER", "", 1);
+  lgv_settings *settings = make_settings("gym:Fake-v0", NULL, "env.kwargs.a=1");
+  assert_int_equal(lgv_settings_set(settings, "env.python", own_path, "test", &err), LGV_OK);
+  lgv_status status = LGV_ERR_MEMORY;
+  long n = 1;
+  for (; status != LGV_OK; n++) {
+    lgv_env *env;
+    lgv__memory_fail_after(n);
+    status = lgv_env_create(settings, 1, &env, &err);
+    lgv__memory_fail_after(0);
+    assert_true(status == LGV_OK || status == LGV_ERR_MEMORY);
+    assert_true((status == LGV_OK) == (env != NULL) && n < 100);
+    lgv_env_free(env);
+    expect_no_child();
+  }
+  assert_true(n > 5);
+  lgv_settings_free(settings);
+}
+
 static void a_python_that_is_not_there_is_named(void **state) {
   (void)state;
   lgv_env *env;
@@ -397,6 +421,7 @@ int main(int count, char **arguments) {
       cmocka_unit_test(a_traceback_is_a_notice),
       cmocka_unit_test(random_damage_does_no_harm),
       cmocka_unit_test(states_are_bounded_by_what_was_said),
+      cmocka_unit_test(failed_allocations_are_reported),
       cmocka_unit_test(a_python_that_is_not_there_is_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
