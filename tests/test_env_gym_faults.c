@@ -153,6 +153,26 @@ static void a_worker_that_dies_stops_the_run_if_asked(void **state) {
   expect_no_child();
 }
 
+/* A death at a reset loses nothing: the new process begins the same episode. */
+static void a_death_at_a_reset_loses_nothing(void **state) {
+  (void)state;
+  char notices[4000] = "";
+  lgv_env *a, *b = make_gym(FAULT, "env.kwargs.fault=no");
+  lgv_obs obs_a, obs_b;
+  lgv_error err = {0};
+  assert_int_equal(open_gym(FAULT, "env.kwargs.fault=die-second-reset", notices, &a, &err), LGV_OK);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(lgv_env_reset(a, &obs_a, &err), LGV_OK);
+    assert_int_equal(lgv_env_reset(b, &obs_b, &err), LGV_OK);
+    assert_memory_equal(obs_a.data, obs_b.data, 3 * sizeof(float));
+  }
+  assert_non_null(strstr(notices, "at the reset of episode 2"));
+  assert_int_equal(lgv_env_reset(a, &obs_a, &err), LGV_ERR_ENV); /* once is enough */
+  lgv_env_free(a);
+  lgv_env_free(b);
+  expect_no_child();
+}
+
 /* After a restart the course is that of the same seeds: episodes do not depend on the process. */
 static void seeds_go_on_after_a_restart(void **state) {
   (void)state;
@@ -412,6 +432,7 @@ int main(void) {
       cmocka_unit_test(the_traceback_is_told),
       cmocka_unit_test(a_worker_that_dies_is_replaced_once),
       cmocka_unit_test(a_worker_that_dies_stops_the_run_if_asked),
+      cmocka_unit_test(a_death_at_a_reset_loses_nothing),
       cmocka_unit_test(seeds_go_on_after_a_restart),
       cmocka_unit_test(what_the_environment_started_goes_with_it),
       cmocka_unit_test(what_the_environment_prints_is_not_ours),

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +121,7 @@ static void answer(fake *f, const command_packet *c) {
   reply_packet r = {.sequence = c->sequence, .reward = 1, .slot = c->sequence % 2};
   char text[sizeof r + 64];
   bool step = c->operation == STEP;
+  if (step && is(f, "chatter")) printf("%01000d\n", 7), fflush(stdout);
   if (c->operation == SAVE) r.number = is(f, "save-more") ? 65 : 4;
   if (step && is(f, "step-exit")) exit(0);
   if (step && is(f, "step-silent")) pause();
@@ -374,6 +376,37 @@ static void states_are_bounded_by_what_was_said(void **state) {
   expect_no_child();
 }
 
+/* Bytes of the file that holds what the worker writes. */
+static int64_t log_size(void) {
+  int64_t size = -1;
+  for (int fd = 0; fd < 64; fd++) {
+    char path[64], target[128] = "";
+    struct stat info;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (readlink(path, target, sizeof target - 1) < 0) continue;
+    if (strstr(target, "langevin-output") && fstat(fd, &info) == 0) size = info.st_size;
+  }
+  return size;
+}
+
+static void a_chatty_worker_does_not_fill_the_memory(void **state) {
+  (void)state;
+  lgv_env *env;
+  lgv_error err = {0};
+  lgv_obs obs;
+  lgv_outcome outcome;
+  int64_t most = 0;
+  assert_int_equal(open_env("chatter", NULL, &env, &err), LGV_OK);
+  assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
+  for (int i = 0; i < 20000; i++) { /* 20 MB */
+    assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
+    int64_t size = i % 100 == 0 ? log_size() : 0;
+    if (size > most) most = size;
+  }
+  assert_true(most > 1 << 20 && most < 6 << 20);
+  lgv_env_free(env);
+}
+
 /* A failed allocation, the first, the second and so on, gives a clean error. */
 static void failed_allocations_are_reported(void **state) {
   (void)state;
@@ -421,6 +454,7 @@ int main(int count, char **arguments) {
       cmocka_unit_test(a_traceback_is_a_notice),
       cmocka_unit_test(random_damage_does_no_harm),
       cmocka_unit_test(states_are_bounded_by_what_was_said),
+      cmocka_unit_test(a_chatty_worker_does_not_fill_the_memory),
       cmocka_unit_test(failed_allocations_are_reported),
       cmocka_unit_test(a_python_that_is_not_there_is_named),
   };
