@@ -18,7 +18,7 @@ import pickle
 import re
 import sys
 
-from langevin.task import BYTES, WRONG_USAGE, Failure, Outcome, Spec, Task
+from langevin.task import BYTES, WRONG_USAGE, Failure, Outcome, Spec, Task, install
 
 try:
     import ale_py
@@ -29,7 +29,7 @@ except ModuleNotFoundError as missing:
         raise
     raise Failure(
         f"Atari games need the package ale-py, which the Python in use does not have. Install it: "
-        f"{sys.executable} -m pip install ale-py",
+        f"{install('ale-py')}",
         WRONG_USAGE,
     ) from None
 

@@ -23,7 +23,7 @@ import re
 import sys
 import warnings
 
-from langevin.task import BYTES, FLOATS, ONE_HOT, WRONG_USAGE, Failure, Spec, Task
+from langevin.task import BYTES, FLOATS, ONE_HOT, WRONG_USAGE, Failure, Spec, Task, install
 
 try:
     import gymnasium
@@ -35,7 +35,7 @@ except ModuleNotFoundError as missing:
         raise
     raise Failure(
         f"the package {missing.name} is not installed for the Python in use. Install it: "
-        f"{sys.executable} -m pip install gymnasium"
+        f"{install('gymnasium')}"
     ) from None
 
 LEAST_PICTURE = 36  # pixels: what the three convolutions of the Nature network need
@@ -52,10 +52,6 @@ PACKAGES = (
     ("procgen", "procgen", "procgen"),
     ("highway-", "highway_env", "highway-env"),
 )
-
-
-def install(package: str) -> str:
-    return f"{sys.executable} -m pip install {package}"
 
 
 # ---- Texts of the configuration
@@ -343,7 +339,7 @@ def make_env(config: dict, notices: list):
             raise unknown_id(name, error) from None
         except gym_error.DependencyNotInstalled as error:
             text = " ".join(str(error).split())
-            raise Failure(re.sub(r"(?<!-m )pip install", f"{sys.executable} -m pip install", text)) from None
+            raise Failure(re.sub(r"(?<!-m )pip install ", install(""), text)) from None
         except ModuleNotFoundError as error:
             raise Failure(f"it needs the package {error.name}. Install it: {install(error.name)}") from None
         except TypeError as error:

@@ -7,12 +7,24 @@ else as an error of the environment, with its traceback.
 
 from __future__ import annotations
 
+import os
+import sys
+import sysconfig
 from dataclasses import dataclass, field
 from typing import List, Optional, Tuple
 
 FLOATS, BYTES = 0, 1  # lgv_obs_kind
 DENSE, ONE_HOT, THERMOMETER = 0, 1, 2  # lgv_obs_form
 WRONG_USAGE, RAISED, NOT_A_NUMBER = 1, 2, 3  # what a failure counts as
+
+
+def install(packages: str) -> str:
+    """The command that installs packages for this Python. One that belongs to the system's own package manager takes
+    none (PEP 668): then a virtual environment where the program looks for one."""
+    mark = os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
+    if sys.prefix == sys.base_prefix and os.path.exists(mark):
+        return f"{sys.executable} -m venv .venv && .venv/bin/python -m pip install {packages}"
+    return f"{sys.executable} -m pip install {packages}"
 
 
 class Failure(Exception):
