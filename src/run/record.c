@@ -177,11 +177,13 @@ lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan, const l
   return write_json(writer_of(plan), record->directory, "summary.json", &json, err);
 }
 
-lgv_status lgv__record_timing(lgv_record *record, double seconds, int64_t steps, lgv_error *err) {
+lgv_status lgv__record_timing(lgv_record *record, double seconds, double computed, int64_t steps,
+                              lgv_error *err) {
   if (!record->metrics) return LGV_OK;
   lgv_json json = {0};
   lgv__json_open(&json, NULL, '{');
   lgv__json_real(&json, "seconds", seconds);
+  lgv__json_real(&json, "processor_seconds", computed);
   lgv__json_real(&json, "steps_per_second", seconds > 0 ? (double)steps / seconds : 0);
   lgv__json_close(&json, '}');
   return write_json(lgv__write_file, record->directory, "timing.json", &json, err);

@@ -33,8 +33,9 @@ LGV_CHECK lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_er
 LGV_CHECK lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan,
                                          const lgv_summary *summary, const char *failure,
                                          lgv_error *err);
-LGV_CHECK lgv_status lgv__record_timing(lgv_record *record, double seconds, int64_t steps,
-                                        lgv_error *err);
+/* computed: processor seconds of the run's own thread. */
+LGV_CHECK lgv_status lgv__record_timing(lgv_record *record, double seconds, double computed,
+                                        int64_t steps, lgv_error *err);
 void lgv__record_close(lgv_record *record);
 
 /* Over the seeds of a plan: aggregate.json. */

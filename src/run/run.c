@@ -82,16 +82,25 @@ struct lgv_run {
   double optimal_mean;
   double *last_returns; /* (run.stop_window), in turn; NULL without run.stop_return */
   double started;       /* seconds */
+  double computed;      /* processor seconds of finished calls of lgv_run_advance */
+  double entered;       /* processor clock when the present call began */
   bool out_of_time;
   int64_t saved_at; /* steps at the newest checkpoint, -1 if there is none */
 
   run_state at;
 };
 
-static double now(void) {
+static double read_clock(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double now(void) { return read_clock(CLOCK_MONOTONIC); }
+
+/* Since the present call of lgv_run_advance began: calls may come from different threads. */
+static double computed_now(const lgv_run *run) {
+  return read_clock(CLOCK_THREAD_CPUTIME_ID) - run->entered;
 }
 
 static size_t count_names(const char *const *names) {
@@ -379,7 +388,7 @@ static lgv_status end_episode(lgv_run *run, int32_t i, lgv_error *err) {
   run->at.window_episodes++;
   if (run->last_returns) look_whether_solved(run, sum);
   double seconds = run->plan->run.stop_seconds;
-  if (seconds > 0) run->out_of_time = now() - run->started >= seconds;
+  if (seconds > 0) run->out_of_time = run->computed + computed_now(run) >= seconds;
   if (run->exact) {
     run->at.regret += run->at.pending_regret;
     if (!run->eval_env) remember(run, run->at.value);
@@ -444,7 +453,7 @@ static lgv_status advance_round(lgv_run *run, lgv_error *err) {
   return LGV_OK;
 }
 
-lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_error *err) {
+static lgv_status advance(lgv_run *run, int64_t max_steps, lgv_error *err) {
   int64_t start = run->at.steps, every = run->plan->run.checkpoint_every;
   while (run->at.steps - start < max_steps && !is_done(run)) {
     int64_t before = run->at.steps;
@@ -452,6 +461,13 @@ lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_erro
     if (run->eval_env && run->at.steps >= run->at.next_eval) LGV_TRY(evaluate(run, err));
     if (every > 0 && run->at.steps / every > before / every) LGV_TRY(lgv_run_checkpoint(run, err));
   }
+  return LGV_OK;
+}
+
+lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_error *err) {
+  run->entered = read_clock(CLOCK_THREAD_CPUTIME_ID);
+  LGV_TRY(advance(run, max_steps, err));
+  run->computed += computed_now(run);
   *done = is_done(run);
   return LGV_OK;
 }
@@ -489,7 +505,8 @@ lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *
    */
   bool save = !failure && run->plan->run.checkpoint_final && run->saved_at != run->at.steps;
   if (save) LGV_TRY(lgv_run_checkpoint(run, err));
-  LGV_TRY(lgv__record_timing(&run->record, now() - run->started, run->at.steps, err));
+  LGV_TRY(
+      lgv__record_timing(&run->record, now() - run->started, run->computed, run->at.steps, err));
   return lgv__record_summary(&run->record, run->plan, &summary, failure, err);
 }
 

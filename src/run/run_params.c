@@ -40,8 +40,9 @@ const lgv_param lgv__run_params[] = {
      .fallback = "0",
      .min = 0,
      .max = 1e9,
-     .help = "end the run with the first episode that ends after so many seconds; 0: never. What "
-             "it has reached then depends on the machine"},
+     .help =
+         "end the run with the first episode that ends after so many seconds of its own computing, "
+         "whatever else the machine does; 0: never"},
     {.name = "seed",
      .type = LGV_INT,
      .offset = offsetof(lgv_run_params, seed),
