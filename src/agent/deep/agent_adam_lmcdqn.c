@@ -10,7 +10,7 @@
  * takes nearly all of the noise away, which optim.compensated = true would keep.
  *
  * The presets for small problems are not from the paper. `small`: noise large enough to move the
- * policy, an l2 term in the part of the ridge of the paper's loss, ten rewards in a target and a
+ * policy, an l2 term in the part of the ridge of the paper's loss, thirty rewards in a target and a
  * target network that stays for 500 updates; a step size that falls, and evaluation by the mean of
  * 2000 samples. `one-hot`, where the observation is nothing but the name of a state: inputs so
  * large that the rows of the first layer, one a state, move far more than the layers that all
@@ -22,8 +22,8 @@ static const lgv_param param_table[] = {LANGEVIN_PARAM_ROWS, {0}};
 
 static const lgv_preset presets[] = {
     {"small", "agent.warmup=1000 agent.warmup_actions=uniform agent.update_every=1 agent.batch=64 "
-              "agent.replay=20000 agent.n_step=10 agent.double=true agent.target_every=500 "
-              "agent.final_lr=0.2 agent.average=2000 optim.lr=1e-3 optim.a=0.01 optim.beta=3e3 "
+              "agent.replay=20000 agent.n_step=30 agent.double=true agent.target_every=500 "
+              "agent.final_lr=0.05 agent.average=2000 optim.lr=2e-3 optim.a=0.01 optim.beta=3e3 "
               "optim.l2=0.03 optim.form=paper"},
     {"one-hot",
      "agent.warmup=1000 agent.warmup_actions=uniform agent.update_every=1 "

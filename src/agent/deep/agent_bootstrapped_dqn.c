@@ -73,7 +73,7 @@ static const lgv_param param_table[] = {
 static const lgv_preset presets[] = {
     {"small", "agent.members=networks agent.heads=20 agent.prior_scale=3 agent.eval=vote "
               "agent.epsilon_start=0 agent.epsilon_end=0 agent.batch=64 agent.update_every=1 "
-              "agent.target_every=4 optim.lr=3e-3"},
+              "agent.target_every=4 optim.lr=5e-4"},
     {"atari", "agent.hidden=512 agent.replay=1000000 agent.n_step=3 agent.double=true "
               "agent.target_every=500 agent.epsilon_end=0.05 agent.epsilon_steps=1000000 "
               "optim.lr=1e-4"},
