@@ -4,6 +4,7 @@
 
 #include "agent/deep/gauss_newton.h"
 #include "agent/deep/pairs.h"
+#include "agent/deep/state_batch.h"
 
 #include <math.h>
 
@@ -15,6 +16,7 @@ typedef struct rig {
   net n;
   gauss_newton gn;
   net_tape tape;
+  state_batch batch;
   float *w, *grad, *curvature, *one, *sum, *squares;
   lgv_arena arena;
 } rig;
@@ -27,6 +29,7 @@ static void layout_rig(void *context, lgv_layout *layout) {
     *vectors[i] = lgv_layout_array(layout, "vector", LGV_F32, n, LGV_SCRATCH);
   gauss_newton_layout(&t->gn, &t->n, ROWS, layout);
   net_tape_layout(&t->tape, &t->n, "tape", ROWS, true, layout);
+  state_batch_layout(&t->batch, ROWS, 1, layout);
 }
 
 static void open_rig(rig *t, lgv_obs_form form, lgv_rng *rng) {
@@ -75,6 +78,91 @@ static void sums_agree_with_single_samples(void **state) {
     }
     lgv__arena_free(&t.arena);
   }
+}
+
+/* ---- some of the states for all ---- */
+
+enum { BATCH = 4 };
+
+/* Sums over the states of a step, as the agent forms them. */
+static void sum_drawn(rig *t, const int32_t *index, const float *slope, const float *weight) {
+  const state_batch *b = &t->batch;
+  int32_t at[ROWS], none[ROWS] = {0};
+  float by[ROWS], times[ROWS];
+  for (int64_t i = 0; i < b->drawn; i++) {
+    at[i] = index[b->order[i]];
+    by[i] = slope[b->order[i]];
+    times[i] = weight[b->order[i]];
+  }
+  memset(t->grad, 0, (size_t)t->n.params * sizeof *t->grad);
+  memset(t->curvature, 0, (size_t)t->n.params * sizeof *t->curvature);
+  net_forward(&t->n, t->w, (net_input){.index = at}, b->drawn, &t->tape);
+  gauss_newton_add(&t->gn, t->w, &t->tape, at, none, by, times, b->drawn, t->grad, t->curvature);
+}
+
+/* Of shared parameters the scaled gradient, of rows m times the gradient in the steps that draw
+ * them: the means over draws are those of the full sum within 5 standard errors. The running mean
+ * of the curvature has the full sum as its mean but for what the lower bound adds: less than a
+ * tenth, and never does it fall below the bound. */
+static void drawn_sums_have_the_full_ones_as_their_means(void **state) {
+  (void)state;
+  enum { DRAWS = 20000, STATES = 7 };
+  const int32_t index[STATES] = {3, 0, -1, 5, 1, 4, 2};
+  float slope[STATES], weight[STATES];
+  lgv_rng rng;
+  rig t = {.batch = {.size = BATCH, .decay = 0.99}};
+  lgv_rng_seed(&rng, 2, "test");
+  t.batch.shared = 7 + 7 * 5 + 5 + 5 * 3 + 3; /* all but the 6 rows of 7 */
+  open_rig(&t, LGV_FORM_ONE_HOT, &rng);
+  int64_t first = t.n.layer[0].biases;
+  assert_int_equal(t.n.params - first, t.batch.shared);
+  for (int k = 0; k < STATES; k++) {
+    slope[k] = (float)lgv_rng_normal(&rng);
+    weight[k] = (float)lgv_rng_uniform(&rng);
+    state_batch_meet(&t.batch, k);
+  }
+  double *full = calloc((size_t)(5 * t.n.params), sizeof *full),
+         *full_curvature = full + t.n.params;
+  double *sum = full_curvature + t.n.params, *squares = sum + t.n.params;
+  double *curvature = squares + t.n.params;
+  t.batch.known = t.batch.drawn = STATES;
+  sum_drawn(&t, index, slope, weight);
+  for (int64_t p = 0; p < t.n.params; p++)
+    full[p] = (double)t.grad[p], full_curvature[p] = (double)t.curvature[p];
+  for (int i = 0; i < DRAWS; i++) {
+    state_batch_draw(&t.batch, STATES, &rng);
+    assert_int_equal(t.batch.drawn, BATCH);
+    sum_drawn(&t, index, slope, weight);
+    memcpy(t.one, t.curvature, (size_t)t.n.params * sizeof *t.one);
+    state_batch_speak_for_all(&t.batch, 0, t.grad + first, t.curvature + first);
+    for (int64_t p = 0; p < t.n.params; p++) {
+      double g = (double)t.grad[p] * (p < first ? (double)STATES / BATCH : 1);
+      sum[p] += g / DRAWS;
+      squares[p] += g * g / DRAWS;
+      curvature[p] += (double)t.curvature[p] / DRAWS;
+      assert_true(t.curvature[p] >= t.one[p]);
+    }
+  }
+  for (int64_t p = 0; p < t.n.params; p++) {
+    double error = sqrt(fmax(0, squares[p] - sum[p] * sum[p]) / DRAWS);
+    assert_true(fabs(sum[p] - full[p]) <= 5 * error + 1e-6);
+    if (p < first) continue;
+    assert_true(curvature[p] >= 0.98 * full_curvature[p]);
+    assert_true(curvature[p] <= 1.1 * full_curvature[p]);
+  }
+  free(full);
+  lgv__arena_free(&t.arena);
+}
+
+static void no_step_makes_up_for_more_than_an_error(void **state) {
+  (void)state;
+  state_batch b = {.known = 100, .drawn = 20};
+  assert_float_equal(state_batch_scale(&b), 5, 1e-12);
+  assert_float_equal(state_batch_step(&b, 0.1), 0.1, 0);
+  assert_float_equal(state_batch_step(&b, 0.5), 0.2, 1e-12);
+  b.drawn = 100;
+  assert_float_equal(state_batch_scale(&b), 1, 0);
+  assert_float_equal(state_batch_step(&b, 0.5), 0.5, 0);
 }
 
 /* ---- merged data ---- */
@@ -216,6 +304,115 @@ static void the_chain_has_the_law_of_the_posterior(void **state) {
   deep_close(&t);
 }
 
+/* The same walk through 40 states: batches that hold all known states draw nothing. */
+static void a_batch_of_all_states_is_the_full_chain(void **state) {
+  (void)state;
+  static const char *const extra[] = {"agent.batch=0", "agent.batch=40", "agent.batch=41",
+                                      "agent.batch=39"};
+  float *first = NULL;
+  for (int k = 0; k < 4; k++) {
+    deep_rig t;
+    lgv_rng rng;
+    size_t size = 0;
+    deep_open(&t, "gn-lmcdqn", deep_spec(40, 2), extra[k], NULL);
+    lgv_rng_seed(&rng, 1, "test");
+    deep_walk(&t, 400, &rng);
+    float *w = deep_array(&t, "w", &size);
+    if (!first) memcpy(first = malloc(size * sizeof *w), w, size * sizeof *w);
+    if (k < 3)
+      assert_memory_equal(first, w, size * sizeof *w);
+    else
+      assert_memory_not_equal(first, w, size * sizeof *w);
+    deep_close(&t);
+  }
+  free(first);
+}
+
+enum { LINE = 6, LINE_VISITS = 2 };
+
+/* Over time, of every weight but the bias. */
+typedef struct line_law {
+  double mean[LINE], variance[LINE], change[LINE]; /* change: the mean square of a step */
+} line_law;
+
+/* Of a network without hidden layers that has seen every state of a line by action 1, the rewards 1
+ * each. */
+static line_law measure_line(lgv_obs_form form, const char *extra, int draws) {
+  deep_rig t;
+  lgv_error err = {0};
+  lgv_env_spec spec = deep_spec(LINE, 2);
+  line_law law = {.mean = {0}};
+  double last[LINE] = {0};
+  spec.obs_form = form;
+  deep_open(&t, "gn-lmcdqn", spec, extra, no_hidden_layers);
+  for (int i = 0; i < LINE * LINE_VISITS; i++) {
+    float from[LINE] = {0}, to[LINE] = {0};
+    int at = i % LINE;
+    for (int k = form == LGV_FORM_THERMOMETER ? 0 : at; k <= at; k++) from[k] = 1;
+    lgv_transition step = {
+        .obs = {from, at, 0}, .next = {to, -1, 1}, .action = 1, .reward = 1, .terminated = true};
+    assert_int_equal(t.type->observe(t.self, &step, &err), LGV_OK);
+  }
+  const float *w = (const float *)deep_array(&t, "w", NULL) + LINE + 1; /* of action 1 */
+  for (int i = -draws / 20; i < draws; i++) {
+    assert_int_equal(t.type->end_episode(t.self, &err), LGV_OK);
+    for (int k = 0; k < LINE; k++) {
+      double now = (double)w[k], step = now - last[k];
+      last[k] = now;
+      if (i < 0) continue;
+      law.mean[k] += now / draws;
+      law.variance[k] += now * now / draws;
+      law.change[k] += step * step / draws;
+    }
+  }
+  for (int k = 0; k < LINE; k++) law.variance[k] -= law.mean[k] * law.mean[k];
+  deep_close(&t);
+  return law;
+}
+
+/* A table, 2 of 7 states (the 6 and what lies behind them) a step: a row that is drawn moves by
+ * eps = 3.5 step = 0.175, which leaves the variance 1 / (precision (1 - eps / 2)), 6.8 % more than
+ * that of the full chain, whose eps is 0.05, and the mean square of a step, q 2 eps variance = 2
+ * step variance with q = 2 / 7, is the full chain's but for the same 6.8 %. 5 standard errors: T
+ * draws count as q T eps / (2 - eps) values; squares of steps, 0 unless drawn, have the relative
+ * variance 3 / q - 1. */
+static void rows_drawn_now_and_then_keep_the_law_of_the_posterior(void **state) {
+  (void)state;
+  enum { DRAWS = 60000 };
+  const double precision = LINE_VISITS / 0.25 + 1, step = 0.05, q = 2.0 / 7, eps = step / q;
+  double spread = 1 / (precision * (1 - eps / 2)), effective = DRAWS * q * eps / (2 - eps);
+  line_law law = measure_line(LGV_FORM_ONE_HOT,
+                              "agent.step=0.05 agent.sigma=0.5 agent.prior_bias=1e-5 "
+                              "agent.updates=1 agent.batch=2",
+                              DRAWS);
+  for (int k = 0; k < LINE; k++) {
+    double change = law.change[k] / (2 * step * spread);
+    assert_true(fabs(law.mean[k] - (precision - 1) / precision) < 5 * sqrt(spread / effective));
+    assert_true(fabs(law.variance[k] - spread) < 5 * spread * sqrt(2 / effective));
+    assert_true(fabs(change - 1) < 5 * sqrt((3 / q - 1) / DRAWS));
+  }
+}
+
+/* With a thermometer all states share the weights. 4 of 7 states a step against all: both chains
+ * see the same noise, so that what the draw adds to the gradient, of the order of the step, and
+ * what C strays from the full curvature are all that tells them apart: 3 % in the variances and in
+ * the steps, 0.02 in the means. */
+static void shared_weights_keep_the_law_of_the_full_chain(void **state) {
+  (void)state;
+  enum { DRAWS = 100000 };
+  const char *const extra[] = {
+      "agent.step=0.2 agent.sigma=1 agent.prior_bias=1e-5 agent.updates=1",
+      "agent.step=0.2 agent.sigma=1 agent.prior_bias=1e-5 agent.updates=1 agent.batch=4"};
+  line_law full = measure_line(LGV_FORM_THERMOMETER, extra[0], DRAWS);
+  line_law some = measure_line(LGV_FORM_THERMOMETER, extra[1], DRAWS);
+  for (int k = 0; k < LINE; k++) {
+    assert_true(fabs(some.variance[k] / full.variance[k] - 1) < 0.03);
+    assert_true(fabs(some.change[k] / full.change[k] - 1) < 0.03);
+    assert_float_equal(some.mean[k], full.mean[k], 0.02);
+    assert_true(some.variance[k] != full.variance[k]);
+  }
+}
+
 static void the_defaults_follow_the_task(void **state) {
   (void)state;
   static const struct {
@@ -300,6 +497,12 @@ static void it_solves_a_deep_sea(void **state) {
   it_solves("deepsea", "env.n=10 run.episodes=200", 0.9);
 }
 
+static void it_solves_deep_seas_with_batches(void **state) {
+  (void)state;
+  it_solves("deepsea", "env.n=10 agent.batch=32 run.episodes=400", 0.9);
+  it_solves("deepsea", "env.n=20 agent.batch=64 run.episodes=500", 0.9);
+}
+
 static void it_solves_a_scrambled_chain(void **state) {
   (void)state;
   it_solves("nchain", "env.n=10 env.scramble=true env.features=one-hot run.episodes=400", 8);
@@ -319,13 +522,19 @@ static void too_many_distinct_transitions_stop_the_run(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sums_agree_with_single_samples),
+      cmocka_unit_test(drawn_sums_have_the_full_ones_as_their_means),
+      cmocka_unit_test(no_step_makes_up_for_more_than_an_error),
       cmocka_unit_test(counts_and_rewards_are_those_of_the_list),
       cmocka_unit_test(targets_and_their_noise_are_those_of_the_list),
       cmocka_unit_test(the_chain_has_the_law_of_the_posterior),
+      cmocka_unit_test(a_batch_of_all_states_is_the_full_chain),
+      cmocka_unit_test(rows_drawn_now_and_then_keep_the_law_of_the_posterior),
+      cmocka_unit_test(shared_weights_keep_the_law_of_the_full_chain),
       cmocka_unit_test(the_defaults_follow_the_task),
       cmocka_unit_test(unbounded_tasks_without_discount_need_sigma),
       cmocka_unit_test(the_start_is_centred_for_every_action),
       cmocka_unit_test(it_solves_a_deep_sea),
+      cmocka_unit_test(it_solves_deep_seas_with_batches),
       cmocka_unit_test(it_solves_a_scrambled_chain),
       cmocka_unit_test(too_many_distinct_transitions_stop_the_run),
   };

@@ -38,11 +38,17 @@
  * Between episodes the chain makes J = agent.updates steps; acting is greedy in w. A state's row of
  * the first layer stays at its draw of the prior, which is its law, until the state is known.
  *
+ * With agent.batch = B > 0 a step looks at B of the known states and speaks for all of them, see
+ * state_batch.h: the rows of the drawn states move, and what all states share. Targets of every
+ * pair use the value that its next state had when it was last drawn. With a thermometer all states
+ * share the first layer, too.
+ *
  * The data are kept as distinct transitions with counts (merged.h), hence it needs sparse
  * observations: one-hot or thermometer. */
 #include "agent/agent.h"
 #include "agent/deep/gauss_newton.h"
 #include "agent/deep/pairs.h"
+#include "agent/deep/state_batch.h"
 #include "base/error.h"
 #include "math/kernels.h"
 #include "replay/replay.h"
@@ -58,8 +64,8 @@ enum {
 
 typedef struct params {
   lgv_ints hidden;
-  double gamma, sigma, step, upper_step, prior_output, prior_bias;
-  int64_t updates, capacity;
+  double gamma, sigma, step, upper_step, prior_output, prior_bias, curvature_decay;
+  int64_t updates, capacity, batch;
 } params;
 
 #define REAL(field_, fallback_, min_, max_, open_, help_)                                          \
@@ -99,6 +105,15 @@ static const lgv_param param_table[] = {
      .min = 1,
      .max = 1e9,
      .help = "the most distinct transitions"},
+    {.name = "batch",
+     .type = LGV_INT,
+     .offset = offsetof(params, batch),
+     .fallback = "0",
+     .min = 0,
+     .max = 1e9,
+     .help = "known states that a chain step looks at; 0: all"},
+    REAL(curvature_decay, "0.99", 0, 1, LGV_OPEN_MAX,
+         "decay of the mean curvature of what states share, if a step does not look at all"),
     {0}};
 
 enum { COUNT_STEPS, COUNT_UPDATES, COUNTERS };
@@ -117,19 +132,21 @@ typedef struct self {
   const params *p;
   lgv_env_spec env;
   net net; /* of one action */
-  lgv_rng *init, *act, *eval, *seed_noise;
+  lgv_rng *init, *act, *eval, *draw, *seed_noise;
   lgv_noise *noise;
   pairs data;
+  state_batch batch;
   gauss_newton gn;
   net_tape tape, act_tape;
   int64_t *count;          /* (COUNTERS) */
   double *stat;            /* (STATS) */
   float *w;                /* (actions x net.params) */
   float *centre;           /* (actions): c of the output's bias */
-  float *best;             /* (states): max_a Q(s, a; w-) */
+  float *best;             /* (states): max_a Q(s, a; w-); w-: when the state was last drawn */
   float *grad, *curvature; /* (net.params); 0 outside of `follow` */
-  float *q;                /* (states): of one action */
-  float *slope;            /* (CHUNK) */
+  float *q;                /* (states): of one action, the drawn ones */
+  int32_t *index;          /* (CHUNK) */
+  float *slope, *weight;   /* (CHUNK) */
   double *values;          /* (actions) */
 } self;
 
@@ -166,6 +183,11 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   return net_build(&built, &shape, err);
 }
 
+/* Where the parameters begin that more than one state has. */
+static int64_t first_shared(const self *s) {
+  return s->env.obs_form == LGV_FORM_THERMOMETER ? 0 : s->net.layer[0].biases;
+}
+
 static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = p;
@@ -173,6 +195,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   s->init = problem->init;
   s->act = problem->act;
   s->eval = problem->eval;
+  s->draw = problem->replay;
   s->seed_noise = problem->noise;
   net_shape shape = shape_of(p, &problem->env);
   lgv_status built = net_build(&s->net, &shape, NULL); /* resolve has tried it */
@@ -186,11 +209,17 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   s->centre = lgv_layout_array(out, "centre", LGV_F32, actions, LGV_KEEP);
   pairs_layout(&s->data, (int32_t)s->net.layer[0].inputs, s->env.actions, s->p->capacity, out);
   size_t states = (size_t)s->data.capacity;
+  s->batch = (state_batch){.size = s->p->batch,
+                           .decay = s->p->curvature_decay,
+                           .shared = s->net.params - first_shared(s)};
+  state_batch_layout(&s->batch, s->data.capacity, s->env.actions, out);
   s->best = lgv_layout_array(out, "best", LGV_F32, states, LGV_KEEP);
   s->grad = lgv_layout_array(out, "grad", LGV_F32, n, LGV_SCRATCH);
   s->curvature = lgv_layout_array(out, "curvature", LGV_F32, n, LGV_SCRATCH);
   s->q = lgv_layout_array(out, "q", LGV_F32, states, LGV_SCRATCH);
+  s->index = lgv_layout_array(out, "index", LGV_I32, CHUNK, LGV_SCRATCH);
   s->slope = lgv_layout_array(out, "slope", LGV_F32, CHUNK, LGV_SCRATCH);
+  s->weight = lgv_layout_array(out, "weight", LGV_F32, CHUNK, LGV_SCRATCH);
   s->values = lgv_layout_array(out, "values", LGV_F64, actions, LGV_SCRATCH);
   gauss_newton_layout(&s->gn, &s->net, CHUNK, out);
   net_tape_layout(&s->tape, &s->net, "tape", CHUNK, false, out);
@@ -249,34 +278,45 @@ static lgv_status open_agent(void *self_, lgv_error *err) {
 
 /* ---- the chain ---- */
 
-/* Gradient and curvature of the data's part of U for one action, and its values at all states. */
+/* Gradient and curvature of the data's part of U for one action, and its values at the drawn
+ * states. */
 static void differentiate(self *s, int32_t action) {
   const pairs *d = &s->data;
   const float *w = weights_of(s, action);
-  int64_t states = d->states[0], rows;
-  for (int64_t at = 0; at < states; at += rows) {
-    rows = states - at < CHUNK ? states - at : CHUNK;
-    const float *q = net_forward(&s->net, w, (net_input){.index = d->index + at}, rows, &s->tape);
+  int64_t drawn = s->batch.drawn, rows;
+  for (int64_t at = 0; at < drawn; at += rows) {
+    const int32_t *state = s->batch.order + at;
+    rows = drawn - at < CHUNK ? drawn - at : CHUNK;
+    for (int64_t i = 0; i < rows; i++) s->index[i] = d->index[state[i]];
+    const float *q = net_forward(&s->net, w, (net_input){.index = s->index}, rows, &s->tape);
     memcpy(s->q + at, q, (size_t)rows * sizeof *q);
-    const double *target = d->target + action * d->capacity + at;
-    const float *weight = d->weight + action * d->capacity + at;
-    for (int64_t i = 0; i < rows; i++) s->slope[i] = weight[i] * (q[i] - (float)target[i]);
-    gauss_newton_add(&s->gn, w, &s->tape, d->index + at, NULL, s->slope, weight, rows, s->grad,
+    const double *target = d->target + action * d->capacity;
+    const float *weight = d->weight + action * d->capacity;
+    for (int64_t i = 0; i < rows; i++) {
+      s->weight[i] = weight[state[i]];
+      s->slope[i] = s->weight[i] * (q[i] - (float)target[state[i]]);
+    }
+    gauss_newton_add(&s->gn, w, &s->tape, s->index, NULL, s->slope, s->weight, rows, s->grad,
                      s->curvature);
   }
+  int64_t shared = first_shared(s);
+  state_batch_speak_for_all(&s->batch, action, s->grad + shared, s->curvature + shared);
 }
 
-/* The greatest value of every state, as one action after the other is added, and sums for stats. */
+/* The greatest value of every drawn state, as one action after the other is added, and sums for
+ * stats. */
 static void note_values(self *s, int32_t action) {
   const pairs *d = &s->data;
-  for (int64_t k = 0; k < d->states[0]; k++) {
-    s->best[k] = action == 0 ? s->q[k] : fmaxf(s->best[k], s->q[k]);
+  double transitions = (double)d->data.size[1] / state_batch_scale(&s->batch);
+  for (int64_t i = 0; i < s->batch.drawn; i++) {
+    int32_t k = s->batch.order[i];
+    s->best[k] = action == 0 ? s->q[i] : fmaxf(s->best[k], s->q[i]);
     int64_t at = action * d->capacity + k;
     if (d->count[at] == 0) continue;
-    double error = (double)s->q[k] - d->target[at];
-    s->stat[STAT_LOSS] += d->count[at] * error * error / (double)d->data.size[1];
-    s->stat[STAT_Q_MEAN] += d->count[at] * (double)s->q[k] / (double)d->data.size[1];
-    s->stat[STAT_Q_MAX] = fmax(s->stat[STAT_Q_MAX], (double)s->q[k]);
+    double error = (double)s->q[i] - d->target[at];
+    s->stat[STAT_LOSS] += d->count[at] * error * error / transitions;
+    s->stat[STAT_Q_MEAN] += d->count[at] * (double)s->q[i] / transitions;
+    s->stat[STAT_Q_MAX] = fmax(s->stat[STAT_Q_MAX], (double)s->q[i]);
   }
 }
 
@@ -300,7 +340,7 @@ static void move(self *s, float *w, int64_t begin, int64_t count, double prior, 
   }
 }
 
-/* Only the rows of known states, if every state has its own. */
+/* Only the rows of drawn states, if every state has its own. */
 static void move_first_weights(self *s, float *w, double step) {
   const net_layer *layer = &s->net.layer[0];
   double prior = prior_deviation(s, 0);
@@ -308,10 +348,12 @@ static void move_first_weights(self *s, float *w, double step) {
     move(s, w, layer->weights, layer->n_weights, prior, 0, step);
     return;
   }
-  for (int64_t k = 0; k < s->data.states[0]; k++)
-    if (s->data.index[k] >= 0)
-      move(s, w, layer->weights + s->data.index[k] * layer->outputs, layer->outputs, prior, 0,
-           step);
+  for (int64_t i = 0; i < s->batch.drawn; i++) {
+    int32_t index = s->data.index[s->batch.order[i]];
+    if (index >= 0)
+      move(s, w, layer->weights + index * layer->outputs, layer->outputs, prior, 0,
+           step * state_batch_scale(&s->batch));
+  }
 }
 
 /* One step of an action's chain down the gradient that differentiate has left. */
@@ -321,7 +363,8 @@ static void follow(self *s, int32_t action) {
   /* with a thermometer all inputs that are on share an error, too */
   double sharers = (double)s->net.layer[0].outputs *
                    (s->env.obs_form == LGV_FORM_THERMOMETER ? (double)s->net.layer[0].inputs : 1);
-  double first = s->p->step / sharers, above = first * s->p->upper_step;
+  double first = state_batch_step(&s->batch, s->p->step) / sharers,
+         above = first * s->p->upper_step;
   move_first_weights(s, w, first);
   for (int32_t l = 0; l <= top; l++) {
     const net_layer *layer = &s->net.layer[l];
@@ -335,6 +378,7 @@ static void advance(self *s) {
   s->stat[STAT_LOSS] = s->stat[STAT_Q_MEAN] = 0;
   s->stat[STAT_Q_MAX] = -INFINITY;
   s->stat[STAT_NOISE] = sqrt(pairs_set_targets(&s->data, s->best, s->p->gamma, s->p->sigma));
+  state_batch_draw(&s->batch, s->data.states[0], s->draw);
   for (int32_t a = 0; a < s->env.actions; a++) {
     differentiate(s, a);
     note_values(s, a);
@@ -389,7 +433,9 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
 /* Makes a state known, with a value for the targets that lead to it. */
 static void meet(self *s, int32_t index) {
   int64_t known = s->data.states[0], state = pairs_state(&s->data, index);
-  if (state == known) s->best[state] = (float)evaluate(s, index);
+  if (state != known) return;
+  state_batch_meet(&s->batch, state);
+  s->best[state] = (float)evaluate(s, index);
 }
 
 static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) {
