@@ -56,7 +56,7 @@ def chain_cell(runs):
 
 def solve_cell(runs):
     solved = [summary["solved_episode"] for _, summary in runs if summary.get("solved_episode")]
-    seconds = statistics.median(json.loads((run / "timing.json").read_text())["seconds"] for run, _ in runs)
+    seconds = statistics.median(json.loads((run / "timing.json").read_text())["processor_seconds"] for run, _ in runs)
     when = f", {statistics.median(solved):.0f}" if solved else ""
     return f"{len(solved)}/{len(runs)}{when} ({seconds:.1f} s)"
 
