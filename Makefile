@@ -20,8 +20,8 @@ configure = mkdir -p $(1) && \
 COMMA := ,
 run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
-.PHONY: all help setup setup-python build run test test-all test-asan test-tsan test-clang format \
-  check-format install clean
+.PHONY: all help setup setup-python build run run-atari bench-atari test test-all test-asan test-tsan \
+  test-clang format check-format install clean
 
 all: build
 
@@ -49,6 +49,13 @@ build: $(SETUP) ## the libraries and build/langevin
 
 run: build ## a first experiment: Adam LMCDQN and DQN on the N-Chain, a table and a plot
 	@scripts/demo $(BUILD)/langevin runs/demo
+
+run-atari: build setup-python ## Adam LMCDQN on Freeway for a few minutes, a table and a plot
+	@LANGEVIN_PYTHON=$(CURDIR)/.venv/bin/python scripts/demo-atari $(BUILD)/langevin runs/atari-demo
+
+bench-atari: build setup-python ## training on Freeway beside the same loop in PyTorch, one core each
+	@bench/peers/setup
+	@python3 bench/peers/atari.py --langevin $(BUILD)/langevin
 
 test: build check-format $(VENV) ## build everything, check the formatting, run the quick tests
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)
