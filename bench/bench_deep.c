@@ -5,11 +5,15 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "math/crew.h"
 #include "math/flush.h"
 #include "nn/net.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { IMAGE_ACTIONS = 18, VECTOR_ACTIONS = 2, FIRST = 52 };
 
@@ -140,6 +144,31 @@ static void close_agents(void *state) {
   lgv__free(subjects);
 }
 
+/* By the clock on the wall, which is what helping threads are for: best of many, of a machine that
+ * has a core to spare. */
+static lgv_status measure_with_help(bench_report *report, subject *s, lgv_error *err) {
+  enum { REPETITIONS = 60 };
+  double best = INFINITY;
+  lgv_crew *crew;
+  if (sysconf(_SC_NPROCESSORS_ONLN) < 2) return LGV_OK;
+  LGV_TRY(lgv__crew_create(2, &crew, err));
+  lgv_crew *before = lgv__crew_use(crew);
+  lgv_status status = LGV_OK;
+  for (int i = 0; i < REPETITIONS && status == LGV_OK; i++) {
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    status = update(s, err);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    best = fmin(best,
+                (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec));
+  }
+  lgv__crew_use(before);
+  lgv__crew_free(crew);
+  LGV_TRY(status);
+  bench_count count = {.operations = s->operations, .units = 1, .unit = "update"};
+  return bench_record(report, "Nature CNN, dqn: update, 2 threads", count, best, err);
+}
+
 static lgv_status measure_round(void *state, bench_report *report, lgv_error *err) {
   subject *subjects = state;
   uint64_t mode = lgv__flush_begin();
@@ -152,6 +181,7 @@ static lgv_status measure_round(void *state, bench_report *report, lgv_error *er
                          .target = lines[i].target};
     status = bench_measure(report, lines[i].name, count, update, &subjects[i], err);
   }
+  if (status == LGV_OK) status = measure_with_help(report, &subjects[0], err);
   lgv__flush_end(mode);
   return status;
 }

@@ -108,6 +108,11 @@ static void a_run_is_the_loop_by_hand(void **state) {
 
 /* ---- budget and slices ---- */
 
+/* Bit for bit, NaN included; what lies behind the last member is nobody's. */
+static void assert_same_summary(const lgv_summary *a, const lgv_summary *b) {
+  assert_memory_equal(a, b, offsetof(lgv_summary, finished) + sizeof a->finished);
+}
+
 static lgv_summary run_in_slices(const lgv_plan *plan, int64_t slice) {
   lgv_run *run;
   lgv_error err = {0};
@@ -125,7 +130,7 @@ static void slices_make_no_difference(void **state) {
   (void)state;
   lgv_plan *plan = make_plan("cartpole", "dqn", "run.envs=3 run.steps=1000 run.eval_every=70");
   lgv_summary whole = run_in_slices(plan, 1 << 20), slices = run_in_slices(plan, 1);
-  assert_memory_equal(&whole, &slices, sizeof whole);
+  assert_same_summary(&whole, &slices);
   assert_int_equal(whole.steps, 1000); /* not 1002 */
   assert_true(whole.finished);
   lgv_plan_free(plan);
@@ -206,7 +211,7 @@ static void all_begin_before_one_ends(void **state) {
   assert_string_equal(calls + 600, "bbee"); /* the last two steps of the budget */
   plan = make_outside_plan(&outside_type, "dqn", extra);
   lgv_summary same = run_plan(plan, 2);
-  assert_memory_equal(&summary, &same, sizeof same);
+  assert_same_summary(&summary, &same);
   lgv_plan_free(plan);
 }
 

@@ -9,7 +9,7 @@
  * The last one scatters: places of one tap never meet, so rows of a product can be added to where
  * they belong, and no multiplication with a padding zero is made. Several small images form one
  * product: long sums keep the tiles in registers longer. */
-#include "math/kernels.h"
+#include "math/crew.h"
 #include "nn/layers.h"
 
 #include <string.h>
@@ -51,18 +51,18 @@ void layer_conv_forward(const net_layer *layer, const conv_places *places, const
   int64_t n = layer->outputs, per_image = layer_conv_places(layer);
   for (int64_t s = 0; s < batch; s += places->group) {
     int64_t images = batch - s < places->group ? batch - s : places->group;
-    lgv__kernels()->product(&(lgv_product){.m = images * per_image,
-                                           .n = n,
-                                           .k = layer_conv_window(layer),
-                                           .a = in + s * image_length(layer),
-                                           .a_rows = places->corner,
-                                           .a_cols = places->window,
-                                           .b = params + layer->weights,
-                                           .b_row = n,
-                                           .c = out + s * per_image * n,
-                                           .c_row = n,
-                                           .bias = params + layer->biases,
-                                           .rectify = true});
+    lgv__crew_product(&(lgv_product){.m = images * per_image,
+                                     .n = n,
+                                     .k = layer_conv_window(layer),
+                                     .a = in + s * image_length(layer),
+                                     .a_rows = places->corner,
+                                     .a_cols = places->window,
+                                     .b = params + layer->weights,
+                                     .b_row = n,
+                                     .c = out + s * per_image * n,
+                                     .c_row = n,
+                                     .bias = params + layer->biases,
+                                     .rectify = true});
   }
 }
 
@@ -71,17 +71,17 @@ void layer_conv_weights(const net_layer *layer, const conv_places *places, const
   int64_t n = layer->outputs, per_image = layer_conv_places(layer);
   for (int64_t s = 0; s < batch; s += places->group) {
     int64_t images = batch - s < places->group ? batch - s : places->group;
-    lgv__kernels()->product(&(lgv_product){.m = layer_conv_window(layer),
-                                           .n = n,
-                                           .k = images * per_image,
-                                           .a = in + s * image_length(layer),
-                                           .a_rows = places->window,
-                                           .a_cols = places->corner,
-                                           .b = d_out + s * per_image * n,
-                                           .b_row = n,
-                                           .c = grad + layer->weights,
-                                           .c_row = n,
-                                           .add = add || s > 0});
+    lgv__crew_product(&(lgv_product){.m = layer_conv_window(layer),
+                                     .n = n,
+                                     .k = images * per_image,
+                                     .a = in + s * image_length(layer),
+                                     .a_rows = places->window,
+                                     .a_cols = places->corner,
+                                     .b = d_out + s * per_image * n,
+                                     .b_row = n,
+                                     .c = grad + layer->weights,
+                                     .c_row = n,
+                                     .add = add || s > 0});
   }
 }
 
@@ -102,17 +102,17 @@ static void turn_weights(const net_layer *layer, const float *weights, float *tu
 static void add_tap(const net_layer *layer, const conv_places *places, int64_t tap, int64_t images,
                     const float *d_out, const float *turned, float *d_in) {
   int64_t n = layer->outputs;
-  lgv__kernels()->product(&(lgv_product){.m = images * layer_conv_places(layer),
-                                         .n = layer->inputs,
-                                         .k = n,
-                                         .a = d_out,
-                                         .a_row = n,
-                                         .a_col = 1,
-                                         .b = turned + tap * layer->inputs * n,
-                                         .b_row = layer->inputs,
-                                         .c = d_in + places->window[tap * layer->inputs],
-                                         .c_rows = places->corner,
-                                         .add = true});
+  lgv__crew_product(&(lgv_product){.m = images * layer_conv_places(layer),
+                                   .n = layer->inputs,
+                                   .k = n,
+                                   .a = d_out,
+                                   .a_row = n,
+                                   .a_col = 1,
+                                   .b = turned + tap * layer->inputs * n,
+                                   .b_row = layer->inputs,
+                                   .c = d_in + places->window[tap * layer->inputs],
+                                   .c_rows = places->corner,
+                                   .add = true});
 }
 
 /* Taps that lie a stride apart meet the same pixels: one after the other they find them in the

@@ -5,7 +5,7 @@
  * The kernels need rows of the second factor to be contiguous, which W^T has not. So either W is
  * turned, or, when W is large against the batch, the roles are: dX^T = W D^T. And where there are
  * only a few outputs, dW^T = D^T X fills whole vectors, which dW would not. */
-#include "math/kernels.h"
+#include "math/crew.h"
 #include "nn/layers.h"
 
 enum { FEW_OUTPUTS = 24 };
@@ -15,18 +15,18 @@ void layer_dense_forward(const net_layer *layer, const float *params, const floa
   int64_t n = layer->outputs, k = layer->inputs;
   bool shared = layer->n_biases != n;
   const float *bias = params + layer->biases;
-  lgv__kernels()->product(&(lgv_product){.m = batch,
-                                         .n = n,
-                                         .k = k,
-                                         .a = in,
-                                         .a_row = k,
-                                         .a_col = 1,
-                                         .b = params + layer->weights,
-                                         .b_row = n,
-                                         .c = out,
-                                         .c_row = n,
-                                         .bias = shared ? NULL : bias,
-                                         .rectify = rectify && !shared});
+  lgv__crew_product(&(lgv_product){.m = batch,
+                                   .n = n,
+                                   .k = k,
+                                   .a = in,
+                                   .a_row = k,
+                                   .a_col = 1,
+                                   .b = params + layer->weights,
+                                   .b_row = n,
+                                   .c = out,
+                                   .c_row = n,
+                                   .bias = shared ? NULL : bias,
+                                   .rectify = rectify && !shared});
   if (shared)
     for (int64_t i = 0; i < batch * n; i++) out[i] += *bias;
   if (shared && rectify) lgv__kernels()->rectify(batch * n, out);
@@ -48,28 +48,28 @@ static void weight_gradient(const net_layer *layer, const float *in, int64_t bat
   int64_t n = layer->outputs, k = layer->inputs;
   const lgv_kernel_set *kernels = lgv__kernels();
   if (n > FEW_OUTPUTS) {
-    kernels->product(&(lgv_product){.m = k,
-                                    .n = n,
-                                    .k = batch,
-                                    .a = in,
-                                    .a_row = 1,
-                                    .a_col = k,
-                                    .b = d_out,
-                                    .b_row = n,
-                                    .c = grad + layer->weights,
-                                    .c_row = n});
+    lgv__crew_product(&(lgv_product){.m = k,
+                                     .n = n,
+                                     .k = batch,
+                                     .a = in,
+                                     .a_row = 1,
+                                     .a_col = k,
+                                     .b = d_out,
+                                     .b_row = n,
+                                     .c = grad + layer->weights,
+                                     .c_row = n});
     return;
   }
-  kernels->product(&(lgv_product){.m = n,
-                                  .n = k,
-                                  .k = batch,
-                                  .a = d_out,
-                                  .a_row = 1,
-                                  .a_col = n,
-                                  .b = in,
-                                  .b_row = k,
-                                  .c = scratch,
-                                  .c_row = k});
+  lgv__crew_product(&(lgv_product){.m = n,
+                                   .n = k,
+                                   .k = batch,
+                                   .a = d_out,
+                                   .a_row = 1,
+                                   .a_col = n,
+                                   .b = in,
+                                   .b_row = k,
+                                   .c = scratch,
+                                   .c_row = k});
   kernels->transpose(n, k, scratch, k, NULL, grad + layer->weights, n);
 }
 
@@ -85,31 +85,31 @@ static void input_gradient(const net_layer *layer, const float *params, const fl
   if (weights_are_large(layer, batch)) {
     float *turned_out = scratch, *turned_in = scratch + n * batch;
     kernels->transpose(batch, n, d_out, n, NULL, turned_out, batch);
-    kernels->product(&(lgv_product){.m = k,
-                                    .n = batch,
-                                    .k = n,
-                                    .a = weights,
-                                    .a_row = n,
-                                    .a_col = 1,
-                                    .b = turned_out,
-                                    .b_row = batch,
-                                    .c = turned_in,
-                                    .c_row = batch});
+    lgv__crew_product(&(lgv_product){.m = k,
+                                     .n = batch,
+                                     .k = n,
+                                     .a = weights,
+                                     .a_row = n,
+                                     .a_col = 1,
+                                     .b = turned_out,
+                                     .b_row = batch,
+                                     .c = turned_in,
+                                     .c_row = batch});
     kernels->transpose(k, batch, turned_in, batch, in, d_in, k);
     return;
   }
   kernels->transpose(k, n, weights, n, NULL, scratch, k);
-  kernels->product(&(lgv_product){.m = batch,
-                                  .n = k,
-                                  .k = n,
-                                  .a = d_out,
-                                  .a_row = n,
-                                  .a_col = 1,
-                                  .b = scratch,
-                                  .b_row = k,
-                                  .c = d_in,
-                                  .c_row = k,
-                                  .gate = in});
+  lgv__crew_product(&(lgv_product){.m = batch,
+                                   .n = k,
+                                   .k = n,
+                                   .a = d_out,
+                                   .a_row = n,
+                                   .a_col = 1,
+                                   .b = scratch,
+                                   .b_row = k,
+                                   .c = d_in,
+                                   .c_row = k,
+                                   .gate = in});
 }
 
 void layer_dense_backward(const net_layer *layer, const float *params, const float *in,

@@ -243,6 +243,7 @@ static void json_params(lgv_json *json, const char *key, const char *name, const
 static void json_parts(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
   lgv_run_params run = plan->run;
   run.seed = (int64_t)seed;
+  run.update_threads = 1; /* decides nothing, so records do not tell */
   json_params(json, "env", plan->env_type->name, plan->env_type->params, plan->env_params);
   json_params(json, "agent", plan->agent_type->name, plan->agent_type->params, plan->agent_params);
   if (plan->optim_type)

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "env/env.h"
+#include "math/crew.h"
 #include "run/checkpoint.h"
 #include "run/plan.h"
 #include "run/record.h"
@@ -69,6 +70,7 @@ struct lgv_run {
   lgv_env *env;           /* the first one */
   lgv_env *eval_env;      /* NULL without evaluations */
   lgv_agent *agent;
+  lgv_crew *crew; /* NULL: one thread does all */
   lgv_record record;
   char *directory;
   const char *columns[MOST_COLUMNS]; /* of metrics.csv */
@@ -178,6 +180,8 @@ static lgv_status open_parts(lgv_run *run, const char *directory, lgv_error *err
   LGV_TRY(open_envs(run, err));
   if (plan->run.eval_every > 0)
     LGV_TRY(lgv__open_eval_env(plan, run->seed, "env.eval", &run->eval_env, err));
+  if (plan->run.update_threads > 1)
+    LGV_TRY(lgv__crew_create((int32_t)plan->run.update_threads, &run->crew, err));
   lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(run->env));
   LGV_TRY(
       lgv__agent_open(plan->agent_type, plan->agent_params, &problem, run->seed, &run->agent, err));
@@ -291,6 +295,7 @@ void lgv_run_free(lgv_run *run) {
   if (!run) return;
   lgv__record_close(&run->record);
   lgv_agent_free(run->agent);
+  lgv__crew_free(run->crew);
   lgv_env_free(run->eval_env);
   for (int32_t i = 0; run->streams && i < run->n_streams; i++) lgv_env_free(run->streams[i].env);
   lgv__free(run->streams);
@@ -466,7 +471,10 @@ static lgv_status advance(lgv_run *run, int64_t max_steps, lgv_error *err) {
 
 lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_error *err) {
   run->entered = read_clock(CLOCK_THREAD_CPUTIME_ID);
-  LGV_TRY(advance(run, max_steps, err));
+  lgv_crew *before = lgv__crew_use(run->crew);
+  lgv_status status = advance(run, max_steps, err);
+  lgv__crew_use(before);
+  LGV_TRY(status);
   run->computed += computed_now(run);
   *done = is_done(run);
   return LGV_OK;

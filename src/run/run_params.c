@@ -58,6 +58,14 @@ const lgv_param lgv__run_params[] = {
      .max = 1024,
      .help = "environments that a deep agent learns from at once, each with episodes of its own; "
              "run.steps and updates count the steps of all"},
+    {.name = "update_threads",
+     .type = LGV_INT,
+     .offset = offsetof(lgv_run_params, update_threads),
+     .fallback = "1",
+     .min = 1,
+     .max = 64,
+     .help = "threads that share the products of one update; for large networks when there are "
+             "more cores than runs. Results and records are the same whatever it is"},
     {.name = "eval_every",
      .type = LGV_INT,
      .offset = offsetof(lgv_run_params, eval_every),

@@ -11,6 +11,7 @@ typedef struct lgv_run_params {
   double stop_seconds; /* 0: never */
   int64_t seed;
   int64_t envs; /* environments that the agent learns from at once */
+  int64_t update_threads;
   int64_t eval_every, eval_episodes;
   int64_t record_every;
   int64_t checkpoint_every;
