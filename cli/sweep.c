@@ -5,19 +5,20 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OUT, JOBS, LIST, TOP, QUIET };
+enum { OUT, JOBS, LIST, TOP, SCALE, QUIET };
 
 static const cli_option options[] = {
     [OUT] = {"out", 'o', "DIR", "where to write records (default: runs/NAME for NAME.yaml)"},
     [JOBS] = {"jobs", 'j', "N", "runs side by side (default: one a core)"},
     [LIST] = {"list", 'l', NULL, "check and show the configurations; run nothing"},
     [TOP] = {"top", 0, "N", "how many of each case the ranking shows (default 10)"},
+    [SCALE] = {"scale", 0, "NAME", "a version of itself that the file names under scales"},
     [QUIET] = {"quiet", 'q', NULL, "no progress on stderr"},
     {0},
 };
 
 typedef struct request {
-  const char *file, *out;
+  const char *file, *out, *scale;
   int64_t jobs, top;
   bool list, quiet;
 } request;
@@ -29,6 +30,7 @@ static void parse(cli_args *args, request *r) {
     case JOBS: r->jobs = cli_value_int(args, 1, 4096); break;
     case LIST: r->list = true; break;
     case TOP: r->top = cli_value_int(args, 1, 1000000); break;
+    case SCALE: r->scale = args->value; break;
     case QUIET: r->quiet = true; break;
     default:
       if (r->file)
@@ -191,7 +193,7 @@ static int sweep_main(const cli_command *command, int count, char **words) {
   lgv_sweep *sweep;
   parse(&args, &r);
   if (args.stopped) return args.exit_code;
-  if (lgv_sweep_load(r.file, &sweep, &err) != LGV_OK) {
+  if (lgv_sweep_load(r.file, r.scale, &sweep, &err) != LGV_OK) {
     cli_error(command, &err);
     return err.status == LGV_ERR_MEMORY ? CLI_FAILED : CLI_USAGE;
   }

@@ -536,10 +536,14 @@ typedef struct lgv_sweep_info {
   int32_t seeds;
   const char *measure; /* what configurations are ranked by: see lgv_measure_name */
   bool lowest_is_best;
+  const char *about; /* what it shows, in one line; empty if the file does not say */
 } lgv_sweep_info;
 
-LGV_API LGV_CHECK lgv_status lgv_sweep_load(const char *yaml_path, lgv_sweep **sweep,
-                                            lgv_error *err);
+enum { LGV_SWEEP_LABEL_SIZE = 256 };
+/* scale: one of the `scales` that the file has, such as a small version of it; NULL or "paper": the
+ * file as it stands. */
+LGV_API LGV_CHECK lgv_status lgv_sweep_load(const char *yaml_path, const char *scale,
+                                            lgv_sweep **sweep, lgv_error *err);
 LGV_API void lgv_sweep_free(lgv_sweep *sweep);
 LGV_API const lgv_sweep_info *lgv_sweep_get_info(const lgv_sweep *sweep);
 /* The settings of a configuration; the caller frees them. */
@@ -550,6 +554,8 @@ LGV_API size_t lgv_sweep_case(const lgv_sweep *sweep, size_t config);
 LGV_API const char *lgv_sweep_key(const lgv_sweep *sweep, size_t index);
 /* The value of such a key in a configuration; NULL where it is left open. */
 LGV_API const char *lgv_sweep_value(const lgv_sweep *sweep, size_t config, size_t key);
+/* What the case of a configuration calls it, its values filled in; false if it has no label. */
+LGV_API bool lgv_sweep_label(const lgv_sweep *sweep, size_t config, char *text, size_t size);
 /* ENV-AGENT-DIGEST: where the runs of a configuration are, below the directory of the sweep. It
  * depends on the resolved settings alone, so that a sweep can grow and keep what is done. */
 enum { LGV_SWEEP_NAME_SIZE = 256 };

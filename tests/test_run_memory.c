@@ -240,7 +240,7 @@ static void sweeps_that_do_not_fit_are_refused(void **state) {
   lgv_summary summaries[6];
   join(path, root, "sweep.yaml");
   join(out, root, "out");
-  if (lgv_sweep_load(path, &sweep, &err) != LGV_OK) fail_msg("%s", err.message);
+  if (lgv_sweep_load(path, NULL, &sweep, &err) != LGV_OK) fail_msg("%s", err.message);
   lgv_sweep_job job = {.sweep = sweep, .threads = 3, .directory = out};
   lgv__available_pretend(7 * 17000000); /* 3 + 3 would do, 3 + 3 + 2 not */
   assert_int_equal(lgv_sweep_run(&job, summaries, &err), LGV_ERR_MEMORY);

@@ -21,11 +21,16 @@ static int tear_down(void **state) {
   return 0;
 }
 
-static lgv_status try_load(const char *text, lgv_sweep **sweep, lgv_error *err) {
+static lgv_status try_load_scale(const char *text, const char *scale, lgv_sweep **sweep,
+                                 lgv_error *err) {
   char path[PATH_MAX];
   write_text(directory, "s.yaml", text);
   join(path, directory, "s.yaml");
-  return lgv_sweep_load(path, sweep, err);
+  return lgv_sweep_load(path, scale, sweep, err);
+}
+
+static lgv_status try_load(const char *text, lgv_sweep **sweep, lgv_error *err) {
+  return try_load_scale(text, NULL, sweep, err);
 }
 
 static lgv_sweep *load(const char *text) {
@@ -366,11 +371,89 @@ static void an_interrupted_sweep_is_gone_on_with(void **state) {
   lgv_sweep_free(s);
 }
 
+/* ---- Scales and labels ---- */
+
+static const char scaled[] = "about: all of it\n"
+                             "env: {name: nchain, n: 10}\n"
+                             "run: {steps: 100000}\n"
+                             "seeds: {first: 7, count: 20}\n"
+                             "cases:\n"
+                             "  - {label: DQN, agent: dqn, grid: {env.n: [25, 50]}}\n"
+                             "  - {label: 'a = {optim.a}', agent: adam-lmcdqn, optim.a: 0.1}\n"
+                             "  - {agent: noisynet-dqn}\n"
+                             "scales:\n"
+                             "  quick:\n"
+                             "    about: two agents\n"
+                             "    run.steps: 1000\n"
+                             "    env.n: 8\n"
+                             "    seeds: {count: 2}\n"
+                             "    cases: [DQN, 'a = {optim.a}']\n"
+                             "  wide: {grid: {env.n: [5, 6, 7]}}\n"
+                             "  none: {cases: [Rainbow]}\n";
+
+static void a_scale_replaces_what_it_names(void **state) {
+  (void)state;
+  lgv_sweep *sweep;
+  lgv_error err = {0};
+  assert_int_equal(try_load_scale(scaled, "paper", &sweep, &err), LGV_OK);
+  assert_int_equal(lgv_sweep_get_info(sweep)->configs, 4);
+  assert_int_equal(lgv_sweep_get_info(sweep)->seeds, 20);
+  assert_string_equal(lgv_sweep_get_info(sweep)->about, "all of it");
+  assert_setting(sweep, 1, "env.n", "50");
+  lgv_sweep_free(sweep);
+  assert_int_equal(try_load_scale(scaled, "quick", &sweep, &err), LGV_OK);
+  const lgv_sweep_info *info = lgv_sweep_get_info(sweep);
+  assert_int_equal(info->configs, 2); /* the setting takes the place of the case's axis */
+  assert_int_equal(info->first_seed, 7);
+  assert_int_equal(info->seeds, 2);
+  assert_string_equal(info->about, "two agents");
+  for (size_t c = 0; c < 2; c++) assert_setting(sweep, c, "run.steps", "1000");
+  for (size_t c = 0; c < 2; c++) assert_setting(sweep, c, "env.n", "8");
+  assert_setting(sweep, 1, "agent.name", "adam-lmcdqn");
+  lgv_sweep_free(sweep);
+  assert_int_equal(try_load_scale(scaled, "wide", &sweep, &err), LGV_OK);
+  assert_int_equal(lgv_sweep_get_info(sweep)->configs, 9);
+  assert_setting(sweep, 8, "env.n", "7");
+  lgv_sweep_free(sweep);
+}
+
+static void wrong_scales_are_refused(void **state) {
+  (void)state;
+  lgv_sweep *sweep;
+  lgv_error err = {0};
+  assert_int_equal(try_load_scale(scaled, "huge", &sweep, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "'huge'; there is paper, quick, wide, none"));
+  assert_int_equal(try_load_scale(scaled, "none", &sweep, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "no case has one of these labels"));
+  assert_int_equal(
+      try_load_scale("agent: dqn\nscales: {quick: {measure: regret}}\n", "quick", &sweep, &err),
+      LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "s.yaml:2"));
+}
+
+static void labels_show_values(void **state) {
+  (void)state;
+  lgv_sweep *sweep = load(scaled);
+  char text[LGV_SWEEP_LABEL_SIZE];
+  assert_true(lgv_sweep_label(sweep, 1, text, sizeof text));
+  assert_string_equal(text, "DQN");
+  assert_true(lgv_sweep_label(sweep, 2, text, sizeof text));
+  assert_string_equal(text, "a = 0.1");
+  assert_true(lgv_sweep_label(sweep, 2, text, 6)); /* cut, not overrun */
+  assert_string_equal(text, "a = 0");
+  assert_false(lgv_sweep_label(sweep, 3, text, sizeof text));
+  assert_false(lgv_sweep_label(sweep, 4, text, sizeof text));
+  lgv_sweep_free(sweep);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_key_written_last_varies_fastest),
       cmocka_unit_test(a_case_replaces_common_settings_and_axes),
       cmocka_unit_test(lists_in_a_grid_are_values),
+      cmocka_unit_test(a_scale_replaces_what_it_names),
+      cmocka_unit_test(wrong_scales_are_refused),
+      cmocka_unit_test(labels_show_values),
       cmocka_unit_test(mistakes_are_placed),
       cmocka_unit_test(an_explosion_is_refused),
       cmocka_unit_test(every_failed_allocation_is_reported),

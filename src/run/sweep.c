@@ -96,16 +96,22 @@ lgv_status lgv__sweep_add_key(lgv_sweep *sweep, const char *key, lgv_error *err)
 }
 
 lgv_status lgv__sweep_add_case(lgv_sweep *sweep, lgv_settings *settings, lgv_axes axes,
-                               lgv_error *err) {
+                               const char *label, lgv_error *err) {
   lgv_case *grown = lgv__realloc(sweep->cases, (sweep->info.cases + 1) * sizeof *grown);
-  if (!grown) {
+  if (grown) sweep->cases = grown;
+  char *own_label = label ? lgv__strdup(label) : NULL;
+  if (!grown || (label && !own_label)) {
     lgv_settings_free(settings);
     lgv__axes_free(&axes);
+    lgv__free(own_label);
     return lgv__out_of_memory(err, "a sweep");
   }
-  sweep->cases = grown;
   lgv_case *c = &grown[sweep->info.cases++];
-  *c = (lgv_case){.settings = settings, .axes = axes, .first = sweep->info.configs, .configs = 1};
+  *c = (lgv_case){.settings = settings,
+                  .axes = axes,
+                  .first = sweep->info.configs,
+                  .configs = 1,
+                  .label = own_label};
   for (size_t i = 0; i < axes.count; i++) {
     LGV_TRY(lgv__sweep_add_key(sweep, axes.items[i].key, err));
     c->configs *= axes.items[i].count;
@@ -124,6 +130,7 @@ void lgv_sweep_free(lgv_sweep *sweep) {
   for (size_t i = 0; i < sweep->info.cases; i++) {
     lgv_settings_free(sweep->cases[i].settings);
     lgv__axes_free(&sweep->cases[i].axes);
+    lgv__free(sweep->cases[i].label);
   }
   for (size_t i = 0; i < sweep->n_keys; i++) lgv__free(sweep->keys[i]);
   lgv__free(sweep->cases);
@@ -164,6 +171,35 @@ const char *lgv_sweep_value(const lgv_sweep *sweep, size_t config, size_t key) {
   const lgv_axis *axis = lgv__axes_find(&c->axes, sweep->keys[key]);
   if (!axis) return lgv_settings_get(c->settings, sweep->keys[key]);
   return axis->values[digit(c, config, axis)];
+}
+
+/* {key} becomes the value of key; anything else stays as it is. */
+static size_t expand(const lgv_sweep *sweep, size_t config, const char *template, char *text,
+                     size_t size) {
+  size_t used = 0;
+  while (*template && used + 1 < size) {
+    const char *end = *template == '{' ? strchr(template, '}') : NULL, *value = NULL;
+    for (size_t k = 0; end && !value && k < sweep->n_keys; k++)
+      if (strlen(sweep->keys[k]) == (size_t)(end - template - 1) &&
+          strncmp(sweep->keys[k], template + 1, strlen(sweep->keys[k])) == 0)
+        value = lgv_sweep_value(sweep, config, k);
+    if (value) {
+      int length = snprintf(text + used, size - used, "%s", value);
+      used += (size_t)length < size - used ? (size_t)length : size - used - 1;
+      template = end + 1;
+    } else {
+      text[used++] = *template ++;
+    }
+  }
+  text[used] = 0;
+  return used;
+}
+
+bool lgv_sweep_label(const lgv_sweep *sweep, size_t config, char *text, size_t size) {
+  text[0] = 0;
+  if (config >= sweep->info.configs) return false;
+  const char *label = sweep->cases[lgv_sweep_case(sweep, config)].label;
+  return label && expand(sweep, config, label, text, size) > 0;
 }
 
 static lgv_status fill(const lgv_case *c, size_t config, lgv_settings *settings, lgv_error *err) {

@@ -19,6 +19,7 @@ typedef struct lgv_case {
   lgv_settings *settings; /* common ones, then the case's own */
   lgv_axes axes;
   size_t first, configs; /* its configurations: first, first + 1, ... */
+  char *label;           /* a template, or NULL */
 } lgv_case;
 
 struct lgv_sweep {
@@ -26,6 +27,7 @@ struct lgv_sweep {
   lgv_case *cases;
   char **keys;
   size_t n_keys;
+  char about[LGV_SWEEP_LABEL_SIZE];
 };
 
 LGV_CHECK lgv_status lgv__axes_add(lgv_axes *axes, const char *key, lgv_axis **axis,
@@ -35,9 +37,10 @@ LGV_CHECK lgv_status lgv__axis_add(lgv_axis *axis, const char *value, const char
 lgv_axis *lgv__axes_find(const lgv_axes *axes, const char *key); /* or NULL */
 void lgv__axes_remove(lgv_axes *axes, const char *key);
 void lgv__axes_free(lgv_axes *axes);
-/* Adds a case, which then owns settings and axes, and numbers its configurations. */
+/* Adds a case, which then owns settings and axes, and numbers its configurations. label may be
+ * NULL. */
 LGV_CHECK lgv_status lgv__sweep_add_case(lgv_sweep *sweep, lgv_settings *settings, lgv_axes axes,
-                                         lgv_error *err);
+                                         const char *label, lgv_error *err);
 /* Adds a key in which configurations differ, unless it is there. */
 LGV_CHECK lgv_status lgv__sweep_add_key(lgv_sweep *sweep, const char *key, lgv_error *err);
 

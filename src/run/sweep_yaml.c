@@ -9,7 +9,15 @@
  *   measure: regret          what configurations are ranked by (default final_return)
  *   best: lowest             lowest or highest (default: lowest for regret, else highest)
  *   records: summary         the same as run.records: summary
+ *   about: what it shows     one line for people
+ *   scales:                  smaller or larger versions of the same file, chosen by name; each
+ *     quick:                 replaces settings, axes and seeds, in every case, and may keep some
+ *       run.steps: 10000     cases only, named by their labels
+ *       seeds: {count: 2}
+ *       cases: [DQN]
+ *   figures: [...]           read by report/figure_file.c
  *
+ * A case may have a label: what it is called in figures; {agent.lambda} stands for a value.
  * A case's own setting or axis replaces the common one of the same key. In a grid, a list within
  * the list is one value: agent.hidden: [[32, 32], [64, 64]]. Checkpoints of finished runs are not
  * kept unless the file sets run.checkpoint_final. */
@@ -31,9 +39,11 @@ typedef struct part {
   lgv_sweep *sweep;
   lgv_settings *settings;
   lgv_axes axes;
-  const yaml_node_t *cases; /* of the whole file; NULL if there are none */
+  const yaml_node_t *cases;  /* of the whole file, or of a scale; NULL if there are none */
+  const yaml_node_t *scales; /* of the whole file, likewise */
   const char *best;
-  bool is_case;
+  const char *label; /* of a case, or NULL */
+  enum { WHOLE_FILE, ONE_CASE, ONE_SCALE } kind;
 } part;
 
 /* ---- Grids ---- */
@@ -139,7 +149,8 @@ static bool is_setting(const char *key) {
 }
 
 static lgv_status unknown_key(part *p, const char *key, const yaml_node_t *node, lgv_error *err) {
-  static const char *const words[] = {"grid", "cases", "seeds", "measure", "best", "records"};
+  static const char *const words[] = {"grid",    "cases", "seeds",  "measure", "best",
+                                      "records", "about", "scales", "figures"};
   lgv_guess guess = {.wrong = key};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) lgv__guess_offer(&guess, words[i]);
   return lgv__yaml_fail(p->yaml, node, err, "unknown key '%.80s'%s%s%s", key,
@@ -147,23 +158,53 @@ static lgv_status unknown_key(part *p, const char *key, const yaml_node_t *node,
                         guess.best ? "'?" : "");
 }
 
+static lgv_status read_line(part *p, const yaml_node_t *node, const char *what, const char **line,
+                            lgv_error *err) {
+  *line = lgv__yaml_text(node);
+  if (*line && strlen(*line) < LGV_SWEEP_LABEL_SIZE) return LGV_OK;
+  return lgv__yaml_fail(p->yaml, node, err, "%s is one line of less than %d characters", what,
+                        LGV_SWEEP_LABEL_SIZE);
+}
+
+static lgv_status read_about(part *p, const yaml_node_t *node, lgv_error *err) {
+  const char *line;
+  LGV_TRY(read_line(p, node, "about", &line, err));
+  snprintf(p->sweep->about, sizeof p->sweep->about, "%s", line);
+  return LGV_OK;
+}
+
+/* What only the whole file may say. */
+static lgv_status read_file_key(part *p, const char *key, const yaml_node_t *node, lgv_error *err) {
+  if (strcmp(key, "langevin") == 0 || strcmp(key, "figures") == 0) return LGV_OK;
+  if (strcmp(key, "measure") == 0) return read_measure(p, node, err);
+  if (strcmp(key, "best") == 0) return read_best(p, node, err);
+  if (strcmp(key, "records") == 0)
+    return lgv__settings_from_yaml(p->settings, p->yaml, node, "run.records", err);
+  if (strcmp(key, "scales") != 0) return unknown_key(p, key, node, err);
+  p->scales = node;
+  return LGV_OK;
+}
+
 static lgv_status read_pair(void *context, const char *key, const yaml_node_t *node,
                             lgv_error *err) {
   part *p = context;
   if (strcmp(key, "grid") == 0) return read_grid(p, node, err);
   if (is_setting(key)) return lgv__settings_from_yaml(p->settings, p->yaml, node, key, err);
-  if (p->is_case)
-    return lgv__yaml_fail(p->yaml, node, err, "unknown key '%.80s': a case has settings and a grid",
-                          key);
-  if (strcmp(key, "langevin") == 0) return LGV_OK;
+  if (p->kind == ONE_CASE && strcmp(key, "label") == 0)
+    return read_line(p, node, "a label", &p->label, err);
+  if (p->kind == ONE_CASE)
+    return lgv__yaml_fail(p->yaml, node, err,
+                          "unknown key '%.80s': a case has settings, a grid and a label", key);
   if (strcmp(key, "seeds") == 0) return read_seeds(p, node, err);
-  if (strcmp(key, "measure") == 0) return read_measure(p, node, err);
-  if (strcmp(key, "best") == 0) return read_best(p, node, err);
-  if (strcmp(key, "records") == 0)
-    return lgv__settings_from_yaml(p->settings, p->yaml, node, "run.records", err);
-  if (strcmp(key, "cases") != 0) return unknown_key(p, key, node, err);
-  p->cases = node;
-  return LGV_OK;
+  if (strcmp(key, "about") == 0) return read_about(p, node, err);
+  if (strcmp(key, "cases") == 0) {
+    p->cases = node;
+    return LGV_OK;
+  }
+  if (p->kind == WHOLE_FILE) return read_file_key(p, key, node, err);
+  return lgv__yaml_fail(p->yaml, node, err,
+                        "unknown key '%.80s': a scale has settings, a grid, seeds, cases and about",
+                        key);
 }
 
 static lgv_status check_seed(const part *p, lgv_error *err) {
@@ -203,14 +244,20 @@ static lgv_status copy_axes(const lgv_axes *from, lgv_axes *to, lgv_error *err) 
   return LGV_OK;
 }
 
-/* Common settings and axes, then the case's own, which replace them. */
-static lgv_status merge(const part *common, const part *own, part *whole, lgv_error *err) {
-  LGV_TRY(lgv__settings_copy(common->settings, whole->settings, err));
-  LGV_TRY(copy_axes(&common->axes, &whole->axes, err));
+/* What `own` says replaces what was there. */
+static lgv_status put_over(const part *own, part *whole, lgv_error *err) {
   for (size_t i = 0; i < own->settings->count; i++)
     lgv__axes_remove(&whole->axes, own->settings->items[i].key);
   LGV_TRY(lgv__settings_copy(own->settings, whole->settings, err));
-  LGV_TRY(copy_axes(&own->axes, &whole->axes, err));
+  return copy_axes(&own->axes, &whole->axes, err);
+}
+
+/* Common settings and axes, then the case's own, then those of the scale. */
+static lgv_status merge(const part *common, const part *own, const part *scale, part *whole,
+                        lgv_error *err) {
+  LGV_TRY(put_over(common, whole, err));
+  LGV_TRY(put_over(own, whole, err));
+  LGV_TRY(put_over(scale, whole, err));
   if (!lgv_settings_get(whole->settings, "run.checkpoint_final"))
     LGV_TRY(lgv_settings_set(whole->settings, "run.checkpoint_final", "false", "the sweep", err));
   return check_seed(whole, err);
@@ -224,55 +271,146 @@ static lgv_status read_case(part *own, const yaml_node_t *node, lgv_error *err) 
   return check_clash(own, err);
 }
 
+static const yaml_node_t *list_node(const part *p, const yaml_node_item_t *item) {
+  return yaml_document_get_node(&p->yaml->document, *item);
+}
+
+/* Whether a scale keeps the case of this label. */
+static bool is_kept(const part *scale, const char *label) {
+  if (!scale->cases) return true;
+  const yaml_node_item_t *item = scale->cases->data.sequence.items.start;
+  for (; label && item < scale->cases->data.sequence.items.top; item++)
+    if (strcmp(lgv__yaml_text(list_node(scale, item)), label) == 0) return true;
+  return false;
+}
+
+/* Reads own, and hands the whole case over to the sweep. */
+static lgv_status build_case(const part *common, const part *scale, const yaml_node_t *node,
+                             part *own, part *whole, lgv_error *err) {
+  LGV_TRY(lgv_settings_create(&own->settings, err));
+  LGV_TRY(lgv_settings_create(&whole->settings, err));
+  LGV_TRY(read_case(own, node, err));
+  if (!is_kept(scale, own->label)) return LGV_OK;
+  LGV_TRY(merge(common, own, scale, whole, err));
+  LGV_TRY(add_own_keys(common->sweep, own->settings, err));
+  lgv_settings *settings = whole->settings;
+  lgv_axes axes = whole->axes;
+  whole->settings = NULL;
+  whole->axes = (lgv_axes){0};
+  return lgv__sweep_add_case(common->sweep, settings, axes, own->label, err);
+}
+
 /* node: of the case; NULL for the only case of a file without `cases`. */
-static lgv_status add_case(const part *common, const yaml_node_t *node, lgv_error *err) {
-  part own = {.yaml = common->yaml, .sweep = common->sweep, .is_case = true}, whole = own;
-  lgv_status status = lgv_settings_create(&own.settings, err);
-  if (status == LGV_OK) status = lgv_settings_create(&whole.settings, err);
-  if (status == LGV_OK) status = read_case(&own, node, err);
-  if (status == LGV_OK) status = merge(common, &own, &whole, err);
-  if (status == LGV_OK) status = add_own_keys(common->sweep, own.settings, err);
+static lgv_status add_case(const part *common, const part *scale, const yaml_node_t *node,
+                           lgv_error *err) {
+  part own = {.yaml = common->yaml, .sweep = common->sweep, .kind = ONE_CASE}, whole = own;
+  lgv_status status = build_case(common, scale, node, &own, &whole, err);
   lgv_settings_free(own.settings);
   lgv__axes_free(&own.axes);
-  if (status == LGV_OK) return lgv__sweep_add_case(common->sweep, whole.settings, whole.axes, err);
   lgv_settings_free(whole.settings);
   lgv__axes_free(&whole.axes);
   return status;
 }
 
-static lgv_status add_cases(const part *common, lgv_error *err) {
-  if (!common->cases) return add_case(common, NULL, err);
+static bool is_filled_list(const yaml_node_t *node) {
+  return node->type == YAML_SEQUENCE_NODE &&
+         node->data.sequence.items.start < node->data.sequence.items.top;
+}
+
+static lgv_status add_cases(const part *common, const part *scale, lgv_error *err) {
   const yaml_node_t *list = common->cases;
-  if (list->type != YAML_SEQUENCE_NODE ||
-      list->data.sequence.items.start == list->data.sequence.items.top)
+  if (!list) return add_case(common, scale, NULL, err);
+  if (!is_filled_list(list))
     return lgv__yaml_fail(common->yaml, list, err, "cases is a list: - {agent: lmc-lsvi, ...}");
   for (yaml_node_item_t *i = list->data.sequence.items.start; i < list->data.sequence.items.top;
        i++)
-    LGV_TRY(add_case(common, yaml_document_get_node(&common->yaml->document, *i), err));
-  return LGV_OK;
+    LGV_TRY(add_case(common, scale, list_node(common, i), err));
+  if (common->sweep->info.cases > 0) return LGV_OK;
+  return lgv__yaml_fail(common->yaml, scale->cases, err, "no case has one of these labels");
 }
 
-static lgv_status read_file(lgv_sweep *sweep, lgv_yaml *yaml, lgv_error *err) {
-  part common = {.yaml = yaml, .sweep = sweep};
-  LGV_TRY(lgv_settings_create(&common.settings, err));
+/* ---- Scales ---- */
+
+typedef struct scale_search {
+  part *scale;
+  const char *name;
+  char names[160];
+  bool found;
+} scale_search;
+
+static lgv_status read_scale(part *scale, const yaml_node_t *node, lgv_error *err) {
+  if (node->type != YAML_MAPPING_NODE)
+    return lgv__yaml_fail(scale->yaml, node, err, "a scale is a mapping: {run.steps: 1000, ...}");
+  LGV_TRY(lgv__yaml_pairs(scale->yaml, node, read_pair, scale, err));
+  const yaml_node_t *cases = scale->cases;
+  if (cases && !is_filled_list(cases))
+    return lgv__yaml_fail(scale->yaml, cases, err, "cases is here a list of labels");
+  const yaml_node_item_t *item = cases ? cases->data.sequence.items.start : NULL;
+  for (; cases && item < cases->data.sequence.items.top; item++)
+    if (!lgv__yaml_text(list_node(scale, item)))
+      return lgv__yaml_fail(scale->yaml, cases, err, "cases is here a list of labels");
+  return check_clash(scale, err);
+}
+
+static lgv_status visit_scale(void *context, const char *name, const yaml_node_t *node,
+                              lgv_error *err) {
+  scale_search *s = context;
+  size_t used = strlen(s->names);
+  snprintf(s->names + used, sizeof s->names - used, ", %.40s", name);
+  if (strcmp(name, s->name) != 0) return LGV_OK;
+  s->found = true;
+  return read_scale(s->scale, node, err);
+}
+
+/* The file itself is what it is called `paper`. */
+static lgv_status find_scale(const part *common, const char *name, part *scale, lgv_error *err) {
+  scale_search s = {.scale = scale, .name = name, .names = "paper"};
+  if (!name || strcmp(name, "paper") == 0) return LGV_OK;
+  if (common->scales && common->scales->type != YAML_MAPPING_NODE)
+    return lgv__yaml_fail(common->yaml, common->scales, err,
+                          "scales is a mapping: {quick: {run.steps: 1000}}");
+  if (common->scales) LGV_TRY(lgv__yaml_pairs(common->yaml, common->scales, visit_scale, &s, err));
+  if (s.found) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_USAGE, "%.200s: there is no scale '%.40s'; there is %s",
+                  common->yaml->path, name, s.names);
+}
+
+/* ---- The whole file ---- */
+
+static lgv_status read_parts(part *common, part *scale, const char *scale_name, lgv_error *err) {
+  lgv_sweep_info *info = &common->sweep->info;
+  LGV_TRY(lgv_settings_create(&common->settings, err));
+  LGV_TRY(lgv_settings_create(&scale->settings, err));
+  LGV_TRY(lgv__yaml_pairs(common->yaml, common->yaml->root, read_pair, common, err));
+  LGV_TRY(check_clash(common, err));
+  LGV_TRY(find_scale(common, scale_name, scale, err));
+  bool is_regret = strcmp(info->measure, "regret") == 0;
+  info->lowest_is_best = common->best ? strcmp(common->best, "lowest") == 0 : is_regret;
+  return add_cases(common, scale, err);
+}
+
+static lgv_status read_file(lgv_sweep *sweep, lgv_yaml *yaml, const char *scale_name,
+                            lgv_error *err) {
+  part common = {.yaml = yaml, .sweep = sweep, .kind = WHOLE_FILE};
+  part scale = {.yaml = yaml, .sweep = sweep, .kind = ONE_SCALE};
   sweep->info.seeds = 1;
   sweep->info.measure = "final_return";
-  lgv_status status = lgv__yaml_pairs(yaml, yaml->root, read_pair, &common, err);
-  if (status == LGV_OK) status = check_clash(&common, err);
-  bool is_regret = strcmp(sweep->info.measure, "regret") == 0;
-  sweep->info.lowest_is_best = common.best ? strcmp(common.best, "lowest") == 0 : is_regret;
-  if (status == LGV_OK) status = add_cases(&common, err);
+  sweep->info.about = sweep->about;
+  lgv_status status = read_parts(&common, &scale, scale_name, err);
   lgv_settings_free(common.settings);
   lgv__axes_free(&common.axes);
+  lgv_settings_free(scale.settings);
+  lgv__axes_free(&scale.axes);
   return status;
 }
 
-lgv_status lgv_sweep_load(const char *path, lgv_sweep **out, lgv_error *err) {
+lgv_status lgv_sweep_load(const char *path, const char *scale, lgv_sweep **out, lgv_error *err) {
   lgv_yaml yaml;
   *out = NULL;
   LGV_TRY(lgv__yaml_open(&yaml, path, err));
   lgv_sweep *sweep = lgv__calloc(1, sizeof *sweep);
-  lgv_status status = sweep ? read_file(sweep, &yaml, err) : lgv__out_of_memory(err, "a sweep");
+  lgv_status status =
+      sweep ? read_file(sweep, &yaml, scale, err) : lgv__out_of_memory(err, "a sweep");
   lgv__yaml_close(&yaml);
   if (status == LGV_OK)
     *out = sweep;
