@@ -343,6 +343,9 @@ typedef struct lgv_agent_type {
   /* Optional: can learn from several environments at once (problem->streams), each with episodes of
    * its own. The calls that follow belong to this one of them, 0 at first. */
   void (*set_stream)(void *self, int32_t stream);
+  /* Optional: how an evaluation values every action there, (actions), without a draw: the mean over
+   * members, atoms, quantiles or noise. Writes only scratch. */
+  lgv_status (*q_values)(void *self, const lgv_obs *obs, double *q, lgv_error *err);
 } lgv_agent_type;
 
 /* ---- Registry ---- */
@@ -422,6 +425,12 @@ LGV_API LGV_CHECK lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *
 /* Probabilities at (stage, state), for agents whose policy is fixed within an episode. */
 LGV_API LGV_CHECK lgv_status lgv_agent_policy(const lgv_agent *agent, int64_t stage, int64_t state,
                                               double *probabilities, lgv_error *err);
+/* Q of every action at each of `count` observations, q (count x actions): those by which the agent
+ * acts in LGV_EVAL, or their mean where evaluations draw (a member of an ensemble, the noise of a
+ * layer, quantiles). Linear agents take state and stage and leave data alone; the others take data.
+ * Nothing that decides the future changes, random streams included. */
+LGV_API LGV_CHECK lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count,
+                                                double *q, lgv_error *err);
 /* The arrays of an agent, by name (see `layout`); NULL past the end. */
 LGV_API const void *lgv_agent_array(const lgv_agent *agent, size_t index, const char **name,
                                     lgv_dtype *dtype, size_t *count);

@@ -163,6 +163,16 @@ lgv_status lgv_agent_policy(const lgv_agent *agent, int64_t stage, int64_t state
   return LGV_OK;
 }
 
+lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count, double *q,
+                              lgv_error *err) {
+  if (!agent->type->q_values)
+    return lgv_fail(err, LGV_ERR_USAGE, "%s has no values of actions to tell", agent->type->name);
+  for (size_t i = 0; i < count; i++)
+    LGV_TRY(agent->type->q_values(agent->self, &obs[i], q + i * (size_t)agent->problem.env.actions,
+                                  err));
+  return LGV_OK;
+}
+
 const void *lgv_agent_array(const lgv_agent *agent, size_t index, const char **name,
                             lgv_dtype *dtype, size_t *count) {
   const lgv_layout *table = &agent->arena.table;

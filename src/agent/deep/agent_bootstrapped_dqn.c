@@ -195,6 +195,19 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
   return LGV_OK;
 }
 
+/* The mean over the members. */
+static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error *err) {
+  (void)err;
+  self *s = self_;
+  dqn *c = &s->core;
+  memset(q, 0, (size_t)c->A * sizeof *q);
+  for (int64_t copy = 0; copy < c->form.copies; copy++) {
+    const float *values = copy_values(s, copy, obs);
+    for (int32_t i = 0; i < c->outputs; i++) q[i % c->A] += (double)values[i] / (double)s->p->heads;
+  }
+  return LGV_OK;
+}
+
 /* ---- learning ---- */
 
 /* q, q_next and q_target of one copy, priors included. */
@@ -301,4 +314,5 @@ const lgv_agent_type lgv__agent_bootstrapped_dqn = {
     .stat_names = stat_names,
     .stats = stats,
     .set_stream = dqn_set_stream,
+    .q_values = q_values,
 };

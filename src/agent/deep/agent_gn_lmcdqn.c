@@ -430,6 +430,16 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
   return LGV_OK;
 }
 
+static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error *err) {
+  (void)err;
+  self *s = self_;
+  int32_t index;
+  replay_encode(&s->env, obs, &index);
+  evaluate(s, index);
+  memcpy(q, s->values, (size_t)s->env.actions * sizeof *q);
+  return LGV_OK;
+}
+
 /* Makes a state known, with a value for the targets that lead to it. */
 static void meet(self *s, int32_t index) {
   int64_t known = s->data.states[0], state = pairs_state(&s->data, index);
@@ -486,4 +496,5 @@ const lgv_agent_type lgv__agent_gn_lmcdqn = {
     .stat_names = stat_names,
     .stats = stats,
     .set_stream = set_stream,
+    .q_values = q_values,
 };

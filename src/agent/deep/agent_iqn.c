@@ -104,15 +104,21 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
 
 /* ---- acting ---- */
 
-/* Z of (rows) observations for fresh draws of tau, (rows x taus x A). */
-static const float *draw_quantiles(self *s, const float *w, const void *obs, int64_t rows,
-                                   int64_t taus, lgv_rng *stream, net_tape *tape) {
+/* Z of (rows) observations for the taus in hand, (rows x taus x A). */
+static const float *quantiles(self *s, const float *w, const void *obs, int64_t rows, int64_t taus,
+                              net_tape *tape) {
   const dqn *c = &s->base.core;
-  for (int64_t i = 0; i < rows * taus; i++) s->tau[i] = (float)lgv_rng_uniform(stream);
   net_input input = replay_input(&c->env, obs);
   input.tau = s->tau;
   input.taus = taus;
   return net_forward(&c->net, w, input, rows, tape);
+}
+
+/* The same for fresh draws. */
+static const float *draw_quantiles(self *s, const float *w, const void *obs, int64_t rows,
+                                   int64_t taus, lgv_rng *stream, net_tape *tape) {
+  for (int64_t i = 0; i < rows * taus; i++) s->tau[i] = (float)lgv_rng_uniform(stream);
+  return quantiles(s, w, obs, rows, taus, tape);
 }
 
 static void mean_over(const dqn *c, const float *z, int64_t rows, int64_t taus, float *q) {
@@ -134,6 +140,19 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
   lgv_rng *stream = mode == LGV_TRAIN ? s->noise : c->eval;
   mean(c, draw_quantiles(s, c->w, c->seen, 1, s->p->taus_act, stream, &c->act_tape), 1, c->act_q);
   *action = dither_act(s->base.dither, c, c->act_q, mode);
+  return LGV_OK;
+}
+
+/* The mean over tau by the midpoints of K equal parts, where acting draws K of them. */
+static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error *err) {
+  (void)err;
+  self *s = self_;
+  dqn *c = &s->base.core;
+  int64_t K = s->p->taus_act;
+  for (int64_t i = 0; i < K; i++) s->tau[i] = (float)(((double)i + 0.5) / (double)K);
+  replay_encode(&c->env, obs, c->seen);
+  mean(c, quantiles(s, c->w, c->seen, 1, K, &c->act_tape), 1, c->act_q);
+  dqn_copy_values(c, c->act_q, q);
   return LGV_OK;
 }
 
@@ -189,5 +208,6 @@ const lgv_agent_type lgv__agent_iqn = {
     .layout = layout,
     .open = dqn_open,
     .act = act,
+    .q_values = q_values,
     DITHERED_HOOKS,
 };

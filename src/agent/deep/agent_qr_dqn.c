@@ -119,5 +119,6 @@ const lgv_agent_type lgv__agent_qr_dqn = {
     .layout = layout,
     .open = open_agent,
     .act = dithered_act,
+    .q_values = dqn_q_values,
     DITHERED_HOOKS,
 };

@@ -200,8 +200,12 @@ const float *dqn_values(dqn *c, const float *w, const lgv_obs *obs) {
 
 lgv_rng *dqn_act_stream(dqn *c, lgv_mode mode) { return mode == LGV_TRAIN ? c->act : c->eval; }
 
+void dqn_copy_values(const dqn *c, const float *values, double *q) {
+  for (int32_t a = 0; a < c->A; a++) q[a] = (double)values[a];
+}
+
 int32_t dqn_greedy(dqn *c, const float *q, lgv_mode mode) {
-  for (int32_t a = 0; a < c->A; a++) c->values[a] = q[a];
+  dqn_copy_values(c, q, c->values);
   return lgv__argmax(c->values, c->A, dqn_act_stream(c, mode));
 }
 
@@ -435,6 +439,13 @@ lgv_status dqn_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t
   (void)err;
   dqn *c = self;
   *action = dqn_greedy(c, dqn_values(c, c->w, obs), mode);
+  return LGV_OK;
+}
+
+lgv_status dqn_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
+  (void)err;
+  dqn *c = self;
+  dqn_copy_values(c, dqn_values(c, c->w, obs), q);
   return LGV_OK;
 }
 

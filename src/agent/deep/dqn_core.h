@@ -303,6 +303,7 @@ const float *dqn_values(dqn *c, const float *w, const lgv_obs *obs);
 int32_t dqn_greedy(dqn *c, const float *q, lgv_mode mode);
 int32_t dqn_first_best(const float *q, int32_t count); /* the lowest index, for targets */
 lgv_rng *dqn_act_stream(dqn *c, lgv_mode mode);
+void dqn_copy_values(const dqn *c, const float *values, double *q); /* (A), for q_values */
 
 /* ---- learning ---- */
 /* Stores the transition and counts the step; returns its entry in the replay. */
@@ -358,6 +359,8 @@ void dqn_set_stream(void *self, int32_t stream);
 lgv_status dqn_begin_episode(void *self, lgv_error *err); /* nothing to do */
 lgv_status dqn_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                           lgv_error *err);
+/* q_values of agents that evaluate by w alone. */
+lgv_status dqn_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
 /* The updates that are due, form.update or dqn_update each. */
 lgv_status dqn_observe(void *self, const lgv_transition *transition, lgv_error *err);
 lgv_status dqn_end_episode(void *self, lgv_error *err);

@@ -162,21 +162,37 @@ lgv_status langevin_begin_episode(void *self, lgv_error *err) {
   return s->H > 0 && ready ? sweep(s, err) : LGV_OK;
 }
 
+/* The parameters that act at the observation. */
+static lgv_status actor(langevin *s, const lgv_obs *obs, lgv_mode mode, const float **w,
+                        lgv_error *err) {
+  if (s->H > 0 && (obs->stage < 0 || obs->stage >= s->H))
+    return lgv_fail(err, LGV_ERR_USAGE, "stage %lld is outside the horizon of %lld stages",
+                    (long long)obs->stage, (long long)s->H);
+  const float *all = mode == LGV_EVAL && s->w_mean ? s->w_mean : s->core.w;
+  *w = all + (s->H > 0 ? obs->stage * s->core.dim : 0);
+  return LGV_OK;
+}
+
 lgv_status langevin_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                         lgv_error *err) {
   langevin *s = self;
   dqn *c = &s->core;
-  if (s->H > 0 && (obs->stage < 0 || obs->stage >= s->H))
-    return lgv_fail(err, LGV_ERR_USAGE, "stage %lld is outside the horizon of %lld stages",
-                    (long long)obs->stage, (long long)s->H);
+  const float *w;
+  LGV_TRY(actor(s, obs, mode, &w, err));
   bool warms_up = mode == LGV_TRAIN && c->count[DQN_STEPS] < c->p->warmup;
   if (warms_up && s->p->warmup_actions == LANGEVIN_UNIFORM) {
     *action = (int32_t)lgv_rng_below(c->act, c->A);
     return LGV_OK;
   }
-  const float *all = mode == LGV_EVAL && s->w_mean ? s->w_mean : c->w;
-  const float *w = all + (s->H > 0 ? obs->stage * c->dim : 0);
   *action = dqn_greedy(c, dqn_values(c, w, obs), mode);
+  return LGV_OK;
+}
+
+lgv_status langevin_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
+  langevin *s = self;
+  const float *w;
+  LGV_TRY(actor(s, obs, LGV_EVAL, &w, err));
+  dqn_copy_values(&s->core, dqn_values(&s->core, w, obs), q);
   return LGV_OK;
 }
 

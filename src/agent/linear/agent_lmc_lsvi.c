@@ -72,4 +72,5 @@ const lgv_agent_type lgv__agent_lmc_lsvi = {
     .observe = lsvi_observe,
     .end_episode = end_episode,
     .policy = lsvi_policy_greedy,
+    .q_values = lsvi_q_values,
 };

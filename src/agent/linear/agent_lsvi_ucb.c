@@ -94,4 +94,5 @@ const lgv_agent_type lgv__agent_lsvi_ucb = {
     .observe = lsvi_observe,
     .end_episode = lsvi_absorb,
     .policy = lsvi_policy_greedy,
+    .q_values = lsvi_q_values,
 };

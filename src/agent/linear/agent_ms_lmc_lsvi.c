@@ -106,4 +106,5 @@ const lgv_agent_type lgv__agent_ms_lmc_lsvi = {
     .observe = lsvi_observe,
     .end_episode = end_episode,
     .policy = lsvi_policy_greedy,
+    .q_values = lsvi_q_values,
 };

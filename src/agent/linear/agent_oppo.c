@@ -164,4 +164,5 @@ const lgv_agent_type lgv__agent_oppo = {
     .observe = lsvi_observe,
     .end_episode = end_episode,
     .policy = policy,
+    .q_values = lsvi_q_values,
 };

@@ -126,4 +126,5 @@ const lgv_agent_type lgv__agent_opt_rlsvi = {
     .observe = lsvi_observe,
     .end_episode = lsvi_absorb,
     .policy = lsvi_policy_greedy,
+    .q_values = lsvi_q_values,
 };

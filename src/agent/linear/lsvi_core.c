@@ -267,18 +267,29 @@ lgv_status lsvi_check_obs(const lsvi *c, const lgv_obs *obs, lgv_error *err) {
                   (long long)obs->stage, (long long)obs->state, (long long)c->H, (long long)c->S);
 }
 
+static const double *values_at(const lsvi *c, int64_t stage, int64_t state) {
+  return c->q + stage * c->SA + state * c->A;
+}
+
+lgv_status lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
+  const lsvi *c = self;
+  LGV_TRY(lsvi_check_obs(c, obs, err));
+  memcpy(q, values_at(c, obs->stage, obs->state), (size_t)c->A * sizeof *q);
+  return LGV_OK;
+}
+
 lgv_status lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                            lgv_error *err) {
   lsvi *c = self;
   LGV_TRY(lsvi_check_obs(c, obs, err));
-  const double *q = c->q + obs->stage * c->SA + obs->state * c->A;
+  const double *q = values_at(c, obs->stage, obs->state);
   *action = lgv__argmax(q, c->A, mode == LGV_TRAIN ? c->act : c->eval);
   return LGV_OK;
 }
 
 void lsvi_policy_greedy(const void *self, int64_t stage, int64_t state, double *p) {
   const lsvi *c = self;
-  const double *q = c->q + stage * c->SA + state * c->A;
+  const double *q = values_at(c, stage, state);
   double best = q[0], ties = 0;
   for (int32_t a = 1; a < c->A; a++) best = q[a] > best ? q[a] : best;
   for (int32_t a = 0; a < c->A; a++) ties += q[a] == best;
