@@ -149,6 +149,10 @@ LGV_API void lgv_model_free(lgv_model *model);
 LGV_API LGV_CHECK lgv_status lgv_model_add(lgv_model *model, int64_t stage, int64_t state,
                                            int32_t action, int64_t next, double probability,
                                            lgv_error *err);
+/* The probabilities of all states at once, (S). */
+LGV_API LGV_CHECK lgv_status lgv_model_add_row(lgv_model *model, int64_t stage, int64_t state,
+                                               int32_t action, const double *probabilities,
+                                               lgv_error *err);
 LGV_API void lgv_model_set_reward(lgv_model *model, int64_t stage, int64_t state, int32_t action,
                                   double mean);
 LGV_API void lgv_model_set_start(lgv_model *model, int64_t state, double probability);
@@ -353,6 +357,9 @@ typedef struct lgv_agent_type {
 typedef struct lgv_entry {
   const char *name, *summary;
   const lgv_param *params;
+  const lgv_preset *presets; /* of an environment or an agent, or NULL */
+  const char *optimiser;     /* of an agent: the default of optim.name, or NULL */
+  unsigned traits;           /* of an agent: LGV_NEEDS_STATES, ... */
 } lgv_entry;
 
 /* kind: "env", "agent", "optimiser", or "run" (one entry: the run's own parameters). False past the
@@ -399,7 +406,15 @@ typedef struct lgv_agent lgv_agent;
 /* Reads env.name, env.*, run.env_timeout and run.on_worker_death; other keys are left alone. */
 LGV_API LGV_CHECK lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed,
                                             lgv_env **env, lgv_error *err);
+/* An environment that draws from a sealed model and shows its states one-hot. features: phi(s,a),
+ * (S A x feature_dim), or NULL. Both must outlive it. */
+LGV_API LGV_CHECK lgv_status lgv_env_from_model(const lgv_model *model, const double *features,
+                                                int64_t feature_dim, uint64_t seed, lgv_env **env,
+                                                lgv_error *err);
 LGV_API void lgv_env_free(lgv_env *env);
+/* Begins the stream of random numbers anew, as if the environment had been created with this seed;
+ * reset is due. */
+LGV_API void lgv_env_seed(lgv_env *env, uint64_t seed);
 LGV_API const lgv_env_spec *lgv_env_get_spec(const lgv_env *env);
 LGV_API const lgv_model *lgv_env_get_model(const lgv_env *env); /* NULL if it has none */
 LGV_API LGV_CHECK lgv_status lgv_env_reset(lgv_env *env, lgv_obs *obs, lgv_error *err);
@@ -407,6 +422,15 @@ LGV_API LGV_CHECK lgv_status lgv_env_reset(lgv_env *env, lgv_obs *obs, lgv_error
  * together. */
 LGV_API LGV_CHECK lgv_status lgv_env_step(lgv_env *env, int32_t action, lgv_outcome *outcome,
                                           lgv_obs *next, lgv_error *err);
+
+enum { LGV_RESET = -1 };
+/* One step of several environments with the same spec; those in processes of their own work at the
+ * same time. An action of LGV_RESET begins a new episode instead. data: (count x obs_shape), where
+ * the observations are copied to. A wrong action changes nothing; after any other failure reset
+ * them all. */
+LGV_API LGV_CHECK lgv_status lgv_env_step_all(lgv_env *const *envs, size_t count,
+                                              const int32_t *actions, void *data,
+                                              lgv_outcome *outcomes, lgv_error *err);
 
 /* Reads agent.name, agent.*, optim.* and run.envs. episodes and steps: how long it will be trained
  * (0 if unknown). */
@@ -434,6 +458,39 @@ LGV_API LGV_CHECK lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs 
 /* The arrays of an agent, by name (see `layout`); NULL past the end. */
 LGV_API const void *lgv_agent_array(const lgv_agent *agent, size_t index, const char **name,
                                     lgv_dtype *dtype, size_t *count);
+
+/* A resolved value as text: lgv_agent_get(agent, "optim.lr", ...). */
+LGV_API LGV_CHECK lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text,
+                                           size_t size, lgv_error *err);
+/* All that decides the agent's future, as a safetensors file that is written whole or not at all.
+ * about (may be NULL): a text for the file's metadata, which is the caller's own. Loaded into an
+ * agent that was created with the same settings for the same problem, it goes on bit for bit; a
+ * file that does not fit is refused and changes nothing. */
+LGV_API LGV_CHECK lgv_status lgv_agent_save(const lgv_agent *agent, const char *path,
+                                            const char *about, lgv_error *err);
+LGV_API LGV_CHECK lgv_status lgv_agent_load(lgv_agent *agent, const char *path, lgv_error *err);
+
+/* The training loop of a run for an agent and an environment of one's own, without records. With
+ * the settings and the seed of a run both go through the same bits. agent and env outlive it. */
+typedef struct lgv_trainer lgv_trainer;
+
+typedef struct lgv_episode {
+  int64_t length;
+  double episode_return;
+  double value;  /* of the policy that played it, exact, a mean over the start states; NaN where the
+                    model is unknown or the policy not fixed within an episode */
+  double regret; /* V* - V of that policy in the state where it began; or NaN */
+} lgv_episode;
+
+LGV_API LGV_CHECK lgv_status lgv_trainer_create(lgv_agent *agent, lgv_env *env,
+                                                lgv_trainer **trainer, lgv_error *err);
+LGV_API void lgv_trainer_free(lgv_trainer *trainer);
+/* Steps until *steps = max_steps or *ended = max_episodes; the episodes that ended are described in
+ * their order. One that goes on is taken up by the next call, unless a step failed: then it is
+ * given up. */
+LGV_API LGV_CHECK lgv_status lgv_trainer_advance(lgv_trainer *trainer, int64_t max_steps,
+                                                 lgv_episode *episodes, int64_t max_episodes,
+                                                 int64_t *steps, int64_t *ended, lgv_error *err);
 
 /* ---- Plans and runs ---- */
 

@@ -92,7 +92,11 @@ const lgv_optim_type *lgv__optimiser(size_t index) { return lgv__kernels()->opti
 static bool get_env(size_t index, lgv_entry *entry) {
   for (size_t i = 0; lgv__envs[i]; i++)
     if (i == index) {
-      *entry = (lgv_entry){lgv__envs[i]->name, lgv__envs[i]->summary, lgv__envs[i]->params};
+      const lgv_env_type *type = lgv__envs[i];
+      *entry = (lgv_entry){.name = type->name,
+                           .summary = type->summary,
+                           .params = type->params,
+                           .presets = type->presets};
       return true;
     }
   return false;
@@ -101,7 +105,13 @@ static bool get_env(size_t index, lgv_entry *entry) {
 static bool get_agent(size_t index, lgv_entry *entry) {
   for (size_t i = 0; lgv__agents[i]; i++)
     if (i == index) {
-      *entry = (lgv_entry){lgv__agents[i]->name, lgv__agents[i]->summary, lgv__agents[i]->params};
+      const lgv_agent_type *type = lgv__agents[i];
+      *entry = (lgv_entry){.name = type->name,
+                           .summary = type->summary,
+                           .params = type->params,
+                           .presets = type->presets,
+                           .optimiser = type->optimiser,
+                           .traits = type->traits};
       return true;
     }
   return false;
@@ -111,7 +121,7 @@ static bool get_optimiser(size_t index, lgv_entry *entry) {
   const lgv_optim_type *type;
   for (size_t i = 0; (type = lgv__optimiser(i)); i++)
     if (i == index) {
-      *entry = (lgv_entry){type->name, type->summary, type->params};
+      *entry = (lgv_entry){.name = type->name, .summary = type->summary, .params = type->params};
       return true;
     }
   return false;
@@ -122,7 +132,9 @@ bool lgv_registry_get(const char *kind, size_t index, lgv_entry *entry) {
   if (strcmp(kind, "agent") == 0) return get_agent(index, entry);
   if (strcmp(kind, "optimiser") == 0) return get_optimiser(index, entry);
   if (strcmp(kind, "run") != 0 || index > 0) return false;
-  *entry = (lgv_entry){"run", "how long, how often evaluated, what is recorded", lgv__run_params};
+  *entry = (lgv_entry){.name = "run",
+                       .summary = "how long, how often evaluated, what is recorded",
+                       .params = lgv__run_params};
   return true;
 }
 

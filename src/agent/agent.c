@@ -2,7 +2,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/param.h"
+#include "base/tensors.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct lgv_agent {
@@ -114,6 +117,7 @@ lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bo
 }
 
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent) { return agent->type; }
+const lgv_env_spec *lgv__agent_env(const lgv_agent *agent) { return &agent->problem.env; }
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent) { return &agent->arena; }
 
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed) {
@@ -182,6 +186,42 @@ const void *lgv_agent_array(const lgv_agent *agent, size_t index, const char **n
   *dtype = block->dtype;
   *count = block->count;
   return table->base + block->offset;
+}
+
+/* ---- Resolved values, saving and loading ---- */
+
+lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text, size_t size,
+                         lgv_error *err) {
+  const lgv_optim_type *optim = agent->problem.optimiser;
+  const char *name = strcmp(key, "agent.name") == 0            ? agent->type->name
+                     : optim && strcmp(key, "optim.name") == 0 ? optim->name
+                                                               : NULL;
+  if (name) {
+    snprintf(text, size, "%s", name);
+    return LGV_OK;
+  }
+  if (optim && strncmp(key, "optim.", 6) == 0)
+    return lgv__params_get(optim->params, agent->optim_params, key, key + 6, text, size, err);
+  if (strncmp(key, "agent.", 6) == 0)
+    return lgv__params_get(agent->type->params, agent->params, key, key + 6, text, size, err);
+  return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);
+}
+
+lgv_status lgv_agent_save(const lgv_agent *agent, const char *path, const char *about,
+                          lgv_error *err) {
+  lgv_tensors tensors = {.about = about};
+  lgv_status status = lgv__tensors_add_arena(&tensors, "agent", &agent->arena, err);
+  if (status == LGV_OK) status = lgv__tensors_write(&tensors, path, err);
+  lgv__tensors_free(&tensors);
+  return status;
+}
+
+lgv_status lgv_agent_load(lgv_agent *agent, const char *path, lgv_error *err) {
+  lgv_tensors tensors = {0};
+  lgv_status status = lgv__tensors_add_arena(&tensors, "agent", &agent->arena, err);
+  if (status == LGV_OK) status = lgv__tensors_read(&tensors, path, err);
+  lgv__tensors_free(&tensors);
+  return status;
 }
 
 int32_t lgv__argmax(const double *values, int32_t count, lgv_rng *rng) {

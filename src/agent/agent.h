@@ -19,6 +19,7 @@ LGV_CHECK lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *pa
                                       lgv_error *err);
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent);
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent);
+const lgv_env_spec *lgv__agent_env(const lgv_agent *agent); /* what it was made for */
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed); /* a fresh evaluation stream */
 void lgv__agent_stats(const lgv_agent *agent, double *values);
 

@@ -203,3 +203,18 @@ void lgv__param_format(const lgv_param *param, const void *params, char *text, s
   }
   }
 }
+
+lgv_status lgv__params_get(const lgv_param *table, const void *params, const char *key,
+                           const char *name, char *text, size_t size, lgv_error *err) {
+  int index = lgv__params_find(table, name);
+  const char *entry = index >= 0 ? lgv__param_entry(&table[index], name) : NULL;
+  char value[LGV_MAP_VALUE_SIZE];
+  const void *field = index >= 0 ? (const char *)params + table[index].offset : NULL;
+  if (index < 0 || (entry && !lgv__map_get(field, entry, value)))
+    return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);
+  if (entry)
+    snprintf(text, size, "%s", value);
+  else
+    lgv__param_format(&table[index], params, text, size);
+  return LGV_OK;
+}

@@ -20,5 +20,8 @@ LGV_CHECK lgv_status lgv__param_parse(const lgv_param *param, const char *key, c
                                       void *params, lgv_error *err);
 /* The value as text that lgv__param_parse reads back to the same bits. */
 void lgv__param_format(const lgv_param *param, const void *params, char *text, size_t size);
+/* The same by name (kwargs.NAME: an entry of the map kwargs); key is the whole one. */
+LGV_CHECK lgv_status lgv__params_get(const lgv_param *table, const void *params, const char *key,
+                                     const char *name, char *text, size_t size, lgv_error *err);
 
 #endif

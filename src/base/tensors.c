@@ -123,6 +123,7 @@ static void make_header(const lgv_tensors *tensors, lgv_json *json) {
   lgv__json_open(json, NULL, '{');
   lgv__json_open(json, "__metadata__", '{');
   lgv__json_string(json, "format", format_name);
+  if (tensors->about) lgv__json_string(json, "about", tensors->about);
   for (size_t i = 0; i < tensors->count; i++) {
     const lgv_tensor *t = &tensors->items[i];
     snprintf(hex, sizeof hex, "%016" PRIx64, checksum(byte_count(t), bytes_of(t), byte_count(t)));

@@ -20,6 +20,7 @@ typedef struct lgv_tensor {
 typedef struct lgv_tensors {
   lgv_tensor *items;
   size_t count, capacity;
+  const char *about; /* a text for the header's metadata, or NULL; whoever reads leaves it alone */
 } lgv_tensors;
 
 /* Collects the kept blocks of an arena as prefix.name (a repeated name gets #1, #2, ...). */

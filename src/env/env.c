@@ -158,6 +158,8 @@ lgv_obs lgv__env_obs(const lgv_env *env) {
   return (lgv_obs){env->obs[env->clock[CURRENT]], state, env->clock[STAGE]};
 }
 
+void lgv_env_seed(lgv_env *env, uint64_t seed) { lgv_rng_seed(env->rng, seed, "env"); }
+
 static lgv_status next_obs(lgv_env *env, lgv_obs *obs, lgv_error *err) {
   env->clock[CURRENT] ^= 1;
   void *data = env->obs[env->clock[CURRENT]];
@@ -183,13 +185,18 @@ lgv_status lgv_env_reset(lgv_env *env, lgv_obs *obs, lgv_error *err) {
   return LGV_OK;
 }
 
-lgv_status lgv__env_step_begin(lgv_env *env, int32_t action, lgv_error *err) {
+static lgv_status check_action(const lgv_env *env, int32_t action, lgv_error *err) {
   if (!env->clock[RUNNING])
     return lgv_fail(err, LGV_ERR_USAGE, "%s: no episode runs; reset before the next step",
                     env->type->name);
   if (action < 0 || action >= env->spec.actions)
     return lgv_fail(err, LGV_ERR_USAGE, "%s: action %d is outside 0..%d", env->type->name, action,
                     env->spec.actions - 1);
+  return LGV_OK;
+}
+
+lgv_status lgv__env_step_begin(lgv_env *env, int32_t action, lgv_error *err) {
+  LGV_TRY(check_action(env, action, err));
   env->clock[RUNNING] = 0;
   env->pending = action;
   return env->type->step_begin ? env->type->step_begin(env->self, action, env->rng, err) : LGV_OK;
@@ -217,6 +224,29 @@ lgv_status lgv_env_step(lgv_env *env, int32_t action, lgv_outcome *outcome, lgv_
                         lgv_error *err) {
   LGV_TRY(lgv__env_step_begin(env, action, err));
   return lgv__env_step_end(env, outcome, next, err);
+}
+
+/* What one environment of several shows, as the n-th of a batch. */
+static void copy_obs(const lgv_env *env, const lgv_obs *obs, size_t n, void *data) {
+  size_t item = env->spec.obs_kind == LGV_OBS_BYTE ? 1 : sizeof(float);
+  size_t size = obs_count(&env->spec) * item;
+  memcpy((char *)data + n * size, obs->data, size);
+}
+
+lgv_status lgv_env_step_all(lgv_env *const *envs, size_t count, const int32_t *actions, void *data,
+                            lgv_outcome *outcomes, lgv_error *err) {
+  for (size_t i = 0; i < count; i++) /* before any moves, so that a wrong call changes nothing */
+    if (actions[i] != LGV_RESET) LGV_TRY(check_action(envs[i], actions[i], err));
+  for (size_t i = 0; i < count; i++)
+    if (actions[i] != LGV_RESET) LGV_TRY(lgv__env_step_begin(envs[i], actions[i], err));
+  for (size_t i = 0; i < count; i++) {
+    lgv_obs obs;
+    outcomes[i] = (lgv_outcome){0};
+    LGV_TRY(actions[i] == LGV_RESET ? lgv_env_reset(envs[i], &obs, err)
+                                    : lgv__env_step_end(envs[i], &outcomes[i], &obs, err));
+    copy_obs(envs[i], &obs, i, data);
+  }
+  return LGV_OK;
 }
 
 lgv_status lgv__env_save(lgv_env *env, lgv_error *err) {

@@ -87,6 +87,13 @@ lgv_status lgv_model_add(lgv_model *m, int64_t stage, int64_t state, int32_t act
   return LGV_OK;
 }
 
+lgv_status lgv_model_add_row(lgv_model *m, int64_t stage, int64_t state, int32_t action,
+                             const double *probabilities, lgv_error *err) {
+  for (int64_t next = 0; next < m->states; next++)
+    LGV_TRY(lgv_model_add(m, stage, state, action, next, probabilities[next], err));
+  return LGV_OK;
+}
+
 void lgv_model_set_reward(lgv_model *m, int64_t stage, int64_t state, int32_t action, double mean) {
   if (is_inside(m, stage, state, action))
     m->reward[row_index(m, stage, state, action)] = mean;

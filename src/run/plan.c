@@ -286,21 +286,6 @@ void lgv__plan_env_name(const lgv_plan *plan, char *text, size_t size) {
     lgv__param_format(&type->params[index], plan->env_params, text + used, size - used);
 }
 
-static lgv_status get_param(const lgv_param *table, const void *params, const char *key,
-                            const char *name, char *text, size_t size, lgv_error *err) {
-  int index = lgv__params_find(table, name);
-  const char *entry = index >= 0 ? lgv__param_entry(&table[index], name) : NULL;
-  char value[LGV_MAP_VALUE_SIZE];
-  const void *field = index >= 0 ? (const char *)params + table[index].offset : NULL;
-  if (index < 0 || (entry && !lgv__map_get(field, entry, value)))
-    return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);
-  if (entry)
-    snprintf(text, size, "%s", value);
-  else
-    lgv__param_format(&table[index], params, text, size);
-  return LGV_OK;
-}
-
 /* The value of agent.name and optim.name, which no parameter table lists; else NULL. */
 static const char *name_of(const lgv_plan *plan, const char *key) {
   if (strcmp(key, "agent.name") == 0) return plan->agent_type->name;
@@ -315,12 +300,14 @@ lgv_status lgv_plan_get(const lgv_plan *plan, const char *key, char *text, size_
   if (strcmp(key, "env.name") == 0) lgv__plan_env_name(plan, text, size);
   if (name || strcmp(key, "env.name") == 0) return LGV_OK;
   if (strncmp(key, "env.", 4) == 0)
-    return get_param(plan->env_type->params, plan->env_params, key, key + 4, text, size, err);
+    return lgv__params_get(plan->env_type->params, plan->env_params, key, key + 4, text, size, err);
   if (strncmp(key, "agent.", 6) == 0)
-    return get_param(plan->agent_type->params, plan->agent_params, key, key + 6, text, size, err);
+    return lgv__params_get(plan->agent_type->params, plan->agent_params, key, key + 6, text, size,
+                           err);
   if (strncmp(key, "optim.", 6) == 0 && plan->optim_type)
-    return get_param(plan->optim_type->params, plan->optim_params, key, key + 6, text, size, err);
+    return lgv__params_get(plan->optim_type->params, plan->optim_params, key, key + 6, text, size,
+                           err);
   if (strncmp(key, "run.", 4) == 0)
-    return get_param(lgv__run_params, &plan->run, key, key + 4, text, size, err);
+    return lgv__params_get(lgv__run_params, &plan->run, key, key + 4, text, size, err);
   return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);
 }

@@ -22,8 +22,10 @@
 #include "env/env.h"
 #include "math/crew.h"
 #include "run/checkpoint.h"
+#include "run/exact.h"
 #include "run/plan.h"
 #include "run/record.h"
+#include "run/stream.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,17 +57,11 @@ typedef struct stream_state {
   double episode_return;
 } stream_state;
 
-typedef struct stream {
-  lgv_env *env;
-  lgv_obs obs;
-  lgv_transition step; /* the one in hand */
-} stream;
-
 struct lgv_run {
   const lgv_plan *plan;
   uint64_t seed;
   int32_t n_streams;
-  stream *streams;        /* (n_streams) */
+  lgv_stream *streams;    /* (n_streams) */
   stream_state *episodes; /* (n_streams) */
   lgv_env *env;           /* the first one */
   lgv_env *eval_env;      /* NULL without evaluations */
@@ -77,11 +73,8 @@ struct lgv_run {
   size_t n_columns, n_stats, n_counters;
   double *row;       /* one line of metrics.csv */
   int64_t *counters; /* (n_counters) of one environment */
-  bool exact;        /* the policy's exact value is known */
-  double *optimal;   /* ((H+1) x S): V*; NULL without a model */
-  double *policy;    /* (H x S x A) */
-  double *values;    /* ((H+1) x S): V of the current policy */
-  double optimal_mean;
+  lgv_exact known;
+  bool exact;           /* the policy's exact value is known */
   double *last_returns; /* (run.stop_window), in turn; NULL without run.stop_return */
   double started;       /* seconds */
   double computed;      /* processor seconds of finished calls of lgv_run_advance */
@@ -114,18 +107,8 @@ static size_t count_names(const char *const *names) {
 /* ---- Creation ---- */
 
 static lgv_status open_exact(lgv_run *run, lgv_error *err) {
-  const lgv_model *model = lgv_env_get_model(run->env);
-  run->optimal_mean = NAN;
-  if (!model) return LGV_OK;
-  const lgv_env_spec *spec = lgv_env_get_spec(run->env);
-  size_t table = (size_t)(spec->horizon * spec->states), entries = table + (size_t)spec->states;
-  run->optimal = lgv__calloc(entries, sizeof(double));
-  run->values = lgv__calloc(entries, sizeof(double));
-  run->policy = lgv__calloc(table * (size_t)spec->actions, sizeof(double));
-  if (!run->optimal || !run->values || !run->policy) return lgv__out_of_memory(err, "exact values");
-  lgv_model_optimal(model, run->optimal);
-  run->optimal_mean = lgv_model_start_mean(model, run->optimal);
-  run->exact = run->plan->agent_type->policy && run->n_streams == 1;
+  LGV_TRY(lgv__exact_open(&run->known, run->env, err));
+  run->exact = run->known.model && run->plan->agent_type->policy && run->n_streams == 1;
   return LGV_OK;
 }
 
@@ -166,6 +149,7 @@ static lgv_status open_envs(lgv_run *run, lgv_error *err) {
   for (int32_t i = 0; i < run->n_streams; i++) {
     char purpose[32] = "env";
     if (i > 0) snprintf(purpose, sizeof purpose, "env.%d", i);
+    run->streams[i].index = i;
     LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, &plan->host, run->seed, purpose,
                           &run->streams[i].env, err));
   }
@@ -261,7 +245,7 @@ static lgv_status restore_envs(lgv_run *run, lgv_error *err) {
   bool goes_on;
   if (run->eval_env) LGV_TRY(lgv__env_restore(run->eval_env, &goes_on, err));
   for (int32_t i = 0; i < run->n_streams; i++) {
-    stream *s = &run->streams[i];
+    lgv_stream *s = &run->streams[i];
     LGV_TRY(lgv__env_restore(s->env, &goes_on, err));
     run->episodes[i].in_episode &= goes_on;
     s->obs = lgv__env_obs(s->env);
@@ -304,9 +288,7 @@ void lgv_run_free(lgv_run *run) {
   lgv__free(run->last_returns);
   lgv__free(run->row);
   lgv__free(run->counters);
-  lgv__free(run->optimal);
-  lgv__free(run->policy);
-  lgv__free(run->values);
+  lgv__exact_close(&run->known);
   lgv__free(run);
 }
 
@@ -348,27 +330,12 @@ static lgv_status write_row(lgv_run *run, lgv_error *err) {
 
 /* ---- The loop ---- */
 
-static void evaluate_policy(lgv_run *run) {
-  const lgv_env_spec *spec = lgv_env_get_spec(run->env);
-  for (int64_t h = 0; h < spec->horizon; h++)
-    for (int64_t s = 0; s < spec->states; s++) {
-      double *p = run->policy + (h * spec->states + s) * spec->actions;
-      lgv_status ok = lgv_agent_policy(run->agent, h, s, p, NULL);
-      (void)ok; /* (h, s) is inside, and run->exact says that the hook is there */
-    }
-  const lgv_model *model = lgv_env_get_model(run->env);
-  lgv_model_evaluate(model, run->policy, run->values);
-  run->at.value = lgv_model_start_mean(model, run->values);
-  int64_t start = run->streams[0].obs.state;
-  run->at.pending_regret = run->optimal[start] - run->values[start];
-}
-
 static lgv_status begin_episode(lgv_run *run, int32_t i, lgv_error *err) {
-  LGV_TRY(lgv_env_reset(run->streams[i].env, &run->streams[i].obs, err));
-  LGV_TRY(lgv_agent_set_stream(run->agent, i, err));
-  LGV_TRY(lgv_agent_begin_episode(run->agent, err));
+  LGV_TRY(lgv__stream_begin(&run->streams[i], run->agent, err));
   run->episodes[i] = (stream_state){.in_episode = true};
-  if (run->exact) evaluate_policy(run);
+  if (run->exact)
+    run->at.value = lgv__exact_evaluate(&run->known, run->agent, run->streams[0].obs.state,
+                                        &run->at.pending_regret);
   return LGV_OK;
 }
 
@@ -402,28 +369,12 @@ static lgv_status end_episode(lgv_run *run, int32_t i, lgv_error *err) {
   return due ? write_row(run, err) : LGV_OK;
 }
 
-static lgv_status act(lgv_run *run, int32_t i, lgv_error *err) {
-  stream *s = &run->streams[i];
-  s->step = (lgv_transition){.obs = s->obs};
-  LGV_TRY(lgv_agent_set_stream(run->agent, i, err));
-  LGV_TRY(lgv_agent_act(run->agent, &s->obs, LGV_TRAIN, &s->step.action, err));
-  return lgv__env_step_begin(s->env, s->step.action, err);
-}
-
 static lgv_status learn(lgv_run *run, int32_t i, lgv_error *err) {
-  stream *s = &run->streams[i];
-  lgv_transition *t = &s->step;
-  lgv_outcome outcome;
-  LGV_TRY(lgv__env_step_end(s->env, &outcome, &t->next, err));
-  t->reward = outcome.reward;
-  t->terminated = outcome.terminated;
-  t->truncated = outcome.truncated;
-  run->episodes[i].episode_return += outcome.reward;
+  lgv_stream *s = &run->streams[i];
+  LGV_TRY(lgv__stream_learn(s, run->agent, err));
+  run->episodes[i].episode_return += s->step.reward;
   run->at.steps++;
-  LGV_TRY(lgv_agent_set_stream(run->agent, i, err));
-  LGV_TRY(lgv_agent_observe(run->agent, t, err));
-  s->obs = t->next;
-  return t->terminated || t->truncated ? end_episode(run, i, err) : LGV_OK;
+  return lgv__stream_has_ended(s) ? end_episode(run, i, err) : LGV_OK;
 }
 
 static lgv_status evaluate(lgv_run *run, lgv_error *err) {
@@ -453,7 +404,7 @@ static lgv_status advance_round(lgv_run *run, lgv_error *err) {
   for (int32_t i = 0; i < n; i++)
     if (!run->episodes[i].in_episode) LGV_TRY(begin_episode(run, i, err));
   if (run->eval_env && run->at.steps == 0 && run->at.next_eval == 0) LGV_TRY(evaluate(run, err));
-  for (int32_t i = 0; i < n; i++) LGV_TRY(act(run, i, err));
+  for (int32_t i = 0; i < n; i++) LGV_TRY(lgv__stream_act(&run->streams[i], run->agent, err));
   for (int32_t i = 0; i < n; i++) LGV_TRY(learn(run, i, err));
   return LGV_OK;
 }
@@ -490,7 +441,7 @@ void lgv_run_summary(const lgv_run *run, lgv_summary *summary) {
       .episodes = run->at.episodes,
       .mean_return = run->at.episodes ? run->at.total_return / (double)run->at.episodes : NAN,
       .final_return = n ? sum / (double)n : NAN,
-      .optimal_value = run->optimal_mean,
+      .optimal_value = run->known.optimal_mean,
       .regret = run->exact ? run->at.regret : NAN,
       .solved_episode = run->at.solved_episode,
       .finished = is_done(run),
