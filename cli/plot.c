@@ -2,18 +2,25 @@
 
 #include <stdlib.h>
 
-enum { OUT, Y, X, TITLE, SMOOTH, WIDTH, BARS };
+enum { OUT, Y, X, BARS, OVER, STATISTIC, BAND, SMOOTH, WHERE, LABEL, TITLE, WIDTH };
 
 static const cli_option options[] = {
     [OUT] = {"out", 'o', "FILE", "what to write: FILE.svg, FILE.pdf or FILE.png (300 dpi)"},
     [Y] = {"y", 'y', "COLUMN",
-           "column of metrics.csv (default: eval_return, else regret, return); "
-           "with --bars a measure of summary.json (default: final_return)"},
+           "column of metrics.csv (default: eval_return, else regret, return); with --bars a "
+           "measure of runs, or a quotient of two, such as regret/optimal_value (default: "
+           "final_return)"},
     [X] = {"x", 'x', "COLUMN", "step or episode (default: episode for regret and value)"},
-    [TITLE] = {"title", 't', "TEXT", "above the figure"},
+    [BARS] = {"bars", 0, NULL, "bars of results instead of curves"},
+    [OVER] = {"over", 0, "KEY", "with --bars: a group of bars for each value of a setting (env.n)"},
+    [STATISTIC] = {"statistic", 's', "NAME",
+                   "over runs: mean (default), median, iqm (interquartile mean), task-median"},
+    [BAND] = {"band", 0, "NAME", "interval (default: 95 % bootstrap) or se (standard error)"},
     [SMOOTH] = {"smooth", 0, "W", "draw means of W rows, the row itself the last (default 1)"},
+    [WHERE] = {"where", 0, "KEY=VALUE,...", "only runs with these settings"},
+    [LABEL] = {"label", 0, "KEY,...", "label by the values of these settings"},
+    [TITLE] = {"title", 't', "TEXT", "above the figure"},
     [WIDTH] = {"width", 'w', "MM", "millimetres (default 89, one column; two columns are 183)"},
-    [BARS] = {"bars", 0, NULL, "one bar a directory instead of a curve"},
     {0},
 };
 
@@ -25,7 +32,12 @@ static void parse(cli_args *args, lgv_plot *plot, const char **inputs) {
     case X: plot->x = args->value; break;
     case TITLE: plot->title = args->value; break;
     case SMOOTH: plot->smooth = (size_t)cli_value_int(args, 1, 1000000000); break;
-    case BARS: plot->bars = true; break;
+    case BARS: plot->kind = LGV_PLOT_BARS; break;
+    case OVER: plot->over = args->value; break;
+    case STATISTIC: plot->statistic = args->value; break;
+    case BAND: plot->band = args->value; break;
+    case WHERE: plot->where = args->value; break;
+    case LABEL: plot->label = args->value; break;
     case WIDTH:
       plot->width = cli_value_real(args);
       if (!args->stopped && !(plot->width >= 30 && plot->width <= 1000))
@@ -39,11 +51,13 @@ static void parse(cli_args *args, lgv_plot *plot, const char **inputs) {
     cli_reject(args, "which runs? name their directories, such as runs/riverswim-lmc-lsvi-1");
   else if (!plot->out)
     cli_reject(args, "where to? --out FILE.svg, FILE.pdf or FILE.png");
+  else if (plot->over && plot->kind != LGV_PLOT_BARS)
+    cli_reject(args, "--over KEY is for --bars");
 }
 
 static int plot_main(const cli_command *command, int count, char **words) {
   cli_args args = {.command = command, .count = count, .words = words};
-  lgv_plot plot = {.smooth = 1, .width = 89};
+  lgv_plot plot = {0};
   const char **inputs = calloc((size_t)count + 1, sizeof *inputs);
   lgv_error err = {0};
   if (!inputs) return cli_wrong(command, "not enough memory");
@@ -62,9 +76,11 @@ const cli_command cli_plot = {
     .usage = "[LABEL=]DIR... --out FILE [--y COLUMN] [OPTIONS]",
     .options = options,
     .notes =
-        "Each directory is a run, or holds the seeds of one (seed-0, seed-1, ...): the line is "
-        "the mean over seeds, the band the 95 % percentile bootstrap interval of the mean.\n"
-        "Labels are the agent, the environment or the name of the directory, whichever tells "
-        "the directories apart; LABEL=DIR sets one.",
+        "Each directory is a run, or holds the seeds of one (seed-0, seed-1, ...), or the "
+        "directories of several experiments, as that of a sweep. The line is the mean over seeds, "
+        "the band the 95 % percentile bootstrap interval of the mean.\n"
+        "Labels are the agent, the environment, the settings that differ or the name of the "
+        "directory, whichever tells the directories apart; LABEL=DIR sets one. Directories of one "
+        "label are one curve or bar; their runs are resampled within each.",
     .main = plot_main,
 };

@@ -660,6 +660,47 @@ typedef struct lgv_estimate {
 LGV_API void lgv_estimate_mean(const double *values, size_t count,
                                lgv_estimate *estimate); /* skips NaN */
 
+/* Scores of one agent on one task or several. Agarwal et al. (2021), "Deep reinforcement learning
+ * at the edge of the statistical precipice": runs are resampled within each task, and every task
+ * weighs the same. Scores may be infinite (a goal never reached), but not NaN. */
+typedef struct lgv_scores {
+  const double *values; /* the runs of the first task, then those of the second, ... */
+  const size_t *runs;   /* (tasks): at least one each */
+  size_t tasks;
+} lgv_scores;
+
+typedef enum lgv_statistic {
+  LGV_MEAN,       /* of the tasks' means */
+  LGV_MEDIAN,     /* of all runs */
+  LGV_IQM,        /* interquartile mean: of the middle half of all runs */
+  LGV_TASK_MEDIAN /* of the tasks' means */
+} lgv_statistic;
+
+typedef struct lgv_interval {
+  double value;
+  double standard_error; /* of the mean by its formula, of others by the bootstrap */
+  double low, high; /* 95 % stratified percentile bootstrap, 2000 resamples, fixed stream. All three
+                       are NaN where no task has two runs */
+} lgv_interval;
+
+LGV_API const char *lgv_statistic_name(size_t index); /* "mean", "median", ...; NULL past the end */
+LGV_API LGV_CHECK lgv_status lgv_scores_estimate(const lgv_scores *scores, lgv_statistic statistic,
+                                                 lgv_interval *estimate, lgv_error *err);
+/* The probability that a run of x scores higher than one of y on the same task, ties counting half,
+ * averaged over tasks; standard_error is the bootstrap's. */
+LGV_API LGV_CHECK lgv_status lgv_scores_improvement(const lgv_scores *x, const lgv_scores *y,
+                                                    lgv_interval *probability, lgv_error *err);
+/* The performance profile: the share of runs that score higher than each of the thresholds, which
+ * must ascend. points: count entries. */
+LGV_API LGV_CHECK lgv_status lgv_scores_profile(const lgv_scores *scores, const double *thresholds,
+                                                size_t count, lgv_interval *points, lgv_error *err);
+/* Cumulative regret: regret[i] is the sum of optimal - returns[k] over k <= i. */
+LGV_API void lgv_regret_curve(const double *returns, size_t count, double optimal, double *regret);
+/* The first x at which the mean of the last `window` values of y is at least the threshold;
+ * infinity if there is none. */
+LGV_API double lgv_first_reach(const double *x, const double *y, size_t count, size_t window,
+                               double threshold);
+
 /* ---- The theorem's constants ---- */
 
 typedef struct lgv_theory {

@@ -429,7 +429,17 @@ static void results_are_evaluated_and_drawn(void **state) {
   expect_refusal("plot a", "--out FILE.svg");
   expect_refusal("plot a --out f.jpg", ".svg, .png or .pdf");
   expect_refusal("plot a --y regrt --out f.svg", "did you mean 'regret'?");
-  expect_refusal("plot . --out f.svg", "is no directory of `langevin run`");
+  assert_int_equal(mkdir(at("empty"), 0777), 0);
+  expect_refusal("plot empty --out f.svg", "is no directory of `langevin run`");
+  expect("plot a b --bars --y regret/optimal_value --over agent.lambda -s iqm --band se "
+         "--out f.png",
+         0);
+  assert_says(out, "bars: iqm of regret/optimal_value over runs; lines: one standard error");
+  expect("plot . --where env.n=4 --label agent.name --statistic median --out f.svg", 0);
+  assert_says(out, "lmc-lsvi: 4 seeds");
+  expect_refusal("plot a --statistic men --out f.svg", "there is no statistic 'men': mean, median");
+  expect_refusal("plot a --band sd --out f.svg", "interval (95 % bootstrap) or se");
+  expect_refusal("plot a --over env.n --out f.svg", "--over KEY is for --bars");
   expect("plot none --out f.svg", 1);
   assert_says(err, "cannot read none");
   write_text(at("b"), "metrics.csv", "step,episode,regret\n1,1,1\n2,2,x\n");

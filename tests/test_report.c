@@ -6,6 +6,7 @@
 #include "report/csv_file.h"
 #include "report/curve.h"
 #include "report/frame.h"
+#include "report/measure.h"
 #include "report/run_group.h"
 #include "report/tools.h"
 
@@ -98,7 +99,8 @@ static void open_groups(lgv_groups *groups, const char *const *names, size_t cou
     snprintf(paths[i], PATH_MAX, "%.*s%s/%s", label, names[i], directory, names[i] + label);
     inputs[i] = paths[i];
   }
-  if (lgv__groups_open(groups, inputs, count, &err) != LGV_OK) fail_msg("%s", err.message);
+  const lgv_selection selection = {.inputs = inputs, .count = count};
+  if (lgv__groups_open(groups, &selection, &err) != LGV_OK) fail_msg("%s", err.message);
 }
 
 static lgv_curve load_curve(const char *name, size_t smooth) {
@@ -106,8 +108,8 @@ static lgv_curve load_curve(const char *name, size_t smooth) {
   lgv_curve curve;
   lgv_error err = {0};
   open_groups(&groups, &name, 1);
-  if (lgv__curve_load(&curve, &groups.items[0], "step", "value", smooth, &err) != LGV_OK)
-    fail_msg("%s", err.message);
+  const lgv_curve_spec spec = {.x = "step", .y = "value", .smooth = smooth};
+  if (lgv__curve_load(&curve, &groups.rows[0], &spec, &err) != LGV_OK) fail_msg("%s", err.message);
   lgv__groups_close(&groups);
   return curve;
 }
@@ -120,7 +122,7 @@ static void seeds_with_the_same_x_are_averaged_there(void **state) {
   assert_int_equal(c.seeds, 2);
   assert_int_equal(c.count, 2);
   assert_true(c.x[0] == 10 && c.x[1] == 20);
-  assert_true(c.mean[0] == 2 && c.mean[1] == 6);
+  assert_true(c.value[0] == 2 && c.value[1] == 6);
   assert_true(c.low[1] == 4 && c.high[1] == 8); /* of two values, resampled */
   assert_false(c.cut);
   lgv__curve_free(&c);
@@ -134,7 +136,7 @@ static void seeds_with_other_x_are_interpolated(void **state) {
   lgv_curve c = load_curve("other", 1);
   assert_true(c.cut);
   assert_true(c.x[0] == 5 && c.x[c.count - 1] == 50);
-  for (size_t i = 0; i < c.count; i++) assert_true(fabs(c.mean[i] - 2 * c.x[i]) < 1e-9);
+  for (size_t i = 0; i < c.count; i++) assert_true(fabs(c.value[i] - 2 * c.x[i]) < 1e-9);
   lgv__curve_free(&c);
 }
 
@@ -145,7 +147,7 @@ static void a_moving_mean_looks_back(void **state) {
   lgv_curve c = load_curve("smooth", 3);
   assert_int_equal(c.count, 5);
   assert_true(isnan(c.low[0])); /* one seed has no interval */
-  for (size_t i = 0; i < 5; i++) assert_true(fabs(c.mean[i] - expected[i]) < 1e-12);
+  for (size_t i = 0; i < 5; i++) assert_true(fabs(c.value[i] - expected[i]) < 1e-12);
   lgv__curve_free(&c);
 }
 
@@ -160,7 +162,7 @@ static void a_long_curve_is_thinned_and_keeps_its_ends(void **state) {
   lgv_curve c = load_curve("long", 1);
   assert_int_equal(c.count, 800);
   assert_true(c.x[0] == 0 && c.x[799] == 9999);
-  for (size_t i = 0; i < c.count; i++) assert_true(c.mean[i] == 2 * c.x[i]);
+  for (size_t i = 0; i < c.count; i++) assert_true(c.value[i] == 2 * c.x[i]);
   lgv__curve_free(&c);
 }
 
@@ -187,6 +189,134 @@ static void labels_tell_the_groups_apart(void **state) {
                 (const char *[]){"n 1, lambda 1", "n 2, lambda 2"});
   assert_labels((const char *[]){"x/p", "y/p"}, 2, (const char *[]){"x/p", "y/p"});
   assert_labels((const char *[]){"Mine=x/p", "x/p"}, 2, (const char *[]){"Mine", "a"});
+}
+
+/* ---- Rows ---- */
+
+static void open_selection(lgv_groups *groups, lgv_selection s, const char *name) {
+  char path[PATH_MAX];
+  lgv_error err = {0};
+  join(path, directory, name);
+  s.inputs = (const char *[]){path};
+  s.count = 1;
+  if (lgv__groups_open(groups, &s, &err) != LGV_OK) fail_msg("%s", err.message);
+}
+
+static void assert_rows(const lgv_groups *groups, size_t count, const char *const *labels) {
+  assert_int_equal(groups->row_count, count);
+  for (size_t i = 0; i < count; i++) assert_string_equal(groups->rows[i].label, labels[i]);
+}
+
+/* A directory of experiments: rows are agents, the sizes of a problem are their tasks. */
+static void groups_of_one_label_are_one_row(void **state) {
+  (void)state;
+  const char *m = "step,value\n1,1\n";
+  make_run("many/b-10", "10", "b", "1", m);
+  make_run("many/a-10", "10", "a", "1", m);
+  make_run("many/a-9/seed-0", "9", "a", "2", m);
+  make_run("many/b-9", "9", "b", "1", m);
+  write_text(directory, "many/note.txt", "not a run");
+  lgv_groups g;
+  open_selection(&g, (lgv_selection){.over = "env.n"}, "many");
+  assert_rows(&g, 2, (const char *[]){"a", "b"});
+  assert_int_equal(g.rows[0].count, 2);
+  assert_string_equal(g.rows[0].groups[0].task, "9"); /* by name, 9 before 10 */
+  assert_string_equal(g.rows[0].groups[1].task, "10");
+  lgv__groups_close(&g);
+  open_selection(&g, (lgv_selection){.over = "env."}, "many");
+  assert_rows(&g, 2, (const char *[]){"a", "b"});
+  assert_string_equal(g.rows[1].groups[1].task, "n 10");
+  lgv__groups_close(&g);
+  open_selection(&g, (lgv_selection){0}, "many");
+  assert_int_equal(g.row_count, 4);
+  lgv__groups_close(&g);
+  open_selection(&g, (lgv_selection){.where = "env.n=9.0,agent.name=b"}, "many");
+  assert_rows(&g, 1, (const char *[]){"b"});
+  lgv__groups_close(&g);
+  open_selection(&g, (lgv_selection){.label = "agent.lambda"}, "many");
+  assert_rows(&g, 2, (const char *[]){"lambda 2", "lambda 1"});
+  assert_int_equal(g.rows[1].count, 3);
+  lgv__groups_close(&g);
+  write_text(directory, "many/table.csv", "index,directory,x\n0,b-10,1\n1,a-10,1\n");
+  open_selection(&g, (lgv_selection){.over = "env.n"}, "many");
+  assert_rows(&g, 2, (const char *[]){"b", "a"}); /* in the sweep's own order */
+  lgv__groups_close(&g);
+}
+
+static void wrong_selections_are_refused(void **state) {
+  (void)state;
+  make_run("few/a", "1", "a", "1", "step,value\n1,1\n");
+  char path[PATH_MAX], twice[PATH_MAX + 2];
+  join(path, directory, "few");
+  snprintf(twice, sizeof twice, "a=%s", path);
+  const char *const few[] = {path};
+  const struct {
+    lgv_selection selection;
+    const char *words;
+  } cases[] = {
+      {{.over = "env.m"}, "no run has a setting 'env.m'; did you mean 'env.n'?"},
+      {{.label = "agent.name,agent.lamda"}, "did you mean 'agent.lambda'?"},
+      {{.where = "env.n=2"}, "no run has env.n=2"},
+      {{.where = "env.n"}, "no run has env.n"},
+      {{.inputs = (const char *[]){twice, twice}, .count = 2}, "is given twice"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    lgv_selection s = cases[i].selection;
+    lgv_groups g;
+    lgv_error err = {0};
+    if (s.count == 0) s.inputs = few, s.count = 1;
+    assert_int_equal(lgv__groups_open(&g, &s, &err), LGV_ERR_USAGE);
+    if (!strstr(err.message, cases[i].words)) fail_msg("case %zu: %s", i, err.message);
+  }
+}
+
+/* ---- Measures ---- */
+
+static void make_result(const char *name, const char *members) {
+  char path[PATH_MAX], text[512];
+  make_run(name, "1", "a", "1", "step,value\n1,1\n");
+  join(path, directory, name);
+  snprintf(text, sizeof text, "{\"seed\": 0, \"steps\": 40, \"episodes\": 8, %s}\n", members);
+  write_text(path, "summary.json", text);
+}
+
+static void measures_are_collected_from_finished_runs(void **state) {
+  (void)state;
+  make_result("res/seed-0", "\"regret\": 6, \"optimal_value\": 4, \"finished\": true");
+  make_result("res/seed-1",
+              "\"regret\": 2, \"optimal_value\": 4, \"solved_episode\": 7, \"finished\": true");
+  make_result("res/seed-2", "\"regret\": 9, \"optimal_value\": 4, \"finished\": false");
+  make_run("res/seed-3", "1", "a", "1", "step,value\n1,1\n");
+  const struct {
+    const char *measure;
+    double first, second;
+    bool lowest;
+  } cases[] = {{"regret", 6, 2, true},
+               {"regret/optimal_value", 1.5, 0.5, true},
+               {"optimal_value/regret", 4 / 6.0, 2, false},
+               {"solved_episode", INFINITY, 7, true},
+               {"steps/episodes", 5, 5, true}};
+  lgv_groups g;
+  open_selection(&g, (lgv_selection){0}, "res");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    lgv_measure m;
+    lgv_collection c;
+    assert_int_equal(lgv__measure_find(cases[i].measure, &m, NULL), LGV_OK);
+    assert_int_equal(lgv__collect(&g.rows[0], NULL, &m, &c, NULL), LGV_OK);
+    assert_true(c.count == 2 && c.tasks == 1 && c.runs[0] == 2 && c.unfinished == 2);
+    assert_true(c.values[0] == cases[i].first && c.values[1] == cases[i].second);
+    assert_int_equal(lgv__measure_lowest_is_best(&m), cases[i].lowest);
+    lgv__collection_free(&c);
+  }
+  lgv_measure m;
+  lgv_collection c;
+  lgv_error err = {0};
+  assert_int_equal(lgv__measure_find("regret/optimal", &m, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "did you mean 'optimal_value'?"));
+  assert_int_equal(lgv__measure_find("mean_return", &m, &err), LGV_OK);
+  assert_int_equal(lgv__collect(&g.rows[0], NULL, &m, &c, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "seed-0/summary.json has no mean_return"));
+  lgv__groups_close(&g);
 }
 
 /* ---- Axes ---- */
@@ -265,6 +395,9 @@ int main(void) {
       cmocka_unit_test(a_moving_mean_looks_back),
       cmocka_unit_test(a_long_curve_is_thinned_and_keeps_its_ends),
       cmocka_unit_test(labels_tell_the_groups_apart),
+      cmocka_unit_test(groups_of_one_label_are_one_row),
+      cmocka_unit_test(wrong_selections_are_refused),
+      cmocka_unit_test(measures_are_collected_from_finished_runs),
       cmocka_unit_test(ticks_are_round_and_short),
       cmocka_unit_test(ranges_have_room_and_keep_zero),
       cmocka_unit_test(tables_align_and_wrap),

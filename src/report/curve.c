@@ -1,14 +1,15 @@
 /* Where all seeds have the same x (evaluations, fixed horizons) the curve takes those points,
  * thinned out evenly if there are very many. Else seeds are interpolated linearly at even distances
- * over the stretch that all of them cover. The interval is that of lgv_estimate_mean: its resamples
- * come from a fixed stream, so neighbouring points share them and the band is as smooth as the
- * curves. */
+ * over the stretch that all of them cover. The groups of a row are the tasks of lgv_scores. Its
+ * resamples come from a fixed stream, so neighbouring points share them and the band is as smooth
+ * as the curves. */
 #include "report/curve.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "report/csv_file.h"
+#include "report/measure.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static lgv_status reserve(lgv_curve *c, size_t count, lgv_error *err) {
   if (!block) return lgv__out_of_memory(err, "a curve");
   c->count = count;
   c->x = block;
-  c->mean = block + count;
+  c->value = block + count;
   c->low = block + 2 * count;
   c->high = block + 3 * count;
   return LGV_OK;
@@ -75,19 +76,30 @@ static lgv_status choose_x(lgv_curve *c, const lgv_series *series, size_t n, lgv
   return LGV_OK;
 }
 
-static lgv_status estimate(lgv_curve *c, const lgv_series *series, size_t n, lgv_error *err) {
-  double *values = lgv__calloc(n, sizeof *values);
-  size_t *at = lgv__calloc(n, sizeof *at);
-  lgv_status status = values && at ? LGV_OK : lgv__out_of_memory(err, "a curve");
-  for (size_t i = 0; status == LGV_OK && i < c->count; i++) {
-    lgv_estimate e;
-    for (size_t s = 0; s < n; s++) values[s] = value_at(&series[s], c->x[i], &at[s]);
-    lgv_estimate_mean(values, n, &e);
-    if (e.count == 0) status = lgv__out_of_memory(err, "a curve");
-    c->mean[i] = e.mean;
+static lgv_status estimate_points(lgv_curve *c, const lgv_series *series,
+                                  const lgv_curve_spec *spec, double *values, size_t *at,
+                                  const size_t *runs, size_t tasks, lgv_error *err) {
+  const lgv_scores scores = {.values = values, .runs = runs, .tasks = tasks};
+  for (size_t i = 0; i < c->count; i++) {
+    lgv_interval e;
+    for (size_t s = 0; s < c->seeds; s++) values[s] = value_at(&series[s], c->x[i], &at[s]);
+    LGV_TRY(lgv_scores_estimate(&scores, spec->statistic, &e, err));
+    lgv__band_apply(spec->standard_error, &e);
+    c->value[i] = e.value;
     c->low[i] = e.low;
     c->high[i] = e.high;
   }
+  return LGV_OK;
+}
+
+static lgv_status estimate(lgv_curve *c, const lgv_series *series, const lgv_row *row,
+                           const lgv_curve_spec *spec, lgv_error *err) {
+  double *values = lgv__calloc(c->seeds, sizeof *values);
+  size_t *at = lgv__calloc(c->seeds + row->count, sizeof *at), *runs = at ? at + c->seeds : NULL;
+  lgv_status status = values && at ? LGV_OK : lgv__out_of_memory(err, "a curve");
+  for (size_t i = 0; status == LGV_OK && i < row->count; i++) runs[i] = row->groups[i].count;
+  if (status == LGV_OK)
+    status = estimate_points(c, series, spec, values, at, runs, row->count, err);
   lgv__free(values);
   lgv__free(at);
   return status;
@@ -115,8 +127,8 @@ static lgv_status check_growing(const lgv_series *s, const char *path, const cha
   return LGV_OK;
 }
 
-static lgv_status load_one(lgv_series *s, const char *directory, const char *x_name,
-                           const char *y_name, size_t window, lgv_error *err) {
+static lgv_status load_one(lgv_series *s, const char *directory, const lgv_curve_spec *spec,
+                           lgv_error *err) {
   char path[PATH_MAX];
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
   if (access(path, F_OK) != 0)
@@ -124,22 +136,31 @@ static lgv_status load_one(lgv_series *s, const char *directory, const char *x_n
                     "%.300s has no metrics.csv to draw curves from (it was recorded with "
                     "run.records = summary?); --bars needs summary.json alone",
                     directory);
-  LGV_TRY(lgv__csv_read(path, x_name, y_name, s, err));
-  LGV_TRY(check_growing(s, path, x_name, err));
-  if (window > 1) smooth(s, window);
+  LGV_TRY(lgv__csv_read(path, spec->x, spec->y, s, err));
+  LGV_TRY(check_growing(s, path, spec->x, err));
+  if (spec->smooth > 1) smooth(s, spec->smooth);
   return LGV_OK;
 }
 
-lgv_status lgv__curve_load(lgv_curve *c, const lgv_group *group, const char *x_name,
-                           const char *y_name, size_t window, lgv_error *err) {
-  *c = (lgv_curve){.label = group->label, .seeds = group->count};
-  lgv_series *series = lgv__calloc(group->count, sizeof *series);
+static lgv_status load_all(lgv_series *series, const lgv_row *row, const lgv_curve_spec *spec,
+                           lgv_error *err) {
+  for (size_t g = 0; g < row->count; g++)
+    for (size_t r = 0; r < row->groups[g].count; r++)
+      LGV_TRY(load_one(series++, row->groups[g].runs[r], spec, err));
+  return LGV_OK;
+}
+
+lgv_status lgv__curve_load(lgv_curve *c, const lgv_row *row, const lgv_curve_spec *spec,
+                           lgv_error *err) {
+  *c = (lgv_curve){.label = row->label};
+  for (size_t g = 0; g < row->count; g++) c->seeds += row->groups[g].count;
+  size_t n = c->seeds;
+  lgv_series *series = lgv__calloc(n, sizeof *series);
   lgv_status status = series ? LGV_OK : lgv__out_of_memory(err, "a curve");
-  for (size_t i = 0; i < group->count && status == LGV_OK; i++)
-    status = load_one(&series[i], group->runs[i], x_name, y_name, window, err);
-  if (status == LGV_OK) status = choose_x(c, series, group->count, err);
-  if (status == LGV_OK) status = estimate(c, series, group->count, err);
-  for (size_t i = 0; series && i < group->count; i++) lgv__series_free(&series[i]);
+  if (status == LGV_OK) status = load_all(series, row, spec, err);
+  if (status == LGV_OK) status = choose_x(c, series, n, err);
+  if (status == LGV_OK) status = estimate(c, series, row, spec, err);
+  for (size_t i = 0; series && i < n; i++) lgv__series_free(&series[i]);
   lgv__free(series);
   if (status != LGV_OK) lgv__curve_free(c);
   return status;

@@ -7,22 +7,23 @@
 #include "base/memory.h"
 #include "report/csv_file.h"
 #include "report/curve.h"
-#include "report/frame.h"
+#include "report/legend.h"
+#include "report/measure.h"
 #include "report/plot_bars.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PALETTE = 8 };
 static const double widest_label = 0.34; /* of the width; wider ones go into a legend */
-static const double label_gap = 4, swatch = 12;
+static const double label_gap = 4;
 
 typedef struct figure {
   const lgv_plot *plot;
   const lgv_groups *groups;
-  const char *x, *y; /* columns */
+  lgv_curve_spec spec;
   lgv_curve *curves;
+  const char **labels; /* (count) */
   size_t count;
   double optimum; /* of all groups alike, or NaN */
   lgv_canvas canvas;
@@ -36,16 +37,21 @@ static lgv_status choose_columns(figure *f, lgv_error *err) {
   static const char *const wanted[] = {"eval_return", "regret", "return"};
   char path[PATH_MAX];
   LGV_TRY(lgv__join_path(f->groups->items[0].runs[0], "metrics.csv", path, sizeof path, err));
-  f->y = f->plot->y;
-  for (size_t i = 0; !f->y && i < sizeof wanted / sizeof *wanted; i++) {
+  const char *y = f->plot->y;
+  for (size_t i = 0; !y && i < sizeof wanted / sizeof *wanted; i++) {
     bool has;
     LGV_TRY(lgv__csv_has(path, wanted[i], &has, err));
-    if (has) f->y = wanted[i];
+    if (has) y = wanted[i];
   }
-  if (!f->y) return lgv_fail(err, LGV_ERR_USAGE, "%.300s: choose a column with --y", path);
-  bool by_episode = strcmp(f->y, "regret") == 0 || strcmp(f->y, "value") == 0;
-  f->x = f->plot->x ? f->plot->x : by_episode ? "episode" : "step";
-  return LGV_OK;
+  if (!y) return lgv_fail(err, LGV_ERR_USAGE, "%.300s: choose a column with --y", path);
+  bool by_episode = strcmp(y, "regret") == 0 || strcmp(y, "value") == 0;
+  f->spec = (lgv_curve_spec){.x = f->plot->x   ? f->plot->x
+                                  : by_episode ? "episode"
+                                               : "step",
+                             .y = y,
+                             .smooth = f->plot->smooth};
+  LGV_TRY(lgv__statistic_find(f->plot->statistic, &f->spec.statistic, err));
+  return lgv__band_find(f->plot->band, &f->spec.standard_error, err);
 }
 
 /* The optimal value is worth a line where returns are drawn and all groups have the same one. */
@@ -54,7 +60,7 @@ static double shared_optimum(const figure *f) {
   bool is_return = false;
   double optimum = NAN;
   for (size_t i = 0; i < sizeof returns / sizeof *returns; i++)
-    is_return |= strcmp(f->y, returns[i]) == 0;
+    is_return |= strcmp(f->spec.y, returns[i]) == 0;
   for (size_t i = 0; is_return && i < f->groups->count; i++) {
     lgv_summary summary;
     if (lgv_summary_load(f->groups->items[i].runs[0], &summary, NULL) != LGV_OK) return NAN;
@@ -66,11 +72,12 @@ static double shared_optimum(const figure *f) {
 
 static lgv_status load_curves(figure *f, lgv_error *err) {
   LGV_TRY(choose_columns(f, err));
-  f->curves = lgv__calloc(f->groups->count, sizeof *f->curves);
-  if (!f->curves) return lgv__out_of_memory(err, "a plot");
-  for (size_t i = 0; i < f->groups->count; i++) {
-    LGV_TRY(lgv__curve_load(&f->curves[i], &f->groups->items[i], f->x, f->y, f->plot->smooth, err));
-    f->count++;
+  f->curves = lgv__calloc(f->groups->row_count, sizeof *f->curves);
+  f->labels = lgv__calloc(f->groups->row_count, sizeof *f->labels);
+  if (!f->curves || !f->labels) return lgv__out_of_memory(err, "a plot");
+  for (size_t i = 0; i < f->groups->row_count; i++) {
+    LGV_TRY(lgv__curve_load(&f->curves[i], &f->groups->rows[i], &f->spec, err));
+    f->labels[f->count++] = f->curves[i].label;
   }
   f->optimum = shared_optimum(f);
   return LGV_OK;
@@ -90,7 +97,7 @@ static void find_ranges(const figure *f, double *x_low, double *x_high, double *
     const lgv_curve *c = &f->curves[i];
     for (size_t k = 0; k < c->count; k++) {
       include(c->x[k], x_low, x_high);
-      include(c->mean[k], y_low, y_high);
+      include(c->value[k], y_low, y_high);
       include(c->low[k], y_low, y_high);
       include(c->high[k], y_low, y_high);
     }
@@ -102,34 +109,6 @@ static void find_ranges(const figure *f, double *x_low, double *x_high, double *
 }
 
 /* ---- Labels ---- */
-
-/* Rows of the legend; draws them where `draw`. */
-static size_t legend_rows(figure *f, bool draw) {
-  double x = f->frame.left, y = f->frame.top - 6;
-  size_t rows = 1;
-  lgv__font(&f->canvas, LGV_FONT_TICK, false);
-  if (draw) { /* fill from the top row down */
-    rows = legend_rows(f, false);
-    y -= (double)(rows - 1) * LGV_LINE_HEIGHT;
-  }
-  for (size_t i = 0; i < f->count; i++) {
-    double width = swatch + 3 + lgv__text_width(&f->canvas, f->curves[i].label) + 9;
-    if (i > 0 && x + width > f->canvas.width) {
-      x = f->frame.left;
-      y += LGV_LINE_HEIGHT;
-      if (!draw) rows++;
-    }
-    if (draw) {
-      lgv__set_colour(&f->canvas, lgv__colour(i), 1);
-      cairo_set_line_width(f->canvas.cr, 1.4);
-      lgv__line(&f->canvas, x, y, x + swatch, y);
-      lgv__set_colour(&f->canvas, lgv__grey(0), 1);
-      lgv__text(&f->canvas, x + swatch + 3, y, LGV_LEFT, f->curves[i].label);
-    }
-    x += width;
-  }
-  return rows;
-}
 
 typedef struct end_label {
   size_t curve;
@@ -185,7 +164,7 @@ static lgv_status draw_end_labels(figure *f, lgv_error *err) {
   if (!labels) return lgv__out_of_memory(err, "labels");
   for (size_t i = 0; i < f->count; i++) {
     const lgv_curve *c = &f->curves[i];
-    labels[i] = (end_label){.curve = i, .end = lgv__frame_y(&f->frame, c->mean[c->count - 1])};
+    labels[i] = (end_label){.curve = i, .end = lgv__frame_y(&f->frame, c->value[c->count - 1])};
   }
   place_labels(labels, f->count, f->frame.top, f->frame.bottom);
   lgv__font(&f->canvas, LGV_FONT_TICK, false);
@@ -202,14 +181,15 @@ static void lay_out(figure *f) {
   lgv__font(c, LGV_FONT_TICK, false);
   for (size_t i = 0; i < f->count; i++)
     widest = fmax(widest, lgv__text_width(c, f->curves[i].label));
-  f->legend = f->count > 1 && (widest > widest_label * c->width || f->count > PALETTE + 4);
+  f->legend = f->count > 1 && (widest > widest_label * c->width || f->count > LGV_PALETTE + 4);
   bool ends = f->count > 1 && !f->legend;
   find_ranges(f, &x_low, &x_high, &y_low, &y_high);
   f->frame.right = c->width - (ends ? widest + label_gap + 3 : 7);
   f->frame.top = f->plot->title ? 16 : 7;
   lgv__frame_fit(&f->frame, c, x_low, x_high, y_low, y_high, true);
   if (!f->legend) return;
-  f->frame.top += (double)legend_rows(f, false) * LGV_LINE_HEIGHT + 2;
+  const lgv_legend legend = {.labels = f->labels, .count = f->count};
+  f->frame.top += (double)lgv__legend_lines(&legend, c, &f->frame) * LGV_LINE_HEIGHT + 2;
   lgv__frame_fit(&f->frame, c, x_low, x_high, y_low, y_high, true);
 }
 
@@ -225,16 +205,16 @@ static void draw_band(figure *f, const lgv_curve *c, lgv_colour colour) {
   cairo_fill(cr);
 }
 
-static void draw_curve(figure *f, const lgv_curve *c, lgv_colour colour, bool dashed) {
-  const double dashes[] = {3, 2};
+static void draw_curve(figure *f, size_t index) {
+  const lgv_curve *c = &f->curves[index];
   cairo_t *cr = f->canvas.cr;
   for (size_t i = 0; i < c->count; i++)
-    cairo_line_to(cr, lgv__frame_x(&f->frame, c->x[i]), lgv__frame_y(&f->frame, c->mean[i]));
-  lgv__set_colour(&f->canvas, colour, 1);
+    cairo_line_to(cr, lgv__frame_x(&f->frame, c->x[i]), lgv__frame_y(&f->frame, c->value[i]));
+  lgv__set_colour(&f->canvas, lgv__colour(index), 1);
   cairo_set_line_width(cr, 1.1);
-  if (dashed) cairo_set_dash(cr, dashes, 2, 0);
+  lgv__dashes_begin(&f->canvas, index);
   cairo_stroke(cr);
-  cairo_set_dash(cr, NULL, 0, 0);
+  lgv__dashes_end(&f->canvas);
 }
 
 static void draw_optimum(figure *f) {
@@ -263,15 +243,16 @@ static void name_optimum(figure *f) {
 
 static lgv_status draw(figure *f, lgv_error *err) {
   char x_label[128], y_label[128];
-  lgv__axis_name(f->x, x_label, sizeof x_label);
-  lgv__axis_name(f->y, y_label, sizeof y_label);
+  lgv__axis_name(f->spec.x, x_label, sizeof x_label);
+  lgv__axis_name(f->spec.y, y_label, sizeof y_label);
   lay_out(f);
   lgv__frame_draw(&f->frame, &f->canvas, f->plot->title, x_label, y_label);
   draw_optimum(f);
   for (size_t i = 0; i < f->count; i++) draw_band(f, &f->curves[i], lgv__colour(i));
-  for (size_t i = 0; i < f->count; i++) draw_curve(f, &f->curves[i], lgv__colour(i), i >= PALETTE);
+  for (size_t i = 0; i < f->count; i++) draw_curve(f, i);
   name_optimum(f);
-  if (f->legend) legend_rows(f, true);
+  const lgv_legend legend = {.labels = f->labels, .count = f->count};
+  if (f->legend) lgv__legend_draw(&legend, &f->canvas, &f->frame);
   return f->count > 1 && !f->legend ? draw_end_labels(f, err) : LGV_OK;
 }
 
@@ -283,17 +264,17 @@ static void write_notes(const figure *f, FILE *notes) {
             f->curves[i].seeds == 1 ? "" : "s",
             f->curves[i].cut ? "; drawn until the first of them ends" : "");
   }
+  char band[128];
+  lgv__band_name(f->spec.standard_error, f->spec.statistic, band, sizeof band);
   if (several)
-    fprintf(notes, "lines: mean over seeds; bands: 95 %% percentile bootstrap of the mean\n");
+    fprintf(notes, "lines: %s over runs; bands: %s\n", lgv_statistic_name(f->spec.statistic), band);
   if (f->plot->smooth > 1)
     fprintf(notes, "each value is the mean of %zu rows, itself the last\n", f->plot->smooth);
   fprintf(notes, "wrote %s\n", f->plot->out);
 }
 
 static lgv_status draw_file(figure *f, lgv_error *err) {
-  double width = lgv__points(f->plot->width);
-  LGV_TRY(lgv__canvas_open(&f->canvas, f->plot->out, width,
-                           width * (f->plot->width > 120 ? 0.45 : 0.65), err));
+  LGV_TRY(lgv__figure_open(&f->canvas, f->plot, err));
   lgv_status status = draw(f, err);
   lgv_error later = {0};
   lgv_status closed = lgv__canvas_close(&f->canvas, status == LGV_OK ? err : &later);
@@ -305,20 +286,32 @@ static lgv_status plot_curves(const lgv_plot *plot, const lgv_groups *groups, FI
   figure f = {.plot = plot, .groups = groups};
   lgv_status status = load_curves(&f, err);
   if (status == LGV_OK) status = draw_file(&f, err);
-  if (status == LGV_OK) write_notes(&f, notes);
+  if (status == LGV_OK && notes) write_notes(&f, notes);
   for (size_t i = 0; i < f.count; i++) lgv__curve_free(&f.curves[i]);
   lgv__free(f.curves);
+  lgv__free(f.labels);
   return status;
+}
+
+lgv_status lgv__figure_open(lgv_canvas *canvas, const lgv_plot *plot, lgv_error *err) {
+  double width = plot->width > 0 ? plot->width : 89;
+  return lgv__canvas_open(canvas, plot->out, lgv__points(width),
+                          lgv__points(width) * (width > 120 ? 0.45 : 0.65), err);
 }
 
 lgv_status lgv__plot(const lgv_plot *plot, FILE *notes, lgv_error *err) {
   lgv_groups groups;
+  const lgv_selection selection = {.inputs = plot->inputs,
+                                   .count = plot->count,
+                                   .where = plot->where,
+                                   .label = plot->label,
+                                   .over = plot->over};
   if (!lgv__canvas_knows(plot->out))
     return lgv_fail(err, LGV_ERR_USAGE, "%.300s: the name must end in .svg, .png or .pdf",
                     plot->out);
-  LGV_TRY(lgv__groups_open(&groups, plot->inputs, plot->count, err));
-  lgv_status status = plot->bars ? lgv__plot_bars(plot, &groups, notes, err)
-                                 : plot_curves(plot, &groups, notes, err);
+  LGV_TRY(lgv__groups_open(&groups, &selection, err));
+  lgv_status status = plot->kind == LGV_PLOT_BARS ? lgv__plot_bars(plot, &groups, notes, err)
+                                                  : plot_curves(plot, &groups, notes, err);
   lgv__groups_close(&groups);
   return status;
 }

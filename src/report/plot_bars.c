@@ -2,72 +2,116 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "report/frame.h"
-#include "report/tools.h"
+#include "base/text.h"
+#include "report/legend.h"
+#include "report/measure.h"
+#include "report/text_table.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const double bar_share = 0.62; /* of the distance between two bars */
+static const double filled = 0.62;         /* share of its place that a single bar takes */
+static const double filled_grouped = 0.86; /* ... that a group takes */
 
 typedef struct bar {
-  const char *label;
-  double *values; /* (count): one a seed */
-  size_t count;
-  lgv_estimate estimate;
+  lgv_collection runs; /* none: there is no bar */
+  lgv_interval estimate;
 } bar;
 
 typedef struct chart {
   const lgv_plot *plot;
-  size_t measure;
-  bar *bars;
-  size_t count;
+  const lgv_groups *groups;
+  lgv_measure measure;
+  lgv_statistic statistic;
+  bool standard_error;
+  const char **places; /* (place_count): labels along the axis: values of `over`, or rows */
+  size_t place_count;
+  size_t per_place;    /* bars in each */
+  bar *bars;           /* (place_count x per_place) */
+  const char **labels; /* (rows) */
   lgv_canvas canvas;
   lgv_frame frame;
 } chart;
 
-static lgv_status find_measure(chart *ch, lgv_error *err) {
-  const char *name = ch->plot->y ? ch->plot->y : "final_return";
-  const char *names[32] = {0};
-  char all[256] = "";
-  for (size_t i = 0; lgv_measure_name(i) && i < 31; i++) {
-    names[i] = lgv_measure_name(i);
-    if (strcmp(names[i], name) == 0) {
-      ch->measure = i;
-      return LGV_OK;
-    }
-    snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
-  }
-  const char *near = lgv__nearest_name(name, names);
-  return lgv_fail(err, LGV_ERR_USAGE, "bars show a measure of summary.json, not '%.40s'%s%s%s %s",
-                  name, near ? "; did you mean '" : ":", near ? near : "", near ? "'? One of" : "",
-                  all);
+/* ---- What to draw ---- */
+
+static int by_value(const void *a, const void *b) {
+  double x, y;
+  if (!lgv__parse_real(*(const char *const *)a, &x) ||
+      !lgv__parse_real(*(const char *const *)b, &y))
+    return 0;
+  return (x > y) - (x < y);
 }
 
-static lgv_status load_bar(chart *ch, const lgv_group *group, bar *b, lgv_error *err) {
-  *b = (bar){.label = group->label, .values = lgv__calloc(group->count, sizeof *b->values)};
-  if (!b->values) return lgv__out_of_memory(err, "a plot");
-  for (size_t i = 0; i < group->count; i++) {
-    lgv_summary summary;
-    LGV_TRY(lgv_summary_load(group->runs[i], &summary, err));
-    double value = lgv_measure_value(&summary, ch->measure);
-    if (isnan(value))
-      return lgv_fail(err, LGV_ERR_USAGE, "%.300s/summary.json has no %s", group->runs[i],
-                      lgv_measure_name(ch->measure));
-    b->values[b->count++] = value;
+/* The values of `over` in the order of numbers, or else of their first appearance. */
+static void find_places(chart *ch) {
+  bool numbers = true;
+  for (size_t i = 0; i < ch->groups->count; i++) {
+    const char *task = ch->groups->items[i].task;
+    size_t k = 0;
+    double value;
+    while (k < ch->place_count && strcmp(ch->places[k], task) != 0) k++;
+    if (k == ch->place_count) ch->places[ch->place_count++] = task;
+    numbers &= lgv__parse_real(task, &value);
   }
-  lgv_estimate_mean(b->values, b->count, &b->estimate);
-  return b->estimate.count ? LGV_OK : lgv__out_of_memory(err, "a plot");
+  if (numbers) qsort(ch->places, ch->place_count, sizeof *ch->places, by_value);
+}
+
+static lgv_status reserve(chart *ch, lgv_error *err) {
+  size_t rows = ch->groups->row_count;
+  ch->places = lgv__calloc(ch->groups->count, sizeof *ch->places);
+  ch->labels = lgv__calloc(rows, sizeof *ch->labels);
+  if (!ch->places || !ch->labels) return lgv__out_of_memory(err, "a plot");
+  for (size_t r = 0; r < rows; r++) ch->labels[r] = ch->groups->rows[r].label;
+  if (ch->plot->over) {
+    find_places(ch);
+  } else {
+    memcpy(ch->places, ch->labels, rows * sizeof *ch->places);
+    ch->place_count = rows;
+  }
+  ch->per_place = ch->plot->over ? rows : 1;
+  ch->bars = lgv__calloc(ch->place_count * ch->per_place, sizeof *ch->bars);
+  return ch->bars ? LGV_OK : lgv__out_of_memory(err, "a plot");
+}
+
+static lgv_status load_bars(chart *ch, lgv_error *err) {
+  size_t total = 0;
+  for (size_t i = 0; i < ch->place_count * ch->per_place; i++) {
+    bar *b = &ch->bars[i];
+    const lgv_row *row = &ch->groups->rows[ch->plot->over ? i % ch->per_place : i];
+    const char *task = ch->plot->over ? ch->places[i / ch->per_place] : NULL;
+    LGV_TRY(lgv__collect(row, task, &ch->measure, &b->runs, err));
+    total += b->runs.count;
+    if (b->runs.count == 0) continue;
+    lgv_scores scores = lgv__collection_scores(&b->runs);
+    LGV_TRY(lgv_scores_estimate(&scores, ch->statistic, &b->estimate, err));
+    if (!isfinite(b->estimate.value))
+      return lgv_fail(err, LGV_ERR_USAGE,
+                      "%s: the %s of %s is infinite, since some runs never got there; try another "
+                      "statistic",
+                      row->label, lgv_statistic_name(ch->statistic), ch->measure.name);
+    lgv__band_apply(ch->standard_error, &b->estimate);
+  }
+  return total > 0 ? LGV_OK : lgv_fail(err, LGV_ERR_USAGE, "none of the runs has finished");
+}
+
+/* ---- Drawing ---- */
+
+static void include(double value, double *low, double *high) {
+  if (!isfinite(value)) return;
+  *low = fmin(*low, value);
+  *high = fmax(*high, value);
 }
 
 static void find_range(const chart *ch, double *low, double *high) {
   *low = *high = 0; /* a bar stands on 0 */
-  for (size_t i = 0; i < ch->count; i++) {
+  for (size_t i = 0; i < ch->place_count * ch->per_place; i++) {
     const bar *b = &ch->bars[i];
-    for (size_t k = 0; k < b->count; k++) {
-      *low = fmin(*low, b->values[k]);
-      *high = fmax(*high, b->values[k]);
-    }
+    for (size_t k = 0; k < b->runs.count; k++) include(b->runs.values[k], low, high);
+    if (b->runs.count == 0) continue;
+    include(b->estimate.low, low, high);
+    include(b->estimate.high, low, high);
   }
   lgv__pad_range(low, high);
 }
@@ -76,106 +120,159 @@ static void find_range(const chart *ch, double *low, double *high) {
 static double label_height(chart *ch, double place, bool *upwards) {
   double widest = 0;
   lgv__font(&ch->canvas, LGV_FONT_TICK, false);
-  for (size_t i = 0; i < ch->count; i++)
-    widest = fmax(widest, lgv__text_width(&ch->canvas, ch->bars[i].label));
+  for (size_t i = 0; i < ch->place_count; i++)
+    widest = fmax(widest, lgv__text_width(&ch->canvas, ch->places[i]));
   *upwards = widest > place - 4;
   return *upwards ? widest : LGV_FONT_TICK;
 }
 
-static void draw_bar(chart *ch, size_t index, bool upwards) {
-  const bar *b = &ch->bars[index];
+static double clamp_y(const lgv_frame *f, double value) {
+  return fmin(f->bottom, fmax(f->top, lgv__frame_y(f, value)));
+}
+
+static void draw_whisker(chart *ch, const bar *b, double x, double width) {
+  if (!(b->estimate.high >= b->estimate.low)) return;
+  lgv_canvas *c = &ch->canvas;
+  double low = clamp_y(&ch->frame, b->estimate.low), high = clamp_y(&ch->frame, b->estimate.high);
+  double half = fmin(2.5, 0.3 * width);
+  lgv__set_colour(c, lgv__grey(0), 1);
+  cairo_set_line_width(c->cr, fmin(0.9, 0.2 * width));
+  lgv__line(c, x, low, x, high);
+  lgv__line(c, x - half, low, x + half, low);
+  lgv__line(c, x - half, high, x + half, high);
+}
+
+static void draw_bar(chart *ch, const bar *b, size_t colour, double x, double width) {
   lgv_canvas *c = &ch->canvas;
   const lgv_frame *f = &ch->frame;
-  double place = (f->right - f->left) / (double)ch->count;
-  double x = f->left + place * ((double)index + 0.5), width = fmin(bar_share * place, 40);
-  double zero = lgv__frame_y(f, 0), top = lgv__frame_y(f, b->estimate.mean);
-  lgv__set_colour(c, lgv__colour(index), 0.75);
-  cairo_rectangle(c->cr, x - width / 2, fmin(zero, top), width, fabs(zero - top));
-  cairo_fill(c->cr);
-  for (size_t k = 0; b->count > 1 && k < b->count; k++) { /* spread so that equal ones show */
-    double spread = ((double)k + 0.5) / (double)b->count - 0.5;
-    cairo_arc(c->cr, x + 0.55 * width * spread, lgv__frame_y(f, b->values[k]), 1.1, 0, 6.2832);
+  size_t n = b->runs.count;
+  if (n == 0) return;
+  double zero = lgv__frame_y(f, 0), top = lgv__frame_y(f, b->estimate.value);
+  lgv__fill_block(c, colour, x - width / 2, fmin(zero, top), width, fabs(zero - top));
+  for (size_t k = 0; n > 1 && k < n; k++) { /* spread so that equal ones show */
+    double spread = ((double)k + 0.5) / (double)n - 0.5;
+    if (!isfinite(b->runs.values[k])) continue;
+    cairo_arc(c->cr, x + 0.55 * width * spread, lgv__frame_y(f, b->runs.values[k]),
+              fmin(1.1, 0.14 * width), 0, 6.2832);
     lgv__set_colour(c, lgv__grey(0.15), 0.45);
     cairo_fill(c->cr);
   }
+  draw_whisker(ch, b, x, width);
+}
+
+static void draw_place(chart *ch, size_t index, bool upwards) {
+  lgv_canvas *c = &ch->canvas;
+  const lgv_frame *f = &ch->frame;
+  double place = (f->right - f->left) / (double)ch->place_count;
+  double middle = f->left + place * ((double)index + 0.5), n = (double)ch->per_place;
+  bool grouped = ch->plot->over != NULL;
+  double step = fmin(grouped ? filled_grouped * place / n : filled * place, 40);
+  for (size_t k = 0; k < ch->per_place; k++)
+    draw_bar(ch, &ch->bars[index * ch->per_place + k], grouped ? k : index,
+             middle + step * ((double)k - 0.5 * (n - 1)), grouped ? 0.88 * step : step);
   lgv__set_colour(c, lgv__grey(0), 1);
-  if (b->count > 1) {
-    double low = lgv__frame_y(f, b->estimate.low), high = lgv__frame_y(f, b->estimate.high);
-    cairo_set_line_width(c->cr, 0.9);
-    lgv__line(c, x, low, x, high);
-    lgv__line(c, x - 2.5, low, x + 2.5, low);
-    lgv__line(c, x - 2.5, high, x + 2.5, high);
-  }
   lgv__font(c, LGV_FONT_TICK, false);
-  if (!upwards) {
-    lgv__text(c, x, f->bottom + 7, LGV_MIDDLE, b->label);
-    return;
-  }
-  lgv__text_upwards(c, x, f->bottom + 4 + lgv__text_width(c, b->label) / 2, b->label);
+  const char *label = ch->places[index];
+  if (upwards)
+    lgv__text_upwards(c, middle, f->bottom + 4 + lgv__text_width(c, label) / 2, label);
+  else
+    lgv__text(c, middle, f->bottom + 7, LGV_MIDDLE, label);
+}
+
+/* Room below for the labels, and with `over` for its name and above for the legend. */
+static bool lay_out(chart *ch, const lgv_legend *legend, double low, double high) {
+  lgv_canvas *c = &ch->canvas;
+  lgv_frame *f = &ch->frame;
+  bool upwards;
+  f->right = c->width - 7;
+  f->top = ch->plot->title ? 16 : 7;
+  lgv__frame_fit(f, c, 0, 1, low, high, ch->plot->over != NULL);
+  if (ch->plot->over) f->top += (double)lgv__legend_lines(legend, c, f) * LGV_LINE_HEIGHT + 2;
+  double height = label_height(ch, (f->right - f->left) / (double)ch->place_count, &upwards);
+  c->height -= height - LGV_FONT_TICK; /* the frame ends above the labels */
+  lgv__frame_fit(f, c, 0, 1, low, high, ch->plot->over != NULL);
+  c->height += height - LGV_FONT_TICK;
+  f->x.count = 0;
+  return upwards;
 }
 
 static void draw(chart *ch) {
-  char y_label[128];
-  bool upwards;
+  const lgv_legend legend = {.labels = ch->labels, .count = ch->groups->row_count, .blocks = true};
+  const char *over = ch->plot->over, *dot = over ? strrchr(over, '.') : NULL;
+  char y_label[128], x_label[128] = "";
   double low, high;
-  lgv_canvas *c = &ch->canvas;
-  lgv_frame *f = &ch->frame;
-  lgv__axis_name(lgv_measure_name(ch->measure), y_label, sizeof y_label);
+  lgv__axis_name(ch->measure.name, y_label, sizeof y_label);
+  if (over) lgv__axis_name(dot ? dot + 1 : over, x_label, sizeof x_label);
   find_range(ch, &low, &high);
-  f->right = c->width - 7;
-  f->top = ch->plot->title ? 16 : 7;
-  lgv__frame_fit(f, c, 0, 1, low, high, false);
-  double height = label_height(ch, (f->right - f->left) / (double)ch->count, &upwards);
-  c->height -= height - LGV_FONT_TICK; /* the frame ends above the labels */
-  lgv__frame_fit(f, c, 0, 1, low, high, false);
-  c->height += height - LGV_FONT_TICK;
-  lgv__frame_draw(f, c, ch->plot->title, NULL, y_label);
-  for (size_t i = 0; i < ch->count; i++) draw_bar(ch, i, upwards);
+  bool upwards = lay_out(ch, &legend, low, high);
+  lgv_canvas *c = &ch->canvas;
+  const lgv_frame *f = &ch->frame;
+  lgv__frame_draw(f, c, ch->plot->title, over ? x_label : NULL, y_label);
+  for (size_t i = 0; i < ch->place_count; i++) draw_place(ch, i, upwards);
+  if (over) lgv__legend_draw(&legend, c, f);
   if (low >= 0) return;
   lgv__set_colour(c, lgv__grey(0.2), 1);
   cairo_set_line_width(c->cr, 0.6);
   lgv__line(c, f->left, lgv__frame_y(f, 0), f->right, lgv__frame_y(f, 0));
 }
 
+/* ---- Notes ---- */
+
+static void note_bar(lgv_table *t, const chart *ch, size_t index) {
+  const bar *b = &ch->bars[index];
+  if (b->runs.count == 0) return;
+  if (ch->plot->over) lgv__table_cell(t, "%s", ch->places[index / ch->per_place]);
+  lgv__table_cell(t, "%s", ch->labels[ch->plot->over ? index % ch->per_place : index]);
+  lgv__table_real(t, b->estimate.value);
+  lgv__table_real(t, b->estimate.low);
+  lgv__table_real(t, b->estimate.high);
+  lgv__table_cell(t, "%zu", b->runs.count);
+}
+
 static void write_notes(const chart *ch, FILE *notes) {
-  lgv_table t = lgv__table("lrrrr");
-  const char *const head[] = {"", "mean", "95 % low", "high", "seeds"};
+  const char *over = ch->plot->over;
+  lgv_table t = lgv__table(over ? "llrrrr" : "lrrrr");
+  char band[128];
+  size_t unfinished = 0;
+  if (over) lgv__table_cell(&t, "%s", over);
+  const char *const head[] = {"", lgv_statistic_name(ch->statistic),
+                              ch->standard_error ? "-1 s.e." : "95 % low",
+                              ch->standard_error ? "+1 s.e." : "high", "runs"};
   for (size_t i = 0; i < sizeof head / sizeof *head; i++) lgv__table_cell(&t, "%s", head[i]);
-  for (size_t i = 0; i < ch->count; i++) {
-    const lgv_estimate *e = &ch->bars[i].estimate;
-    lgv__table_cell(&t, "%s", ch->bars[i].label);
-    lgv__table_real(&t, e->mean);
-    lgv__table_real(&t, e->low);
-    lgv__table_real(&t, e->high);
-    lgv__table_cell(&t, "%lld", (long long)e->count);
+  for (size_t i = 0; i < ch->place_count * ch->per_place; i++) {
+    note_bar(&t, ch, i);
+    unfinished += ch->bars[i].runs.unfinished;
   }
   lgv__table_print(&t, notes, 0, 100);
-  fprintf(notes,
-          "bars: mean %s over seeds; lines: 95 %% percentile bootstrap of the mean; dots: "
-          "seeds\nwrote %s\n",
-          lgv_measure_name(ch->measure), ch->plot->out);
+  lgv__band_name(ch->standard_error, ch->statistic, band, sizeof band);
+  if (unfinished > 0)
+    fprintf(notes, "%zu run%s left out: not finished\n", unfinished, unfinished == 1 ? "" : "s");
+  fprintf(notes, "bars: %s of %s over runs; lines: %s; dots: runs\nwrote %s\n",
+          lgv_statistic_name(ch->statistic), ch->measure.name, band, ch->plot->out);
+}
+
+static lgv_status load(chart *ch, lgv_error *err) {
+  LGV_TRY(lgv__measure_find(ch->plot->y, &ch->measure, err));
+  LGV_TRY(lgv__statistic_find(ch->plot->statistic, &ch->statistic, err));
+  LGV_TRY(lgv__band_find(ch->plot->band, &ch->standard_error, err));
+  LGV_TRY(reserve(ch, err));
+  return load_bars(ch, err);
 }
 
 lgv_status lgv__plot_bars(const lgv_plot *plot, const lgv_groups *groups, FILE *notes,
                           lgv_error *err) {
-  chart ch = {.plot = plot};
-  LGV_TRY(find_measure(&ch, err));
-  ch.bars = lgv__calloc(groups->count, sizeof *ch.bars);
-  lgv_status status = ch.bars ? LGV_OK : lgv__out_of_memory(err, "a plot");
-  for (size_t i = 0; i < groups->count && status == LGV_OK; i++) {
-    status = load_bar(&ch, &groups->items[i], &ch.bars[i], err);
-    ch.count++;
-  }
-  double width = lgv__points(plot->width);
-  if (status == LGV_OK)
-    status = lgv__canvas_open(&ch.canvas, plot->out, width,
-                              width * (plot->width > 120 ? 0.45 : 0.65), err);
+  chart ch = {.plot = plot, .groups = groups};
+  lgv_status status = load(&ch, err);
+  if (status == LGV_OK) status = lgv__figure_open(&ch.canvas, plot, err);
   if (status == LGV_OK) {
     draw(&ch);
     status = lgv__canvas_close(&ch.canvas, err);
   }
-  if (status == LGV_OK) write_notes(&ch, notes);
-  for (size_t i = 0; i < ch.count; i++) lgv__free(ch.bars[i].values);
+  if (status == LGV_OK && notes) write_notes(&ch, notes);
+  for (size_t i = 0; ch.bars && i < ch.place_count * ch.per_place; i++)
+    lgv__collection_free(&ch.bars[i].runs);
   lgv__free(ch.bars);
+  lgv__free(ch.places);
+  lgv__free(ch.labels);
   return status;
 }

@@ -1,4 +1,6 @@
-/* What a plot is given: directories of runs, each one run or the seeds of one experiment. */
+/* What plots and tables are given: directories of runs. A group is one run, or the seeds of one
+ * experiment; a row is the groups of one label: one curve, one colour of bars, one line of a table.
+ */
 #ifndef LGV_REPORT_RUN_GROUP_H
 #define LGV_REPORT_RUN_GROUP_H
 
@@ -6,25 +8,49 @@
 
 #include <limits.h>
 
+enum { LGV_LABEL_SIZE = 160 };
+
 typedef struct lgv_group {
   char directory[PATH_MAX];
   char env[64], agent[64];
-  char label[160];        /* given as LABEL=DIR, or chosen */
-  bool labelled;          /* the user gave it */
-  lgv_settings *settings; /* of the first run */
-  char **runs;            /* (count): directories, in the order of their seeds */
+  char label[LGV_LABEL_SIZE]; /* given as LABEL=DIR, or chosen */
+  bool labelled;              /* the user gave it */
+  char task[LGV_LABEL_SIZE];  /* the values of `over`: what groups of one label may differ in */
+  lgv_settings *settings;     /* of the first run */
+  char **runs;                /* (count): directories, in the order of their seeds */
   size_t count;
 } lgv_group;
 
-typedef struct lgv_groups {
-  lgv_group *items;
+typedef struct lgv_row {
+  const char *label;
+  lgv_group *groups; /* (count) */
   size_t count;
+} lgv_row;
+
+typedef struct lgv_groups {
+  lgv_group *items; /* (count): row after row */
+  size_t count, capacity;
+  lgv_row *rows;
+  size_t row_count;
 } lgv_groups;
 
-/* inputs: "DIR" or "LABEL=DIR". Labels that were not given become what tells the groups apart: the
- * agent, the environment, both, the parameters that differ, or the name of the directory. */
-LGV_CHECK lgv_status lgv__groups_open(lgv_groups *groups, const char *const *inputs, size_t count,
+typedef struct lgv_selection {
+  const char *const *inputs; /* (count): DIR or LABEL=DIR; DIR may hold the directories of several
+                                experiments, as a sweep's does */
+  size_t count;
+  const char *where; /* "KEY=VALUE,...": groups that have other values are left out; NULL: none */
+  const char *label; /* "KEY,...": what rows are labelled by; NULL: see lgv__groups_open */
+  const char *over;  /* a key, or "env." for all of the environment, in which the groups of a row
+                        may differ; NULL: every group is a row */
+} lgv_selection;
+
+/* Labels that were not given become what tells the rows apart: the agent, the environment, both,
+ * the parameters that differ, or the name of the directory. Groups of equal labels are one row. */
+LGV_CHECK lgv_status lgv__groups_open(lgv_groups *groups, const lgv_selection *selection,
                                       lgv_error *err);
 void lgv__groups_close(lgv_groups *groups);
+/* Fills in labels and tasks; for lgv__groups_open. */
+LGV_CHECK lgv_status lgv__groups_label(lgv_groups *groups, const lgv_selection *selection,
+                                       lgv_error *err);
 
 #endif
