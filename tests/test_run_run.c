@@ -266,10 +266,8 @@ static void a_directory_takes_one_run_at_a_time(void **state) {
   remove_tree(directory);
 }
 
-/* A limit on file sizes stops metrics.csv as a full disk would; the run must not call itself done.
- */
-static void a_full_disk_is_reported(void **state) {
-  (void)state;
+/* A limit on file sizes stops a record as a full disk would; the run must not call itself done. */
+static void check_full_disk(const char *settings, const char *message) {
   char directory[TEMP_SIZE];
   lgv_error err = {0};
   lgv_run *run;
@@ -279,13 +277,13 @@ static void a_full_disk_is_reported(void **state) {
   small = before;
   small.rlim_cur = 8192;
   signal(SIGXFSZ, SIG_IGN);
-  lgv_plan *plan = make_coin_plan("run.episodes=2000");
+  lgv_plan *plan = make_coin_plan(settings);
   assert_int_equal(lgv_run_create(plan, 1, directory, &run, &err), LGV_OK);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
   lgv_status status = complete(run, 100, &err);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
   assert_int_equal(status, LGV_ERR_IO);
-  assert_non_null(strstr(err.message, "metrics.csv: File too large"));
+  assert_non_null(strstr(err.message, message));
   lgv_summary s;
   lgv_run_summary(run, &s);
   assert_true(s.episodes < 2000); /* it stopped there, not at its end */
@@ -293,6 +291,12 @@ static void a_full_disk_is_reported(void **state) {
   assert_null(read_text(directory, "summary.json"));
   lgv_plan_free(plan);
   remove_tree(directory);
+}
+
+static void a_full_disk_is_reported(void **state) {
+  (void)state;
+  check_full_disk("run.episodes=2000 run.tensorboard=false", "metrics.csv: File too large");
+  check_full_disk("run.episodes=2000", "tfevents.langevin: File too large");
 }
 
 int main(void) {

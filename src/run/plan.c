@@ -212,12 +212,14 @@ static void json_map(lgv_json *json, const char *key, const lgv_map *map) {
   lgv__json_close(json, '}');
 }
 
+/* left_out: a row that is not told, or NULL. */
 static void json_params(lgv_json *json, const char *key, const char *name, const lgv_param *table,
-                        const void *params) {
+                        const void *params, const char *left_out) {
   char text[512];
   lgv__json_open(json, key, '{');
   if (name) lgv__json_string(json, "name", name);
   for (; table && table->name; table++) {
+    if (left_out && strcmp(table->name, left_out) == 0) continue;
     const void *field = (const char *)params + table->offset;
     switch (table->type) {
     case LGV_REAL:
@@ -244,12 +246,14 @@ static void json_parts(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
   lgv_run_params run = plan->run;
   run.seed = (int64_t)seed;
   run.update_threads = 1; /* decides nothing, so records do not tell */
-  json_params(json, "env", plan->env_type->name, plan->env_type->params, plan->env_params);
-  json_params(json, "agent", plan->agent_type->name, plan->agent_type->params, plan->agent_params);
+  json_params(json, "env", plan->env_type->name, plan->env_type->params, plan->env_params, NULL);
+  json_params(json, "agent", plan->agent_type->name, plan->agent_type->params, plan->agent_params,
+              NULL);
   if (plan->optim_type)
-    json_params(json, "optim", plan->optim_type->name, plan->optim_type->params,
-                plan->optim_params);
-  json_params(json, "run", NULL, lgv__run_params, &run);
+    json_params(json, "optim", plan->optim_type->name, plan->optim_type->params, plan->optim_params,
+                NULL);
+  /* whether there is an event file is nobody's result: a run may go on without, or begin one */
+  json_params(json, "run", NULL, lgv__run_params, &run, "tensorboard");
 }
 
 void lgv__plan_json(const lgv_plan *plan, uint64_t seed, lgv_json *json) {

@@ -82,8 +82,12 @@ static lgv_status lock_directory(lgv_record *record, lgv_error *err) {
 /* An old summary.json would call a run finished that has only begun again, and an old checkpoint
  * would be gone on from. */
 static lgv_status remove_old(const char *directory, lgv_error *err) {
-  static const char *const names[] = {"summary.json", "timing.json", "metrics.csv",
-                                      "checkpoint.safetensors", "checkpoint-previous.safetensors"};
+  static const char *const names[] = {"summary.json",
+                                      "timing.json",
+                                      "metrics.csv",
+                                      "checkpoint.safetensors",
+                                      "checkpoint-previous.safetensors",
+                                      LGV_EVENT_FILE_NAME};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char path[PATH_MAX];
     LGV_TRY(lgv__join_path(directory, names[i], path, sizeof path, err));
@@ -93,9 +97,22 @@ static lgv_status remove_old(const char *directory, lgv_error *err) {
   return LGV_OK;
 }
 
+/* A full disk shows when a buffer is written, in whichever call that falls: the run must not go on
+ * without its records. */
+static lgv_status end_row(const lgv_record *record, lgv_error *err) {
+  fputc('\n', record->metrics);
+  return ferror(record->metrics) ? metrics_error(record, err) : LGV_OK;
+}
+
+static lgv_status write_header(lgv_record *record, lgv_error *err) {
+  for (size_t i = 0; i < record->n_columns; i++)
+    fprintf(record->metrics, "%s%s", i ? "," : "", record->columns[i].name);
+  return end_row(record, err);
+}
+
 lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
-                            const char *directory, lgv_error *err) {
-  *record = (lgv_record){.directory = directory};
+                            lgv_error *err) {
+  const char *directory = record->directory;
   if (!directory) return LGV_OK;
   char path[PATH_MAX];
   LGV_TRY(lgv__make_directory(directory, err));
@@ -108,45 +125,36 @@ lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t s
   if (plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
   record->metrics = fopen(path, "wb");
-  return record->metrics ? LGV_OK : metrics_error(record, err);
+  if (!record->metrics) return metrics_error(record, err);
+  LGV_TRY(write_header(record, err));
+  return plan->run.tensorboard ? lgv__event_file_open(&record->events, directory, -1, err) : LGV_OK;
 }
 
-/* A full disk shows when a buffer is written, in whichever call that falls: the run must not go on
- * without its records. */
-static lgv_status end_row(const lgv_record *record, lgv_error *err) {
-  fputc('\n', record->metrics);
-  return ferror(record->metrics) ? metrics_error(record, err) : LGV_OK;
-}
-
-lgv_status lgv__record_header(lgv_record *record, const char *const *names, size_t count,
-                              lgv_error *err) {
+lgv_status lgv__record_row(lgv_record *record, const double *values, lgv_error *err) {
   if (!record->metrics) return LGV_OK;
-  for (size_t i = 0; i < count; i++) fprintf(record->metrics, "%s%s", i ? "," : "", names[i]);
-  return end_row(record, err);
-}
-
-lgv_status lgv__record_row(lgv_record *record, const double *values, size_t count, lgv_error *err) {
-  if (!record->metrics) return LGV_OK;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < record->n_columns; i++) {
     char text[40] = "";
     if (!isnan(values[i])) lgv__format_real(values[i], text, sizeof text);
     fprintf(record->metrics, "%s%s", i ? "," : "", text);
   }
-  return end_row(record, err);
+  LGV_TRY(end_row(record, err));
+  return lgv__event_file_row(&record->events, (int64_t)values[0], record->columns + 1, values + 1,
+                             record->n_columns - 1, err);
 }
 
 lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err) {
   *size = 0;
   if (!record->metrics) return LGV_OK;
+  LGV_TRY(lgv__event_file_flush(&record->events, err));
   if (fflush(record->metrics) != 0 || ferror(record->metrics)) return metrics_error(record, err);
   *size = ftell(record->metrics);
   return *size >= 0 ? LGV_OK : metrics_error(record, err);
 }
 
-lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
-                              const char *directory, int64_t size, lgv_error *err) {
+lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed, int64_t size,
+                              int64_t steps, lgv_error *err) {
+  const char *directory = record->directory;
   char path[PATH_MAX];
-  *record = (lgv_record){.directory = directory};
   LGV_TRY(lock_directory(record, err));
   LGV_TRY(lgv__record_check_directory(plan, seed, directory, err));
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
@@ -157,10 +165,13 @@ lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t
                     path);
   bool ok =
       ftruncate(fileno(record->metrics), size) == 0 && fseek(record->metrics, size, SEEK_SET) == 0;
-  return ok ? LGV_OK : metrics_error(record, err);
+  if (!ok) return metrics_error(record, err);
+  if (!plan->run.tensorboard) return LGV_OK;
+  return lgv__event_file_open(&record->events, directory, steps, err);
 }
 
 void lgv__record_close(lgv_record *record) {
+  lgv__event_file_close(&record->events);
   if (record->metrics) fclose(record->metrics);
   if (record->locked) close(record->lock);
   record->metrics = NULL;

@@ -1,32 +1,36 @@
-/* A run's records: metrics.csv row by row, and the JSON files at its ends. */
+/* A run's records: metrics.csv and TensorBoard's event file row by row, and the JSON files at its
+ * ends. */
 #ifndef LGV_RUN_RECORD_H
 #define LGV_RUN_RECORD_H
 
 #include "langevin.h"
+#include "run/event_file.h"
 #include "run/plan.h"
 
 #include <stdio.h>
 
+/* What is above the line is the caller's, set before the record is opened, and outlives it. */
 typedef struct lgv_record {
-  const char *directory; /* NULL: nothing is written */
+  const char *directory;     /* NULL: nothing is written */
+  const lgv_column *columns; /* of metrics.csv; the first is the step */
+  size_t n_columns;
+  /* ---- */
   FILE *metrics; /* NULL also with run.records = summary, which writes no timing.json either */
   bool locked;   /* no other run may write into the directory meanwhile */
   int lock;      /* descriptor of the directory, if locked */
+  lgv_event_file events; /* not open with run.tensorboard = false */
 } lgv_record;
 
-/* Creates the directory, writes config.json, opens metrics.csv. Refuses a directory that another
- * run is writing into. directory must outlive the record. */
+/* Creates the directory, writes config.json, begins metrics.csv and the event file. Refuses a
+ * directory that another run is writing into. */
 LGV_CHECK lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
-                                      const char *directory, lgv_error *err);
-/* Goes on with the records of the same run after the first `size` bytes of metrics.csv. */
+                                      lgv_error *err);
+/* Goes on with the records of the same run after the first `size` bytes of metrics.csv, and after
+ * `steps` steps. */
 LGV_CHECK lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
-                                        const char *directory, int64_t size, lgv_error *err);
-/* One line of metrics.csv. Names are written as a header, values as numbers; NaN is an empty field.
- */
-LGV_CHECK lgv_status lgv__record_header(lgv_record *record, const char *const *names, size_t count,
-                                        lgv_error *err);
-LGV_CHECK lgv_status lgv__record_row(lgv_record *record, const double *values, size_t count,
-                                     lgv_error *err);
+                                        int64_t size, int64_t steps, lgv_error *err);
+/* One line of metrics.csv, a value for every column; NaN is an empty field. */
+LGV_CHECK lgv_status lgv__record_row(lgv_record *record, const double *values, lgv_error *err);
 /* Everything written so far is with the system; *size: bytes of metrics.csv. */
 LGV_CHECK lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err);
 /* failure: why the run stopped early, or NULL. */

@@ -69,7 +69,7 @@ struct lgv_run {
   lgv_crew *crew; /* NULL: one thread does all */
   lgv_record record;
   char *directory;
-  const char *columns[MOST_COLUMNS]; /* of metrics.csv */
+  lgv_column columns[MOST_COLUMNS]; /* of metrics.csv */
   size_t n_columns, n_stats, n_counters;
   double *row;       /* one line of metrics.csv */
   int64_t *counters; /* (n_counters) of one environment */
@@ -112,30 +112,33 @@ static lgv_status open_exact(lgv_run *run, lgv_error *err) {
   return LGV_OK;
 }
 
+static void add_column(lgv_run *run, const char *group, const char *name) {
+  run->columns[run->n_columns++] = (lgv_column){group, name};
+}
+
 static lgv_status open_columns(lgv_run *run, lgv_error *err) {
-  const char **names = run->columns;
   const char *const *stats = run->plan->agent_type->stat_names;
   const char *const *counters = run->plan->env_type->counter_names;
-  size_t n = 0;
-  names[n++] = "step";
-  names[n++] = "episode";
-  names[n++] = "return";
   run->n_stats = count_names(stats);
   run->n_counters = count_names(counters);
   if (run->n_stats + run->n_counters + 6 > MOST_COLUMNS)
     return lgv_fail(err, LGV_ERR_USAGE, "too many columns: %zu statistics and %zu counters",
                     run->n_stats, run->n_counters);
-  if (run->eval_env) names[n++] = "eval_return";
+  add_column(run, "run", "step");
+  add_column(run, "run", "episode");
+  add_column(run, "run", "return");
+  if (run->eval_env) add_column(run, "run", "eval_return");
   if (run->exact) {
-    names[n++] = "value";
-    names[n++] = "regret";
+    add_column(run, "run", "value");
+    add_column(run, "run", "regret");
   }
-  for (size_t i = 0; i < run->n_stats; i++) names[n++] = stats[i];
-  for (size_t i = 0; i < run->n_counters; i++) names[n++] = counters[i];
-  run->n_columns = n;
-  run->row = lgv__calloc(n, sizeof *run->row);
+  for (size_t i = 0; i < run->n_stats; i++) add_column(run, "agent", stats[i]);
+  for (size_t i = 0; i < run->n_counters; i++) add_column(run, "env", counters[i]);
+  run->row = lgv__calloc(run->n_columns, sizeof *run->row);
   run->counters = lgv__calloc(run->n_counters + 1, sizeof *run->counters);
   if (!run->row || !run->counters) return lgv__out_of_memory(err, "records");
+  run->record = (lgv_record){
+      .directory = run->directory, .columns = run->columns, .n_columns = run->n_columns};
   return LGV_OK;
 }
 
@@ -187,11 +190,6 @@ static lgv_status create(const lgv_plan *plan, uint64_t seed, const char *direct
   return open_parts(*out, directory, err);
 }
 
-static lgv_status start_records(lgv_run *run, lgv_error *err) {
-  LGV_TRY(lgv__record_open(&run->record, run->plan, run->seed, run->directory, err));
-  return lgv__record_header(&run->record, run->columns, run->n_columns, err);
-}
-
 /* Either a whole run or none. */
 static lgv_status settle(lgv_status status, lgv_run **run) {
   if (status == LGV_OK) return LGV_OK;
@@ -203,7 +201,7 @@ static lgv_status settle(lgv_status status, lgv_run **run) {
 lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **run,
                           lgv_error *err) {
   lgv_status status = create(plan, seed, directory, run, err);
-  if (status == LGV_OK) status = start_records(*run, err);
+  if (status == LGV_OK) status = lgv__record_open(&(*run)->record, plan, seed, err);
   return settle(status, run);
 }
 
@@ -260,12 +258,12 @@ static lgv_status restore(lgv_run *run, lgv_error *err) {
   if (status == LGV_OK) status = lgv__checkpoint_read(&tensors, run->directory, &found, err);
   lgv__tensors_free(&tensors);
   LGV_TRY(status);
-  if (!found)
-    return start_records(run, err); /* stopped before its first checkpoint: from the start */
+  if (!found) /* stopped before its first checkpoint: from the start */
+    return lgv__record_open(&run->record, run->plan, run->seed, err);
   LGV_TRY(restore_envs(run, err));
   run->saved_at = run->at.steps;
-  return lgv__record_reopen(&run->record, run->plan, run->seed, run->directory,
-                            run->at.metrics_size, err);
+  return lgv__record_reopen(&run->record, run->plan, run->seed, run->at.metrics_size, run->at.steps,
+                            err);
 }
 
 lgv_status lgv_run_resume(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **run,
@@ -322,10 +320,9 @@ static lgv_status write_row(lgv_run *run, lgv_error *err) {
   lgv__agent_stats(run->agent, row + n);
   n += run->n_stats;
   count_events(run, row + n);
-  n += run->n_counters;
   run->at.window_return = 0;
   run->at.window_episodes = 0;
-  return lgv__record_row(&run->record, row, n, err);
+  return lgv__record_row(&run->record, row, err);
 }
 
 /* ---- The loop ---- */

@@ -16,7 +16,8 @@ typedef struct lgv_run_params {
   int64_t record_every;
   int64_t checkpoint_every;
   bool checkpoint_final;
-  int32_t records;         /* LGV_RECORDS_... */
+  int32_t records; /* LGV_RECORDS_... */
+  bool tensorboard;
   double env_timeout;      /* seconds; 0: never */
   int32_t on_worker_death; /* LGV_DEATH_... */
 } lgv_run_params;

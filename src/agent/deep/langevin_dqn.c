@@ -177,7 +177,7 @@ lgv_status langevin_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *
                         lgv_error *err) {
   langevin *s = self;
   dqn *c = &s->core;
-  const float *w;
+  const float *w = NULL;
   LGV_TRY(actor(s, obs, mode, &w, err));
   bool warms_up = mode == LGV_TRAIN && c->count[DQN_STEPS] < c->p->warmup;
   if (warms_up && s->p->warmup_actions == LANGEVIN_UNIFORM) {
@@ -190,7 +190,7 @@ lgv_status langevin_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *
 
 lgv_status langevin_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
   langevin *s = self;
-  const float *w;
+  const float *w = NULL;
   LGV_TRY(actor(s, obs, LGV_EVAL, &w, err));
   dqn_copy_values(&s->core, dqn_values(&s->core, w, obs), q);
   return LGV_OK;
