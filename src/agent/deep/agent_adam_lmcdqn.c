@@ -15,7 +15,10 @@
  * 2000 samples. `one-hot`, where the observation is nothing but the name of a state: inputs so
  * large that the rows of the first layer, one a state, move far more than the layers that all
  * states share, and begin with values that differ; one-step targets, which carry the values of
- * actions not yet tried back to the states before them; no l2 term. */
+ * actions not yet tried back to the states before them; no l2 term. `cyclic`, the same where an
+ * episode can come back to a state it left (a wall to walk against): there the maximum over noisy
+ * values feeds itself, so that targets are double, and evaluation by samples of one moment can go
+ * round in circles, so that it is by their mean, at a step size that falls. */
 #include "agent/deep/langevin_dqn.h"
 
 static const lgv_param param_table[] = {LANGEVIN_PARAM_ROWS, {0}};
@@ -29,6 +32,10 @@ static const lgv_preset presets[] = {
      "agent.warmup=1000 agent.warmup_actions=uniform agent.update_every=1 "
      "agent.hidden=64,64 agent.one_hot_gain=3 agent.replay=100000 agent.target_every=200 "
      "optim.lr=1e-3 optim.a=0.1 optim.beta=3e3 optim.form=paper"},
+    {"cyclic", "agent.warmup=1000 agent.warmup_actions=uniform agent.update_every=1 "
+               "agent.hidden=64,64 agent.one_hot_gain=3 agent.replay=100000 agent.target_every=200 "
+               "agent.double=true agent.final_lr=0.05 agent.average=1000 "
+               "optim.lr=1e-3 optim.a=0.1 optim.beta=3e4 optim.form=paper"},
     {"atari", "agent.hidden=512 agent.replay=1000000 agent.n_step=3 agent.double=true "
               "agent.target_every=500 optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 optim.form=code"},
     {0}};

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *const dqn_preset_names[] = {"auto", "small", "one-hot", "atari", "zoo", NULL};
+const char *const dqn_preset_names[] = {"auto", "small", "one-hot", "cyclic", "atari", "zoo", NULL};
 const char *const dqn_net_names[] = {"auto", "mlp", "nature", NULL};
 const char *const dqn_loss_names[] = {"mse", "huber", NULL};
 
