@@ -1,5 +1,5 @@
-/* The option parser: --name value, --name=value, -n value, plain words, and -- before words that
- * begin with a dash. */
+/* The option parser: --name value, --name=value, -n value, -j2 for numbers, plain words, and
+ * -- before words that begin with a dash. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -96,10 +96,15 @@ static void reject_unknown(cli_args *args, const char *word) {
                has_set ? "; parameters are set like this: --set agent.lambda=0.1" : "");
 }
 
-/* The option that word names, and the value after '=' if there is one. */
+/* The option that word names, and the value after '=' or the letter if there is one. */
 static const cli_option *match(cli_args *args, const char *word, const char **value) {
   *value = NULL;
-  if (word[1] != '-') return word[2] == '\0' ? find_letter(args->command, word[1]) : NULL;
+  if (word[1] != '-') {
+    const cli_option *option = find_letter(args->command, word[1]);
+    if (word[2]) *value = word + 2;
+    return !word[2] || (isdigit((unsigned char)word[2]) && option && option->argument) ? option
+                                                                                       : NULL;
+  }
   size_t length = strcspn(word + 2, "=");
   if (word[2 + length] == '=') *value = word + 2 + length + 1;
   return find_long(args->command, word + 2, length);

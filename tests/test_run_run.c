@@ -160,6 +160,25 @@ static void evaluations_come_at_their_steps(void **state) {
   remove_tree(directory);
 }
 
+/* A horizon of 3, of which run.eval_steps lets 2 pass: twice the reward of action 1. */
+static void an_evaluation_is_cut(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE], text[64];
+  double rows[16][8];
+  lgv_error err = {0};
+  make_temp(directory);
+  lgv_plan *plan = make_coin_plan("run.steps=20 run.eval_every=6 run.eval_steps=2");
+  run_into(plan, 1, directory, 7);
+  read_rows(directory, "step,episode,return,eval_return,value,regret,ones", rows, 16);
+  assert_true(rows[0][3] == 2);
+  lgv_plan_free(plan);
+  remove_tree(directory);
+  plan = make_plan("nchain", "dqn", "env.n=9995"); /* 10004 steps an episode */
+  assert_int_equal(lgv_plan_get(plan, "run.eval_steps", text, sizeof text, &err), LGV_OK);
+  assert_string_equal(text, "10004");
+  lgv_plan_free(plan);
+}
+
 static void a_budget_ends_with_whichever_comes_first(void **state) {
   (void)state;
   const struct {
@@ -307,6 +326,7 @@ int main(void) {
       cmocka_unit_test(how_a_run_is_sliced_does_not_matter),
       cmocka_unit_test(evaluation_does_not_touch_training),
       cmocka_unit_test(evaluations_come_at_their_steps),
+      cmocka_unit_test(an_evaluation_is_cut),
       cmocka_unit_test(a_budget_ends_with_whichever_comes_first),
       cmocka_unit_test(a_run_stops_once_its_episodes_earn_enough),
       cmocka_unit_test(what_was_recorded_before_a_failure_stays),

@@ -136,7 +136,7 @@ static bool belongs(const reader *r, size_t config, const char *value) {
 
 /* LABEL=DIR, or DIR where the case has no label. */
 static char *input_of(const lgv_figure_job *job, size_t config) {
-  char label[LINE_SIZE], *text = lgv__malloc(LINE_SIZE + PATH_MAX);
+  char label[LINE_SIZE], *text = lgv__calloc(LINE_SIZE + PATH_MAX, 1);
   if (!text) return NULL;
   bool labelled = lgv_sweep_label(job->sweep, config, label, sizeof label);
   snprintf(text, LINE_SIZE + PATH_MAX, "%s%s%s/%s", labelled ? label : "", labelled ? "=" : "",

@@ -33,12 +33,13 @@ lgv_status lgv__open_eval_env(const lgv_plan *plan, uint64_t seed, const char *p
                   plan->env_type->name);
 }
 
-lgv_status lgv__evaluate_episode(lgv_agent *agent, lgv_env *env, double *result, lgv_error *err) {
+lgv_status lgv__evaluate_episode(lgv_agent *agent, lgv_env *env, int64_t most_steps, double *result,
+                                 lgv_error *err) {
   lgv_obs obs;
   lgv_outcome outcome = {0};
   *result = 0;
   LGV_TRY(lgv_env_reset(env, &obs, err));
-  while (!outcome.terminated && !outcome.truncated) {
+  for (int64_t t = 0; t < most_steps && !outcome.terminated && !outcome.truncated; t++) {
     int32_t action;
     LGV_TRY(lgv_agent_act(agent, &obs, LGV_EVAL, &action, err));
     LGV_TRY(lgv_env_step(env, action, &outcome, &obs, err));
@@ -116,7 +117,7 @@ lgv_status lgv_evaluate(const char *path, int64_t episodes, uint64_t seed, doubl
   parts p = {0};
   lgv_status status = open_parts(&p, path, seed, err);
   for (int64_t i = 0; status == LGV_OK && i < episodes; i++)
-    status = lgv__evaluate_episode(p.agent, p.env, &returns[i], err);
+    status = lgv__evaluate_episode(p.agent, p.env, p.plan->run.eval_steps, &returns[i], err);
   lgv_agent_free(p.agent);
   lgv_env_free(p.env);
   lgv_plan_free(p.plan);

@@ -79,9 +79,18 @@ static void settle_budget(lgv_plan *plan) {
     plan->run.steps = DEFAULT_STEPS;
 }
 
+/* An evaluation ends whatever the agent does; where a clock is known it is not cut before that. */
+static void settle_eval_steps(lgv_plan *plan, const lgv_settings *settings) {
+  enum { LONGEST_GAME = 108000 };
+  if (lgv_settings_get(settings, "run.eval_steps")) return;
+  if (plan->env.obs_kind == LGV_OBS_BYTE) plan->run.eval_steps = LONGEST_GAME;
+  if (plan->env.horizon > plan->run.eval_steps) plan->run.eval_steps = plan->env.horizon;
+}
+
 /* Agents whose policy changes within an episode have no exact value: what they are worth shows in
  * evaluations. */
 static void settle_evaluations(lgv_plan *plan, const lgv_settings *settings) {
+  settle_eval_steps(plan, settings);
   if (lgv_settings_get(settings, "run.eval_every") ||
       (plan->agent_type->traits & LGV_SETTLES_PER_EPISODE))
     return;

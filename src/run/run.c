@@ -378,7 +378,8 @@ static lgv_status evaluate(lgv_run *run, lgv_error *err) {
   double sum = 0;
   for (int64_t i = 0; i < run->plan->run.eval_episodes; i++) {
     double result;
-    LGV_TRY(lgv__evaluate_episode(run->agent, run->eval_env, &result, err));
+    LGV_TRY(
+        lgv__evaluate_episode(run->agent, run->eval_env, run->plan->run.eval_steps, &result, err));
     sum += result;
   }
   while (run->at.next_eval <= run->at.steps) run->at.next_eval += run->plan->run.eval_every;

@@ -14,8 +14,8 @@ bool lgv__same_problem(const lgv_env_spec *a, const lgv_env_spec *b, bool with_h
  * with it. */
 LGV_CHECK lgv_status lgv__open_eval_env(const lgv_plan *plan, uint64_t seed, const char *purpose,
                                         lgv_env **env, lgv_error *err);
-/* One episode in evaluation mode. */
-LGV_CHECK lgv_status lgv__evaluate_episode(lgv_agent *agent, lgv_env *env, double *result,
-                                           lgv_error *err);
+/* One episode in evaluation mode, cut after most_steps. */
+LGV_CHECK lgv_status lgv__evaluate_episode(lgv_agent *agent, lgv_env *env, int64_t most_steps,
+                                           double *result, lgv_error *err);
 
 #endif

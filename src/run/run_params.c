@@ -81,6 +81,16 @@ const lgv_param lgv__run_params[] = {
      .min = 1,
      .max = 1e6,
      .help = "episodes in an evaluation"},
+    {.name = "eval_steps",
+     .type = LGV_INT,
+     .offset = offsetof(lgv_run_params, eval_steps),
+     .fallback = "10000",
+     .min = 1,
+     .max = 1e15,
+     .help =
+         "steps after which an episode of an evaluation is cut, so that an agent that goes round "
+         "in circles in an environment without a time limit does not hang the run. Left out: "
+         "10000, for pictures 108000, for environments with a horizon no less than that"},
     {.name = "record_every",
      .type = LGV_INT,
      .offset = offsetof(lgv_run_params, record_every),

@@ -12,7 +12,7 @@ typedef struct lgv_run_params {
   int64_t seed;
   int64_t envs; /* environments that the agent learns from at once */
   int64_t update_threads;
-  int64_t eval_every, eval_episodes;
+  int64_t eval_every, eval_episodes, eval_steps;
   int64_t record_every;
   int64_t checkpoint_every;
   bool checkpoint_final;
