@@ -4,8 +4,8 @@
 #include <string.h>
 
 const cli_command *const cli_commands[] = {
-    &cli_run,    &cli_sweep, &cli_eval, &cli_plot,    &cli_list,
-    &cli_theory, &cli_bench, &cli_help, &cli_version, NULL,
+    &cli_run,    &cli_sweep, &cli_reproduce, &cli_eval,    &cli_plot, &cli_list,
+    &cli_theory, &cli_bench, &cli_help,      &cli_version, NULL,
 };
 
 static const cli_command *find(const char *name) {
@@ -17,7 +17,7 @@ static const cli_command *find(const char *name) {
 }
 
 static int unknown_command(const char *name) {
-  const char *names[16] = {0};
+  const char *names[32] = {0};
   for (size_t i = 0; cli_commands[i]; i++) names[i] = cli_commands[i]->name;
   const char *near = lgv__nearest_name(name, names);
   fprintf(stderr, "langevin: there is no command '%s'", name);

@@ -11,6 +11,8 @@ endif()
 
 # The Python half of the Gymnasium bridge: found beside the library, see src/env/process.c.
 file(GLOB python_sources CONFIGURE_DEPENDS python/langevin/*.py)
+file(GLOB experiment_files CONFIGURE_DEPENDS experiments/*.yaml)
+install(FILES ${experiment_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/experiments)
 install(FILES ${python_sources} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/python/langevin)
 
 # find_package(langevin): langevin::langevin (shared) and langevin::static

@@ -173,9 +173,9 @@ static void an_evaluation_is_cut(void **state) {
   assert_true(rows[0][3] == 2);
   lgv_plan_free(plan);
   remove_tree(directory);
-  plan = make_plan("nchain", "dqn", "env.n=9995"); /* 10004 steps an episode */
+  plan = make_plan("nchain", "dqn", "env.n=9995"); /* 10003 steps an episode */
   assert_int_equal(lgv_plan_get(plan, "run.eval_steps", text, sizeof text, &err), LGV_OK);
-  assert_string_equal(text, "10004");
+  assert_string_equal(text, "10003");
   lgv_plan_free(plan);
 }
 

@@ -159,13 +159,13 @@ static lgv_status draw_file(const reader *r, const char *const *inputs, size_t c
                    .out = path,
                    .x = f->x,
                    .y = f->y,
+                   .over = f->over,
+                   .statistic = f->statistic,
+                   .band = f->band,
                    .title = title,
                    .smooth = f->smooth,
-                   .width = 89,
-                   .bars = strcmp(f->kind, "bars") == 0};
-  LGV_TRY(lgv__plot(&plot, NULL, err));
-  fprintf(r->job->out, "figure: %s\n", path);
-  return LGV_OK;
+                   .kind = strcmp(f->kind, "bars") == 0 ? LGV_PLOT_BARS : LGV_PLOT_CURVES};
+  return lgv__plot(&plot, NULL, err);
 }
 
 static lgv_status draw_inputs(const reader *r, const char *const *inputs, size_t count,
@@ -177,7 +177,9 @@ static lgv_status draw_inputs(const reader *r, const char *const *inputs, size_t
   snprintf(title, sizeof title, "%s%s%s", f->title ? f->title : "", f->title && value ? ", " : "",
            value ? value : "");
   LGV_TRY(draw_file(r, inputs, count, name, *title ? title : NULL, "svg", err));
-  return draw_file(r, inputs, count, name, *title ? title : NULL, "png", err);
+  LGV_TRY(draw_file(r, inputs, count, name, *title ? title : NULL, "png", err));
+  fprintf(r->job->out, "figure: %s/figures/%s.png, .svg\n", r->job->directory, name);
+  return LGV_OK;
 }
 
 static lgv_status draw_value(const reader *r, const char *value, lgv_error *err) {

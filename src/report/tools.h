@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "langevin.h"
+#include "report/figure_file.h"
 #include "report/plot.h"
 #include "report/run_report.h"
 #include "report/sweep_report.h"

@@ -1,0 +1,204 @@
+/* A figure of the paper is a sweep file in experiments/ (see docs/sweeps.md): this command finds it
+ * by its name, chooses its scale and hands it to `langevin sweep`. */
+#include "cli.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SCALE, SEARCH, LIST, OUT, JOBS, QUIET };
+
+static const cli_option options[] = {
+    [SCALE] = {"scale", 0, "NAME", "quick (default: minutes) or paper (the whole protocol)"},
+    [SEARCH] = {"search", 0, NULL, "run the search that found the settings instead"},
+    [LIST] = {"list", 'l', NULL, "show what can be reproduced"},
+    [OUT] = {"out", 'o', "DIR", "where to write records (default: runs/NAME-SCALE)"},
+    [JOBS] = {"jobs", 'j', "N", "runs side by side (default: one a core)"},
+    [QUIET] = {"quiet", 'q', NULL, "no progress on stderr"},
+    {0},
+};
+
+enum { MOST_EXPERIMENTS = 256, MOST_WORDS = 64 };
+
+typedef struct request {
+  const char *name, *scale, *out, *jobs;
+  bool search, list, quiet;
+  const char *rest[MOST_WORDS]; /* for `langevin sweep` */
+  int n_rest;
+} request;
+
+static void take_word(cli_args *args, request *r) {
+  if (!r->name && !args->plain_only)
+    r->name = args->value;
+  else if (!args->plain_only)
+    cli_reject(args, "one at a time: '%s' or '%s'?", r->name, args->value);
+  else if (r->n_rest == MOST_WORDS)
+    cli_reject(args, "too many words");
+  else
+    r->rest[r->n_rest++] = args->value;
+}
+
+static void parse(cli_args *args, request *r) {
+  while (cli_next(args)) {
+    switch (cli_which(args)) {
+    case SCALE: r->scale = args->value; break;
+    case SEARCH: r->search = true; break;
+    case LIST: r->list = true; break;
+    case OUT: r->out = args->value; break;
+    case JOBS: r->jobs = args->value; break;
+    case QUIET: r->quiet = true; break;
+    default: take_word(args, r);
+    }
+  }
+  if (!r->name && !r->list && !args->stopped)
+    cli_reject(args, "what? `langevin reproduce --list` shows what there is");
+}
+
+/* ---- Where the experiments are ---- */
+
+/* $LANGEVIN_EXPERIMENTS, else as installed (bin/ beside share/), else in the folder of the sources
+ * that the program was built in. */
+static bool find_folder(char *path, size_t size) {
+  static const char *const places[] = {"../share/langevin/experiments", "../experiments"};
+  const char *named = getenv("LANGEVIN_EXPERIMENTS");
+  char program[PATH_MAX];
+  if (named) return snprintf(path, size, "%s", named) < (int)size;
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length <= 0) return false;
+  program[length] = '\0';
+  *strrchr(program, '/') = '\0';
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    if (snprintf(path, size, "%s/%s", program, places[i]) < (int)size && access(path, R_OK) == 0)
+      return true;
+  return false;
+}
+
+static bool ends_with(const char *text, const char *ending) {
+  size_t n = strlen(text), m = strlen(ending);
+  return n >= m && strcmp(text + n - m, ending) == 0;
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names of the experiments that have a quick scale, sorted; the caller frees them. */
+static size_t list_names(const char *folder, char **names) {
+  DIR *stream = opendir(folder);
+  size_t count = 0;
+  for (const struct dirent *entry; stream && (entry = readdir(stream));) {
+    lgv_sweep *sweep;
+    char path[PATH_MAX];
+    if (!ends_with(entry->d_name, ".yaml") || count == MOST_EXPERIMENTS) continue;
+    if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path) continue;
+    if (lgv_sweep_load(path, "quick", &sweep, NULL) != LGV_OK) continue;
+    lgv_sweep_free(sweep);
+    names[count] = strndup(entry->d_name, strlen(entry->d_name) - strlen(".yaml"));
+    if (names[count]) count++;
+  }
+  if (stream) closedir(stream);
+  qsort(names, count, sizeof *names, compare_names);
+  return count;
+}
+
+static void free_names(char **names, size_t count) {
+  for (size_t i = 0; i < count; i++) free(names[i]);
+}
+
+static int show_list(const cli_command *command, const char *folder) {
+  char *names[MOST_EXPERIMENTS + 1] = {0};
+  size_t count = list_names(folder, names);
+  for (size_t i = 0; i < count; i++) {
+    char path[PATH_MAX];
+    lgv_sweep *sweep;
+    lgv_error err = {0};
+    if (snprintf(path, sizeof path, "%s/%s.yaml", folder, names[i]) >= (int)sizeof path ||
+        lgv_sweep_load(path, NULL, &sweep, &err) != LGV_OK) {
+      cli_error(command, &err);
+      continue;
+    }
+    const lgv_sweep_info *info = lgv_sweep_get_info(sweep);
+    printf("%-20s %s (%zu runs)\n", names[i], info->about, info->configs * (size_t)info->seeds);
+    lgv_sweep_free(sweep);
+  }
+  free_names(names, count);
+  return CLI_OK;
+}
+
+static int no_such_experiment(const cli_command *command, const char *folder, const request *r,
+                              const char *path) {
+  char *names[MOST_EXPERIMENTS + 1] = {0};
+  size_t count = list_names(folder, names);
+  const char *near = lgv__nearest_name(r->name, (const char *const *)names);
+  bool known = false;
+  for (size_t i = 0; i < count; i++) known |= strcmp(names[i], r->name) == 0;
+  if (known && r->search)
+    cli_wrong(command, "%s has no search: its settings are the paper's own", r->name);
+  else if (near)
+    cli_wrong(command, "there is no experiment '%s'; did you mean '%s'?", r->name, near);
+  else
+    cli_wrong(command, "there is no experiment '%s' (looked for %s); --list shows what there is",
+              r->name, path);
+  free_names(names, count);
+  return CLI_USAGE;
+}
+
+/* ---- Running ---- */
+
+static int hand_over(const request *r, const char *path, const char *scale) {
+  char out[PATH_MAX];
+  const char *words[MOST_WORDS + 16] = {path, "--scale", scale, "--out"};
+  int n = 4;
+  snprintf(out, sizeof out, "runs/%s%s-%s", r->name, r->search ? "-search" : "", scale);
+  words[n++] = r->out ? r->out : out;
+  if (r->jobs) words[n++] = "--jobs";
+  if (r->jobs) words[n++] = r->jobs;
+  if (r->quiet) words[n++] = "--quiet";
+  for (int i = 0; i < r->n_rest; i++) words[n++] = r->rest[i];
+  return cli_sweep.main(&cli_sweep, n, (char **)words);
+}
+
+static int reproduce(const cli_command *command, const char *folder, const request *r) {
+  char path[PATH_MAX];
+  lgv_sweep *sweep;
+  lgv_error err = {0};
+  /* A search has no small version of itself. */
+  const char *scale = r->scale ? r->scale : r->search ? "paper" : "quick";
+  if (snprintf(path, sizeof path, "%s/%s%s.yaml", folder, r->name, r->search ? "-search" : "") >=
+      (int)sizeof path)
+    return cli_wrong(command, "the path of '%.40s...' is too long", r->name);
+  if (strchr(r->name, '/') || access(path, R_OK) != 0)
+    return no_such_experiment(command, folder, r, path);
+  if (lgv_sweep_load(path, scale, &sweep, &err) != LGV_OK) return cli_error(command, &err);
+  if (!r->quiet) fprintf(stderr, "%s (%s): %s\n", r->name, scale, lgv_sweep_get_info(sweep)->about);
+  lgv_sweep_free(sweep);
+  return hand_over(r, path, scale);
+}
+
+static int reproduce_main(const cli_command *command, int count, char **words) {
+  cli_args args = {.command = command, .count = count, .words = words};
+  request r = {0};
+  char folder[PATH_MAX];
+  parse(&args, &r);
+  if (args.stopped) return args.exit_code;
+  if (!find_folder(folder, sizeof folder)) {
+    cli_wrong(command, "the experiments were not found beside this program; name their folder in "
+                       "LANGEVIN_EXPERIMENTS");
+    return CLI_FAILED;
+  }
+  return r.list ? show_list(command, folder) : reproduce(command, folder, &r);
+}
+
+const cli_command cli_reproduce = {
+    .name = "reproduce",
+    .summary = "run a figure of the paper: its agents, tasks and seeds, its tables and pictures",
+    .usage = "NAME [--scale quick|paper] [--search] [-- SWEEP OPTIONS]",
+    .options = options,
+    .notes = "NAME is a file of experiments/, which `langevin sweep` runs too; copy it to change "
+             "it. Tables go to DIR/table.csv and runs.csv, pictures to DIR/figures. The same "
+             "command goes on where it was stopped, and never repeats a finished run.\n"
+             "`langevin reproduce atari --scale paper -- --slurm` leaves the work to a cluster.",
+    .main = reproduce_main,
+};
