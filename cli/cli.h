@@ -75,10 +75,43 @@ typedef struct cli_progress {
   double started, shown;
 } cli_progress;
 
+enum { CLI_BAR_SIZE = 25 };
+
 double cli_now(void); /* seconds, monotonic */
 void cli_progress_start(cli_progress *progress, bool quiet);
 void cli_progress_show(cli_progress *progress, const lgv_progress *now);
 void cli_progress_clear(cli_progress *progress);
+/* Whether it is time to report again. */
+bool cli_progress_is_due(cli_progress *progress);
+int cli_progress_width(void);                                 /* of the terminal that it is on */
+void cli_format_count(double x, char *text, size_t size);     /* 812, 12.3k, 4.56M */
+void cli_format_seconds(double x, char *text, size_t size);   /* 0:42, 12:05, 3:20:00 */
+void cli_format_bar(double fraction, char bar[CLI_BAR_SIZE]); /* without its ends */
+
+/* ---- The progress of a sweep: some lines on a terminal, one now and then elsewhere ---- */
+
+typedef struct cli_sweep_view cli_sweep_view;
+
+/* NULL if there is no memory. summaries: those of the job, which on_run may read. */
+cli_sweep_view *cli_sweep_view_open(const lgv_sweep *sweep, const lgv_summary *summaries,
+                                    bool quiet);
+void cli_sweep_view_run(cli_sweep_view *view, const lgv_run_news *news);
+void cli_sweep_view_show(cli_sweep_view *view, const lgv_progress *now);
+double cli_sweep_view_close(cli_sweep_view *view); /* seconds since it was opened */
+
+/* ---- Slurm ---- */
+
+typedef struct cli_slurm {
+  const cli_command *command;
+  const char *file, *out;     /* of the sweep, and its directory */
+  const char *scale;          /* of the file, or NULL */
+  const bool *wanted;         /* (runs): what to submit */
+  size_t runs, per_task;      /* per_task 0: as few as the cluster's MaxArraySize allows */
+  const char *const *options; /* NULL-terminated: for sbatch */
+  bool dry_run;               /* print the script, submit nothing */
+} cli_slurm;
+
+int cli_slurm_submit(const cli_slurm *slurm);
 
 /* ---- Ctrl-C ---- */
 

@@ -237,7 +237,8 @@ const cli_command cli_run = {
     .notes =
         "What stands on the command line wins over files; later values win over earlier ones.\n"
         "The records: config.json (repeats the run: langevin run --config DIR/config.json), "
-        "metrics.csv, summary.json, timing.json, an event file for TensorBoard; with several seeds a directory each and "
+        "metrics.csv, summary.json, timing.json, an event file for TensorBoard; with several seeds "
+        "a directory each and "
         "aggregate.json.\n"
         "Ctrl-C ends the run and keeps what was recorded, with a checkpoint to go on from "
         "(--resume); "

@@ -5,41 +5,100 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OUT, JOBS, LIST, TOP, SCALE, QUIET };
+enum {
+  OUT,
+  JOBS,
+  LIST,
+  INDEX,
+  UNFINISHED,
+  LINES,
+  MERGE,
+  SLURM,
+  PER_TASK,
+  DRY_RUN,
+  TOP,
+  SCALE,
+  QUIET,
+};
 
 static const cli_option options[] = {
     [OUT] = {"out", 'o', "DIR", "where to write records (default: runs/NAME for NAME.yaml)"},
     [JOBS] = {"jobs", 'j', "N", "runs side by side (default: one a core)"},
-    [LIST] = {"list", 'l', NULL, "check and show the configurations; run nothing"},
+    [LIST] = {"list", 'l', NULL, "check and show configurations and the indexes of their runs"},
+    [INDEX] = {"index", 'i', "LIST", "these runs alone, such as 7 or 3,5-9; writes no tables"},
+    [UNFINISHED] = {"unfinished", 'u', NULL, "print the indexes of unfinished runs: 3,5-9"},
+    [LINES] = {"lines", 0, NULL, "with --unfinished: one index a line"},
+    [MERGE] = {"merge", 'm', NULL, "run nothing; write the tables of what has finished"},
+    [SLURM] = {"slurm", 0, NULL,
+               "submit unfinished runs as a Slurm array; sbatch options after --"},
+    [PER_TASK] = {"per-task", 0, "N", "with --slurm: runs a task (default: 1, or what must be)"},
+    [DRY_RUN] = {"dry-run", 0, NULL, "with --slurm: print the script; submit nothing"},
     [TOP] = {"top", 0, "N", "how many of each case the ranking shows (default 10)"},
     [SCALE] = {"scale", 0, "NAME", "a version of itself that the file names under scales"},
     [QUIET] = {"quiet", 'q', NULL, "no progress on stderr"},
     {0},
 };
 
+typedef enum mode { RUN, SHOW_LIST, SHOW_UNFINISHED, WRITE_TABLES, SUBMIT } mode;
+
 typedef struct request {
-  const char *file, *out, *scale;
-  int64_t jobs, top;
-  bool list, quiet;
+  const char *file, *out, *index, *scale;
+  int64_t jobs, top, per_task;
+  mode mode;
+  bool lines, dry_run, quiet;
+  const char **sbatch; /* NULL-terminated; as long as the command line */
+  size_t n_sbatch;
 } request;
+
+static void set_mode(cli_args *args, request *r, mode chosen) {
+  if (r->mode != RUN && r->mode != chosen)
+    cli_reject(args, "one at a time: --list, --unfinished, --merge or --slurm");
+  r->mode = chosen;
+}
+
+static void take_word(cli_args *args, request *r) {
+  if (!r->file)
+    r->file = args->value;
+  else if (args->plain_only)
+    r->sbatch[r->n_sbatch++] = args->value;
+  else
+    cli_reject(args, "one file at a time: '%s' or '%s'?", r->file, args->value);
+}
+
+static void check_request(cli_args *args, const request *r) {
+  if (args->stopped) return;
+  if (!r->file)
+    cli_reject(args, "which sweep? name its file");
+  else if (r->index && (r->mode == SHOW_LIST || r->mode == WRITE_TABLES))
+    cli_reject(args, "--index chooses what is run; --list and --merge are about all");
+  else if (r->lines && r->mode != SHOW_UNFINISHED)
+    cli_reject(args, "--lines goes with --unfinished");
+  else if (r->mode != SUBMIT && (r->dry_run || r->per_task))
+    cli_reject(args, "--dry-run and --per-task go with --slurm");
+  else if (r->mode != SUBMIT && r->n_sbatch)
+    cli_reject(args, "'%s': what stands behind -- is for sbatch, and needs --slurm", r->sbatch[0]);
+}
 
 static void parse(cli_args *args, request *r) {
   while (cli_next(args)) {
     switch (cli_which(args)) {
     case OUT: r->out = args->value; break;
     case JOBS: r->jobs = cli_value_int(args, 1, 4096); break;
-    case LIST: r->list = true; break;
+    case LIST: set_mode(args, r, SHOW_LIST); break;
+    case INDEX: r->index = args->value; break;
+    case UNFINISHED: set_mode(args, r, SHOW_UNFINISHED); break;
+    case LINES: r->lines = true; break;
+    case MERGE: set_mode(args, r, WRITE_TABLES); break;
+    case SLURM: set_mode(args, r, SUBMIT); break;
+    case PER_TASK: r->per_task = cli_value_int(args, 1, 1000000); break;
+    case DRY_RUN: r->dry_run = true; break;
     case TOP: r->top = cli_value_int(args, 1, 1000000); break;
     case SCALE: r->scale = args->value; break;
     case QUIET: r->quiet = true; break;
-    default:
-      if (r->file)
-        cli_reject(args, "one file at a time: '%s' or '%s'?", r->file, args->value);
-      else
-        r->file = args->value;
+    default: take_word(args, r);
     }
   }
-  if (!r->file && !args->stopped) cli_reject(args, "which sweep? name its file");
+  check_request(args, r);
 }
 
 /* ---- --list ---- */
@@ -61,10 +120,11 @@ static int check_config(const cli_command *command, const lgv_sweep *sweep, size
 static int list(const cli_command *command, const lgv_sweep *sweep) {
   const lgv_sweep_info *info = lgv_sweep_get_info(sweep);
   lgv__sweep_list(sweep, stdout);
-  printf("%zu configurations, seeds %llu to %llu: %zu runs\n", info->configs,
-         (unsigned long long)info->first_seed,
+  printf("%zu configurations, seeds %llu to %llu: %zu runs; run = config * %d + seed - %llu\n",
+         info->configs, (unsigned long long)info->first_seed,
          (unsigned long long)info->first_seed + (unsigned)info->seeds - 1,
-         info->configs * (size_t)info->seeds);
+         info->configs * (size_t)info->seeds, (int)info->seeds,
+         (unsigned long long)info->first_seed);
   fflush(stdout);
   for (size_t c = 0; c < info->configs; c++) {
     int code = check_config(command, sweep, c);
@@ -73,29 +133,38 @@ static int list(const cli_command *command, const lgv_sweep *sweep) {
   return CLI_OK;
 }
 
-/* ---- Running ---- */
+/* ---- One call of the engine ---- */
 
 typedef struct watcher {
   const cli_command *command;
-  cli_progress progress;
-  int64_t found, failed;
+  const request *request;
+  const lgv_sweep *sweep;
+  const lgv_sweep_info *info;
+  size_t runs;
+  lgv_summary *summaries;             /* (runs) */
+  char (*names)[LGV_SWEEP_NAME_SIZE]; /* (configs) */
+  char **failures;                    /* (runs): messages, or NULL */
+  size_t n_failures;
+  char held_by[200]; /* of the last run that another process works on */
+  cli_sweep_view *view;
   lgv_progress last;
 } watcher;
 
 static void on_progress(void *context, const lgv_progress *progress) {
   watcher *w = context;
   w->last = *progress;
-  cli_progress_show(&w->progress, progress);
+  cli_sweep_view_show(w->view, progress);
 }
 
-static void on_failure(void *context, size_t config, uint64_t seed, const lgv_error *err) {
-  enum { MOST = 20 };
+static void on_run(void *context, const lgv_run_news *news) {
   watcher *w = context;
-  if (w->failed++ >= MOST) return;
-  cli_progress_clear(&w->progress);
-  cli_wrong(w->command, "configuration %zu, seed %llu failed: %s", config, (unsigned long long)seed,
-            err->message);
-  if (w->failed == MOST) cli_wrong(w->command, "further failures are counted, not shown");
+  if (news->phase == LGV_RUN_FAILED) {
+    w->failures[news->run] = strdup(news->error->message);
+    w->n_failures++;
+  }
+  if (news->phase == LGV_RUN_HELD)
+    snprintf(w->held_by, sizeof w->held_by, "run %zu: %.160s", news->run, news->error->message);
+  cli_sweep_view_run(w->view, news);
 }
 
 static void on_notice(void *context, const char *text) {
@@ -107,14 +176,62 @@ static bool should_stop(void *context) {
   return cli_interrupted() != 0;
 }
 
-static int print_result(const cli_command *command, const request *r, lgv_sweep_report *report) {
+/* Fills the watcher's summaries, names and failures. */
+static lgv_status call(watcher *w, bool look_only, double *seconds, lgv_error *err) {
+  const request *r = w->request;
+  int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
+  lgv_sweep_job job = {.sweep = w->sweep,
+                       .threads = (int32_t)(r->jobs     ? r->jobs
+                                            : cores > 0 ? cores
+                                                        : 1),
+                       .directory = r->out,
+                       .on_progress = on_progress,
+                       .on_run = on_run,
+                       .on_notice = on_notice,
+                       .should_stop = should_stop,
+                       .context = w,
+                       .names = w->names,
+                       .runs = r->index,
+                       .look_only = look_only};
+  w->view = cli_sweep_view_open(w->sweep, w->summaries, r->quiet || look_only);
+  if (!w->view) return lgv_fail(err, LGV_ERR_MEMORY, "not enough memory for a sweep");
+  cli_interrupt_install();
+  lgv_status status = lgv_sweep_run(&job, w->summaries, err);
+  *seconds = cli_sweep_view_close(w->view);
+  return status;
+}
+
+/* ---- What is said at the end ---- */
+
+static void print_failures(const watcher *w) {
+  enum { MOST = 20 };
+  size_t shown = 0, seeds = (size_t)w->info->seeds;
+  for (size_t i = 0; i < w->runs && shown < MOST; i++) {
+    if (!w->failures[i]) continue;
+    cli_wrong(w->command, "run %zu (configuration %zu, seed %llu) failed: %s", i, i / seeds,
+              (unsigned long long)w->info->first_seed + i % seeds, w->failures[i]);
+    shown++;
+  }
+  if (w->n_failures > shown)
+    cli_wrong(w->command, "and %zu more failed; --merge writes all of them into runs.csv",
+              w->n_failures - shown);
+}
+
+static int print_result(const watcher *w) {
   lgv_error err = {0};
-  lgv_status status = lgv__sweep_report_open(report, &err);
-  if (status == LGV_OK) status = lgv__sweep_report_csv(report, &err);
-  if (status == LGV_OK) status = lgv__sweep_report_print(report, (size_t)r->top, stdout, &err);
-  lgv__sweep_report_close(report);
-  if (status != LGV_OK) return cli_error(command, &err);
-  printf("table: %s/table.csv\n", report->directory);
+  lgv_sweep_report report = {.sweep = w->sweep,
+                             .summaries = w->summaries,
+                             .names = w->names,
+                             .directory = w->request->out,
+                             .failures = (const char *const *)w->failures};
+  lgv_status status = lgv__sweep_report_open(&report, &err);
+  if (status == LGV_OK)
+    status = lgv__sweep_report_print(&report, (size_t)w->request->top, stdout, &err);
+  if (status == LGV_OK) status = lgv__sweep_report_csv(&report, &err);
+  lgv__sweep_report_close(&report);
+  if (status != LGV_OK) return cli_error(w->command, &err);
+  printf("tables: %s/table.csv, a row each configuration; runs.csv, a row each run\n",
+         w->request->out);
   return CLI_OK;
 }
 
@@ -122,44 +239,99 @@ static void print_counts(const watcher *w, double seconds) {
   const lgv_progress *p = &w->last;
   fprintf(stderr, "%lld runs in %.1f s", (long long)p->runs_done, seconds);
   if (p->runs_found > 0) fprintf(stderr, ", %lld finished before", (long long)p->runs_found);
-  if (w->failed > 0) fprintf(stderr, ", %lld failed", (long long)w->failed);
+  if (p->runs_held > 0)
+    fprintf(stderr, ", %lld under way elsewhere (%s)", (long long)p->runs_held, w->held_by);
+  if (p->runs_failed > 0) fprintf(stderr, ", %lld failed", (long long)p->runs_failed);
   fputc('\n', stderr);
 }
 
-static int execute(const cli_command *command, const request *r, const lgv_sweep *sweep,
-                   lgv_summary *summaries, char (*names)[LGV_SWEEP_NAME_SIZE]) {
-  const lgv_sweep_info *info = lgv_sweep_get_info(sweep);
-  watcher w = {.command = command};
-  int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
-  lgv_sweep_job job = {.sweep = sweep,
-                       .threads = (int32_t)(r->jobs     ? r->jobs
-                                            : cores > 0 ? cores
-                                                        : 1),
-                       .directory = r->out,
-                       .on_progress = on_progress,
-                       .on_failure = on_failure,
-                       .on_notice = on_notice,
-                       .should_stop = should_stop,
-                       .context = &w,
-                       .names = names};
+static int run(watcher *w) {
+  const request *r = w->request;
   lgv_error err = {0};
-  cli_interrupt_install();
-  cli_progress_start(&w.progress, r->quiet);
-  lgv_status status = lgv_sweep_run(&job, summaries, &err);
-  cli_progress_clear(&w.progress);
-  if (status != LGV_OK && status != LGV_ERR_INTERRUPTED) return cli_error(command, &err);
-  size_t finished = 0, all = info->configs * (size_t)info->seeds;
-  for (size_t i = 0; i < all; i++) finished += summaries[i].finished;
-  if (!r->quiet) print_counts(&w, cli_now() - w.progress.started);
-  lgv_sweep_report report = {
-      .sweep = sweep, .summaries = summaries, .names = names, .directory = r->out};
-  int code = finished > 0 ? print_result(command, r, &report) : CLI_FAILED;
-  if (finished < all)
-    fprintf(stderr, "%zu of %zu runs have finished; the same command goes on with the rest\n",
-            finished, all);
+  double seconds;
+  lgv_status status = call(w, false, &seconds, &err);
+  if (status != LGV_OK && status != LGV_ERR_INTERRUPTED) return cli_error(w->command, &err);
+  const lgv_progress *p = &w->last;
+  int64_t finished = p->runs_found + p->runs_done, all = p->runs + p->runs_found + p->runs_held;
+  if (!r->quiet) print_counts(w, seconds);
+  int code = CLI_OK;
+  if (!r->index && finished > 0) code = print_result(w);
+  print_failures(w);
+  if (finished < all && !r->quiet)
+    fprintf(stderr, "%lld of %lld runs have finished; the same command goes on with the rest\n",
+            (long long)finished, (long long)all);
   if (cli_interrupted()) return 128 + cli_interrupted();
-  return w.failed > 0 ? CLI_FAILED : code;
+  return finished < all ? CLI_FAILED : code;
 }
+
+/* ---- Modes that run nothing ---- */
+
+static int merge(watcher *w) {
+  lgv_error err = {0};
+  double seconds;
+  if (call(w, true, &seconds, &err) != LGV_OK) return cli_error(w->command, &err);
+  print_failures(w);
+  if (access(w->request->out, F_OK) != 0)
+    return cli_wrong(w->command, "nothing has run yet: there is no %s", w->request->out);
+  size_t finished = (size_t)w->last.runs_found;
+  if (finished < w->runs) fprintf(stderr, "%zu of %zu runs have finished\n", finished, w->runs);
+  return print_result(w);
+}
+
+static void print_unfinished(const watcher *w, const bool *wanted, size_t count) {
+  if (count == 0) fprintf(stderr, "all runs have finished\n");
+  for (size_t i = 0; w->request->lines && i < w->runs; i++)
+    if (wanted[i]) printf("%zu\n", i);
+  if (w->request->lines || count == 0) return;
+  lgv__index_list_print(wanted, w->runs, stdout);
+  putchar('\n');
+}
+
+static int submit(const watcher *w, const bool *wanted, size_t count) {
+  const request *r = w->request;
+  if (count == 0) {
+    fprintf(stderr, "all runs have finished; langevin sweep --merge writes the tables\n");
+    return CLI_OK;
+  }
+  cli_slurm slurm = {.command = w->command,
+                     .file = r->file,
+                     .out = r->out,
+                     .scale = r->scale,
+                     .wanted = wanted,
+                     .runs = w->runs,
+                     .per_task = (size_t)r->per_task,
+                     .options = r->sbatch,
+                     .dry_run = r->dry_run};
+  return cli_slurm_submit(&slurm);
+}
+
+/* --unfinished and --slurm */
+static int look(watcher *w) {
+  lgv_error err = {0};
+  double seconds;
+  if (call(w, true, &seconds, &err) != LGV_OK) return cli_error(w->command, &err);
+  bool *wanted = calloc(w->runs, sizeof *wanted);
+  size_t count = 0;
+  if (!wanted) return cli_wrong(w->command, "not enough memory for %zu runs", w->runs);
+  if (w->request->index &&
+      lgv__index_list_parse(w->request->index, wanted, w->runs, &err) != LGV_OK) {
+    free(wanted);
+    return cli_error(w->command, &err);
+  }
+  for (size_t i = 0; i < w->runs; i++) {
+    wanted[i] = (wanted[i] || !w->request->index) && !w->summaries[i].finished;
+    count += wanted[i];
+  }
+  int code = CLI_OK;
+  if (w->request->mode == SUBMIT)
+    code = submit(w, wanted, count);
+  else
+    print_unfinished(w, wanted, count);
+  free(wanted);
+  return code;
+}
+
+/* ---- All ---- */
 
 /* runs/NAME for the file DIR/NAME.yaml: always the same, so that a sweep can be gone on with. */
 static void default_out(const char *file, char *path, size_t size) {
@@ -169,55 +341,83 @@ static void default_out(const char *file, char *path, size_t size) {
            name);
 }
 
-static int run_sweep(const cli_command *command, request *r, const lgv_sweep *sweep) {
-  const lgv_sweep_info *info = lgv_sweep_get_info(sweep);
+static int execute(watcher *w) {
+  switch (w->request->mode) {
+  case WRITE_TABLES: return merge(w);
+  case SHOW_UNFINISHED:
+  case SUBMIT: return look(w);
+  default: return run(w);
+  }
+}
+
+static int with_memory(const cli_command *command, request *r, const lgv_sweep *sweep) {
   char path[PATH_MAX];
   default_out(r->file, path, sizeof path);
   if (!r->out) r->out = path;
-  lgv_summary *summaries = calloc(info->configs * (size_t)info->seeds, sizeof *summaries);
-  char(*names)[LGV_SWEEP_NAME_SIZE] = calloc(info->configs, sizeof *names);
+  watcher w = {.command = command, .request = r, .sweep = sweep, .info = lgv_sweep_get_info(sweep)};
+  w.runs = w.info->configs * (size_t)w.info->seeds;
+  w.summaries = calloc(w.runs, sizeof *w.summaries);
+  w.names = calloc(w.info->configs, sizeof *w.names);
+  w.failures = calloc(w.runs, sizeof *w.failures);
   int code = CLI_FAILED;
-  if (summaries && names)
-    code = execute(command, r, sweep, summaries, names);
+  if (w.summaries && w.names && w.failures)
+    code = execute(&w);
   else
-    cli_wrong(command, "not enough memory for %zu configurations", info->configs);
-  free(summaries);
-  free(names);
+    cli_wrong(command, "not enough memory for %zu runs", w.runs);
+  for (size_t i = 0; w.failures && i < w.runs; i++) free(w.failures[i]);
+  free(w.failures);
+  free(w.summaries);
+  free(w.names);
   return code;
 }
 
 static int sweep_main(const cli_command *command, int count, char **words) {
   cli_args args = {.command = command, .count = count, .words = words};
-  request r = {.top = 10};
+  request r = {.top = 10, .sbatch = calloc((size_t)count + 1, sizeof *r.sbatch)};
   lgv_error err = {0};
-  lgv_sweep *sweep;
-  parse(&args, &r);
-  if (args.stopped) return args.exit_code;
-  if (lgv_sweep_load(r.file, r.scale, &sweep, &err) != LGV_OK) {
+  lgv_sweep *sweep = NULL;
+  int code = CLI_FAILED;
+  if (r.sbatch) parse(&args, &r);
+  if (!r.sbatch) {
+    cli_wrong(command, "not enough memory");
+  } else if (args.stopped) {
+    code = args.exit_code;
+  } else if (lgv_sweep_load(r.file, r.scale, &sweep, &err) != LGV_OK) {
     cli_error(command, &err);
-    return err.status == LGV_ERR_MEMORY ? CLI_FAILED : CLI_USAGE;
+    code = err.status == LGV_ERR_MEMORY ? CLI_FAILED : CLI_USAGE;
+  } else {
+    code = r.mode == SHOW_LIST ? list(command, sweep) : with_memory(command, &r, sweep);
   }
-  int code = r.list ? list(command, sweep) : run_sweep(command, &r, sweep);
   lgv_sweep_free(sweep);
+  free(r.sbatch);
   return code;
 }
 
 const cli_command cli_sweep = {
     .name = "sweep",
-    .summary = "run every combination of a grid of settings, over several seeds",
-    .usage = "FILE [--out DIR] [--jobs N] [--list]",
+    .summary = "run every combination of a grid of settings, or random ones, over several seeds",
+    .usage =
+        "FILE [--out DIR] [--jobs N] [--list | --unfinished | --merge | --slurm] [--index LIST]",
     .options = options,
-    .notes = "The file holds settings as for `langevin run --config`, and beside them:\n"
-             "  grid: {agent.lambda: [1, 0.1], env.n: [6, 12]}    every combination\n"
-             "  cases: [{agent: lmc-lsvi, grid: {...}}, ...]      optional: alternatives\n"
-             "  seeds: {first: 100, count: 20}\n"
-             "  measure: regret                                   what is ranked; final_return\n"
-             "  best: lowest                                      or highest\n"
-             "  records: summary                                  small records, no metrics.csv\n"
-             "A case's settings and grid replace common ones of the same key. Runs that have "
-             "finished are not run again: the same command goes on after an interrupt, and with "
-             "what was added to the file. A failed run does not stop the others.\n"
-             "DIR/table.csv has a row each configuration; the best of many looks better than it "
-             "is, so confirm it on seeds that the sweep did not see.",
+    .notes =
+        "The file holds settings as for `langevin run --config`, and beside them:\n"
+        "  grid: {agent.lambda: [1, 0.1], env.n: [6, 12]}    every combination\n"
+        "  random: {count: 50, keys: {optim.lr: {log_uniform: [1e-5, 1e-2]}}}\n"
+        "  cases: [{agent: lmc-lsvi, grid: {...}}, ...]      optional: alternatives\n"
+        "  seeds: {first: 100, count: 20}\n"
+        "  measure: regret                                   what is ranked; final_return\n"
+        "  best: lowest                                      or highest\n"
+        "  records: summary                                  small records, no metrics.csv\n"
+        "A case's settings, grid and draws replace common ones of the same key. Runs that have "
+        "finished are not run again: the same command goes on after whatever stopped it, and "
+        "with what was added to the file. A failed run does not stop the others; it is tried "
+        "again by the next call. Several processes may work on one sweep at once.\n"
+        "DIR/table.csv has a row each configuration, DIR/runs.csv a row each run; the best of "
+        "many looks better than it is, so confirm it on seeds that the sweep did not see.\n"
+        "With GNU parallel:\n"
+        "  langevin sweep FILE -u --lines | parallel langevin sweep FILE -q -j 1 -i {}\n"
+        "On a cluster:\n"
+        "  langevin sweep FILE --slurm -- --time=2:00:00 --mem=2G\n"
+        "  langevin sweep FILE --merge",
     .main = sweep_main,
 };

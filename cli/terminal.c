@@ -9,15 +9,26 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DEFAULT_WIDTH = 100, WIDEST = 140, BAR = 24 };
+enum { DEFAULT_WIDTH = 100, WIDEST = 140 };
 
 static const double terminal_period = 0.1, line_period = 10; /* seconds between reports */
 
-int cli_terminal_width(void) {
+bool cli_progress_is_due(cli_progress *p) {
+  double time = cli_now();
+  if (p->quiet || time - p->shown < (p->terminal ? terminal_period : line_period)) return false;
+  p->shown = time;
+  return true;
+}
+
+static int width_of(int descriptor) {
   struct winsize size = {0};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return DEFAULT_WIDTH;
+  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return DEFAULT_WIDTH;
   return size.ws_col < WIDEST ? size.ws_col : WIDEST;
 }
+
+int cli_terminal_width(void) { return width_of(STDOUT_FILENO); }
+
+int cli_progress_width(void) { return width_of(STDERR_FILENO); }
 
 /* ---- Progress ---- */
 
@@ -35,7 +46,7 @@ void cli_progress_start(cli_progress *p, bool quiet) {
 }
 
 /* 812, 12.3k, 4.56M */
-static void format_count(double x, char *text, size_t size) {
+void cli_format_count(double x, char *text, size_t size) {
   if (x < 1e3)
     snprintf(text, size, "%.0f", x);
   else if (x < 1e6)
@@ -45,7 +56,7 @@ static void format_count(double x, char *text, size_t size) {
 }
 
 /* 0:42, 12:05, 3:20:00 */
-static void format_seconds(double seconds, char *text, size_t size) {
+void cli_format_seconds(double seconds, char *text, size_t size) {
   if (!(seconds < 1e8)) {
     snprintf(text, size, "?");
     return;
@@ -60,8 +71,9 @@ static void format_seconds(double seconds, char *text, size_t size) {
 static void format_report(const lgv_progress *now, double elapsed, char *text, size_t size) {
   char rate[24], left[24], runs[64] = "";
   double fraction = now->fraction;
-  format_count((double)now->steps / elapsed, rate, sizeof rate);
-  format_seconds(fraction > 0 ? elapsed * (1 - fraction) / fraction : INFINITY, left, sizeof left);
+  cli_format_count((double)now->steps / elapsed, rate, sizeof rate);
+  cli_format_seconds(fraction > 0 ? elapsed * (1 - fraction) / fraction : INFINITY, left,
+                     sizeof left);
   if (now->runs > 1)
     snprintf(runs, sizeof runs, "%lld of %lld runs, ", (long long)now->runs_done,
              (long long)now->runs);
@@ -73,19 +85,21 @@ static void format_report(const lgv_progress *now, double elapsed, char *text, s
     snprintf(text + used, size - (size_t)used, ", %lld failed", (long long)now->runs_failed);
 }
 
+void cli_format_bar(double fraction, char bar[CLI_BAR_SIZE]) {
+  for (int i = 0; i < CLI_BAR_SIZE - 1; i++)
+    bar[i] = i < (int)(fraction * (CLI_BAR_SIZE - 1) + 0.5) ? '=' : ' ';
+  bar[CLI_BAR_SIZE - 1] = '\0';
+}
+
 void cli_progress_show(cli_progress *p, const lgv_progress *now) {
-  double time = cli_now();
-  if (p->quiet || time - p->shown < (p->terminal ? terminal_period : line_period)) return;
-  p->shown = time;
-  char text[200];
-  format_report(now, time - p->started, text, sizeof text);
+  char text[200], bar[CLI_BAR_SIZE];
+  if (!cli_progress_is_due(p)) return;
+  format_report(now, p->shown - p->started, text, sizeof text);
   if (!p->terminal) {
     fprintf(stderr, "%s\n", text);
     return;
   }
-  char bar[BAR + 1];
-  for (int i = 0; i < BAR; i++) bar[i] = i < (int)(now->fraction * BAR + 0.5) ? '=' : ' ';
-  bar[BAR] = '\0';
+  cli_format_bar(now->fraction, bar);
   fprintf(stderr, "\r[%s] %s\033[K", bar, text);
   fflush(stderr);
 }
@@ -100,7 +114,8 @@ static volatile sig_atomic_t caught;
 
 static void on_signal(int number) {
   static const char text[] = "\nstopping; what was recorded is kept. Once more stops at once.\n";
-  if (caught) _exit(128 + number);
+  if (caught && number == SIGINT) _exit(128 + number);
+  if (caught) return; /* a system that means it sends SIGKILL; a checkpoint may be under way */
   caught = number;
   ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
   (void)ignored;

@@ -564,6 +564,7 @@ typedef struct lgv_progress {
   double fraction;                      /* of the whole work, 0..1 */
   int64_t steps;                        /* environment steps so far */
   double mean_return;                   /* of the run that reported last */
+  int64_t runs_running, runs_held;      /* a sweep's: under way here; in other processes */
 } lgv_progress;
 
 /* Several seeds of one plan on several threads. Results do not depend on the number of threads. */
@@ -591,9 +592,11 @@ LGV_API LGV_CHECK lgv_status lgv_batch_run(const lgv_batch *batch, lgv_summary *
 /* ---- Sweeps ---- */
 
 /* One YAML file stands for many configurations: common settings, `grid` (key: list of values; every
- * combination), and optionally `cases`, a list of settings each with a grid of its own.
+ * combination), `random` (key: distribution; so many draws, each with every combination of the
+ * grid), and optionally `cases`, a list of settings each with a grid and draws of its own.
  * Configurations are numbered 0, 1, ... in the order of the file: cases one after the other, and
- * within a case the key written last varies fastest. */
+ * within a case the draws vary slowest and the key written last in the grid fastest. A run is a
+ * configuration and a seed: run = config * seeds + (seed - first_seed). */
 typedef struct lgv_sweep lgv_sweep;
 
 typedef struct lgv_sweep_info {
@@ -627,6 +630,25 @@ LGV_API bool lgv_sweep_label(const lgv_sweep *sweep, size_t config, char *text, 
 enum { LGV_SWEEP_NAME_SIZE = 256 };
 LGV_API LGV_CHECK lgv_status lgv_sweep_directory(const lgv_plan *plan, char *name, lgv_error *err);
 
+/* What becomes of one run of a sweep. */
+typedef enum lgv_run_phase {
+  LGV_RUN_FOUND,    /* finished before */
+  LGV_RUN_BEGUN,    /* or gone on with */
+  LGV_RUN_GOING,    /* has come further */
+  LGV_RUN_FINISHED, /* now */
+  LGV_RUN_FAILED,
+  LGV_RUN_STOPPED, /* should_stop asked for it */
+  LGV_RUN_HELD,    /* another process works on it: left to that */
+} lgv_run_phase;
+
+typedef struct lgv_run_news {
+  size_t run; /* its index */
+  lgv_run_phase phase;
+  double fraction;            /* of its budget, 0..1 */
+  const lgv_summary *summary; /* of what there is; NULL before there is anything */
+  const lgv_error *error;     /* FAILED: why; HELD: by whom; else NULL */
+} lgv_run_news;
+
 typedef struct lgv_sweep_job {
   const lgv_sweep *sweep;
   int32_t threads;
@@ -636,14 +658,21 @@ typedef struct lgv_sweep_job {
                      const lgv_error *err); /* optional, one at a time */
   bool (*should_stop)(void *context);       /* optional; asked often, from any thread */
   void *context;
-  char (*names)[LGV_SWEEP_NAME_SIZE]; /* optional: configs entries, becomes their directories */
+  char (*names)[LGV_SWEEP_NAME_SIZE]; /* optional: configs entries, becomes their directories ("" of
+                                       * configurations without a chosen run) */
   void (*on_notice)(void *context, const char *text); /* optional: warnings, from any thread */
+  const char *runs; /* optional: these alone, by index: "3,5-9", also "0-99:10"; NULL: all */
+  bool look_only;   /* run nothing and write nothing: find what has finished, and what failed */
+  void (*on_run)(void *context, const lgv_run_news *news); /* optional, one at a time */
 } lgv_sweep_job;
 
-/* Runs what has not finished yet, one directory a configuration and seed. All configurations are
- * checked before the first run begins. A failed run does not stop the others; only LGV_ERR_USAGE
- * (before anything ran), LGV_ERR_IO (no directory), LGV_ERR_MEMORY and LGV_ERR_INTERRUPTED are
- * returned. summaries: configs x seeds entries, `finished` false where there is no result. */
+/* Runs what has not finished yet, one directory a configuration and seed. All chosen configurations
+ * are checked before the first run begins. A run that was stopped, or whose process died, goes on
+ * from its checkpoint; one that failed does not stop the others, leaves error.json in its directory
+ * and is tried again by the next call; one that another process works on is left to it. Only
+ * LGV_ERR_USAGE (before anything ran), LGV_ERR_IO (no directory), LGV_ERR_MEMORY and
+ * LGV_ERR_INTERRUPTED are returned. summaries: configs x seeds entries, `finished` false where
+ * there is no result. They change between calls of on_run only, so that it may read them. */
 LGV_API LGV_CHECK lgv_status lgv_sweep_run(const lgv_sweep_job *job, lgv_summary *summaries,
                                            lgv_error *err);
 

@@ -71,6 +71,12 @@ void lgv__format_real(double x, char *text, size_t size) {
   snprintf(text, size, "%s", shortest);
 }
 
+void lgv__format_rounded(double x, int digits, char *text, size_t size) {
+  locale_t before = enter_plain_locale();
+  snprintf(text, size, "%.*g", digits, x);
+  uselocale(before);
+}
+
 bool lgv__parse_real(const char *text, double *value) {
   char *end;
   locale_t before = enter_plain_locale();

@@ -18,6 +18,8 @@ void lgv__guess_offer(lgv_guess *guess, const char *name);
 /* Numbers are written and read with a decimal point, whatever locale the program has set. */
 /* The shortest decimal that reads back to exactly x; nan, inf and -inf by these names. */
 void lgv__format_real(double x, char *text, size_t size);
+/* With so many significant digits. */
+void lgv__format_rounded(double x, int digits, char *text, size_t size);
 /* Whether the whole text is one number. */
 bool lgv__parse_real(const char *text, double *value);
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/text_table.h"
@@ -68,12 +69,24 @@ static bool has_measure(const lgv_sweep_report *r, size_t measure) {
   return false;
 }
 
-static void csv_header(const lgv_sweep_report *r, FILE *out) {
-  fprintf(out, "index,directory");
+static void csv_key_names(const lgv_sweep_report *r, FILE *out) {
   for (size_t k = 0; lgv_sweep_key(r->sweep, k); k++) {
     fputc(',', out);
     csv_text(out, lgv_sweep_key(r->sweep, k));
   }
+}
+
+static void csv_keys(const lgv_sweep_report *r, size_t config, FILE *out) {
+  for (size_t k = 0; lgv_sweep_key(r->sweep, k); k++) {
+    const char *value = lgv_sweep_value(r->sweep, config, k);
+    fputc(',', out);
+    if (value) csv_text(out, value);
+  }
+}
+
+static void csv_header(const lgv_sweep_report *r, FILE *out) {
+  fprintf(out, "index,directory");
+  csv_key_names(r, out);
   fprintf(out, ",seeds,finished");
   for (size_t m = 0; m < r->measures; m++) {
     const char *name = lgv_measure_name(m);
@@ -85,11 +98,7 @@ static void csv_header(const lgv_sweep_report *r, FILE *out) {
 
 static void csv_row(const lgv_sweep_report *r, size_t config, const bool *has, FILE *out) {
   fprintf(out, "%zu,%s", config, r->names[config]);
-  for (size_t k = 0; lgv_sweep_key(r->sweep, k); k++) {
-    const char *value = lgv_sweep_value(r->sweep, config, k);
-    fputc(',', out);
-    if (value) csv_text(out, value);
-  }
+  csv_keys(r, config, out);
   fprintf(out, ",%" PRId32 ",%zu", lgv_sweep_get_info(r->sweep)->seeds, finished_seeds(r, config));
   for (size_t m = 0; m < r->measures; m++) {
     const lgv_estimate *e = estimate_of(r, config, m);
@@ -102,19 +111,71 @@ static void csv_row(const lgv_sweep_report *r, size_t config, const bool *has, F
   fputc('\n', out);
 }
 
-lgv_status lgv__sweep_report_csv(const lgv_sweep_report *r, lgv_error *err) {
-  char *text = NULL;
-  size_t length = 0;
+static void print_table(const lgv_sweep_report *r, FILE *out) {
   bool has[MOST_COLUMNS] = {0};
-  FILE *out = open_memstream(&text, &length);
-  if (!out) return lgv__out_of_memory(err, "table.csv");
   for (size_t m = 0; m < r->measures && m < MOST_COLUMNS; m++) has[m] = has_measure(r, m);
   csv_header(r, out);
   for (size_t c = 0; c < lgv_sweep_get_info(r->sweep)->configs; c++) csv_row(r, c, has, out);
-  lgv_status status = fclose(out) == 0
-                          ? lgv__write_file(r->directory, "table.csv", text, length, err)
-                          : lgv__out_of_memory(err, "table.csv");
+}
+
+/* ---- runs.csv ---- */
+
+static void runs_row(const lgv_sweep_report *r, size_t run, const bool *has, FILE *out) {
+  const lgv_summary *summary = &r->summaries[run];
+  size_t config = run / (size_t)lgv_sweep_get_info(r->sweep)->seeds;
+  const char *failure = r->failures && !summary->finished ? r->failures[run] : NULL;
+  fprintf(out, "%zu,%zu,%" PRIu64 ",%s/seed-%" PRIu64 ",%s", run, config, summary->seed,
+          r->names[config], summary->seed,
+          summary->finished ? "finished"
+          : failure         ? "failed"
+                            : "unfinished");
+  csv_keys(r, config, out);
+  fprintf(out, ",");
+  if (summary->finished)
+    fprintf(out, "%" PRId64 ",%" PRId64, summary->steps, summary->episodes);
+  else
+    fprintf(out, ",");
+  for (size_t m = 0; m < r->measures; m++)
+    if (has[m]) csv_real(out, summary->finished ? lgv_measure_value(summary, m) : NAN);
+  fputc(',', out);
+  if (failure) csv_text(out, failure);
+  fputc('\n', out);
+}
+
+static void print_runs(const lgv_sweep_report *r, FILE *out) {
+  const lgv_sweep_info *info = lgv_sweep_get_info(r->sweep);
+  bool has[MOST_COLUMNS] = {0};
+  for (size_t m = 0; m < r->measures && m < MOST_COLUMNS; m++) has[m] = has_measure(r, m);
+  fprintf(out, "index,config,seed,directory,state");
+  csv_key_names(r, out);
+  fprintf(out, ",steps,episodes");
+  for (size_t m = 0; m < r->measures; m++)
+    if (has[m]) fprintf(out, ",%s", lgv_measure_name(m));
+  fprintf(out, ",error\n");
+  for (size_t i = 0; i < info->configs * (size_t)info->seeds; i++) runs_row(r, i, has, out);
+}
+
+/* ---- Both ---- */
+
+static lgv_status write_csv(const lgv_sweep_report *r, const char *name,
+                            void (*print)(const lgv_sweep_report *r, FILE *out), lgv_error *err) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *out = open_memstream(&text, &length);
+  if (!out) return lgv__out_of_memory(err, name);
+  print(r, out);
+  lgv_status status = fclose(out) == 0 ? lgv__write_file(r->directory, name, text, length, err)
+                                       : lgv__out_of_memory(err, name);
   free(text);
+  return status;
+}
+
+lgv_status lgv__sweep_report_csv(const lgv_sweep_report *r, lgv_error *err) {
+  lgv_lock lock; /* files are written beside their place under one name */
+  LGV_TRY(lgv__lock_take(&lock, r->directory, true, err));
+  lgv_status status = write_csv(r, "table.csv", print_table, err);
+  if (status == LGV_OK) status = write_csv(r, "runs.csv", print_runs, err);
+  lgv__lock_release(&lock);
   return status;
 }
 
@@ -178,7 +239,7 @@ static void print_case(const lgv_sweep_report *r, const place *places, size_t co
   snprintf(align, sizeof align, "rr%.*srrrrr", (int)shown->count, shown->align);
   lgv_table t = lgv__table(align);
   lgv__table_cell(&t, "rank");
-  lgv__table_cell(&t, "index");
+  lgv__table_cell(&t, "config");
   for (size_t k = 0; k < shown->count; k++)
     lgv__table_cell(&t, "%s", lgv_sweep_key(r->sweep, shown->keys[k]));
   lgv__table_cell(&t, "%s", lgv_measure_name(m));
@@ -237,15 +298,21 @@ lgv_status lgv__sweep_report_print(const lgv_sweep_report *r, size_t top, FILE *
 
 void lgv__sweep_list(const lgv_sweep *sweep, FILE *out) {
   const lgv_sweep_info *info = lgv_sweep_get_info(sweep);
+  size_t seeds = (size_t)info->seeds;
   columns shown = choose_columns(sweep, 0, info->configs, NULL);
   char align[MOST_COLUMNS + 16];
-  snprintf(align, sizeof align, "r%.*s", (int)shown.count, shown.align);
+  snprintf(align, sizeof align, "rr%.*s", (int)shown.count, shown.align);
   lgv_table t = lgv__table(align);
-  lgv__table_cell(&t, "index");
+  lgv__table_cell(&t, "config");
+  lgv__table_cell(&t, "runs");
   for (size_t k = 0; k < shown.count; k++)
     lgv__table_cell(&t, "%s", lgv_sweep_key(sweep, shown.keys[k]));
   for (size_t c = 0; c < info->configs; c++) {
     lgv__table_cell(&t, "%zu", c);
+    if (seeds == 1)
+      lgv__table_cell(&t, "%zu", c);
+    else
+      lgv__table_cell(&t, "%zu-%zu", c * seeds, c * seeds + seeds - 1);
     for (size_t k = 0; k < shown.count; k++) {
       const char *value = lgv_sweep_value(sweep, c, shown.keys[k]);
       lgv__table_cell(&t, "%s", value ? value : "-");

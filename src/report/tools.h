@@ -3,6 +3,7 @@
 #ifndef LGV_REPORT_TOOLS_H
 #define LGV_REPORT_TOOLS_H
 
+#include "base/file.h"
 #include "base/json.h"
 #include "langevin.h"
 #include "report/figure_file.h"
@@ -10,6 +11,7 @@
 #include "report/run_report.h"
 #include "report/sweep_report.h"
 #include "report/text_table.h"
+#include "run/index_list.h"
 
 /* The name nearest to a wrong one, or NULL; names: a NULL-terminated list. */
 const char *lgv__nearest_name(const char *wrong, const char *const *names);

@@ -146,7 +146,9 @@ lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err) 
   *size = 0;
   if (!record->metrics) return LGV_OK;
   LGV_TRY(lgv__event_file_flush(&record->events, err));
-  if (fflush(record->metrics) != 0 || ferror(record->metrics)) return metrics_error(record, err);
+  bool ok = fflush(record->metrics) == 0 && !ferror(record->metrics) &&
+            fdatasync(fileno(record->metrics)) == 0;
+  if (!ok) return metrics_error(record, err);
   *size = ftell(record->metrics);
   return *size >= 0 ? LGV_OK : metrics_error(record, err);
 }

@@ -31,7 +31,8 @@ LGV_CHECK lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan
                                         int64_t size, int64_t steps, lgv_error *err);
 /* One line of metrics.csv, a value for every column; NaN is an empty field. */
 LGV_CHECK lgv_status lgv__record_row(lgv_record *record, const double *values, lgv_error *err);
-/* Everything written so far is with the system; *size: bytes of metrics.csv. */
+/* Everything written so far is on the disk, as what refers to it will be; *size: bytes of
+ * metrics.csv. */
 LGV_CHECK lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err);
 /* failure: why the run stopped early, or NULL. */
 LGV_CHECK lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan,

@@ -45,7 +45,11 @@ static lgv_status read_top(void *context, const char *key, const yaml_node_t *no
                            lgv_error *err) {
   const reader *r = context;
   if (strcmp(key, "langevin") == 0) return LGV_OK;
-  if (strcmp(key, "grid") == 0 || strcmp(key, "cases") == 0 || strcmp(key, "seeds") == 0)
+  static const char *const sweep_keys[] = {"grid", "random", "cases", "seeds"};
+  bool of_sweep = false;
+  for (size_t i = 0; i < sizeof sweep_keys / sizeof *sweep_keys; i++)
+    of_sweep |= strcmp(key, sweep_keys[i]) == 0;
+  if (of_sweep)
     return lgv__yaml_fail(r->yaml, node, err,
                           "'%s' belongs to a sweep: use `langevin sweep %.100s`, or take it out",
                           key, r->yaml->path);

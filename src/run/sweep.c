@@ -1,6 +1,7 @@
 /* From a sweep to its configurations. Index and configuration stand in a fixed relation: the
  * configurations of a case follow one another, and its axes are the digits of a mixed-radix number
- * whose last digit, the key written last, moves fastest. */
+ * whose last digit, the key written last, moves fastest. The number of the random draw is the first
+ * digit, so that more draws leave the configurations of the others where they are. */
 #include "run/sweep.h"
 
 #include "base/error.h"
@@ -75,6 +76,18 @@ void lgv__axes_remove(lgv_axes *axes, const char *key) {
   memmove(axis, axis + 1, (--axes->count - index) * sizeof *axis);
 }
 
+lgv_status lgv__axes_copy(const lgv_axes *from, lgv_axes *to, lgv_error *err) {
+  for (size_t i = 0; i < from->count; i++) {
+    const lgv_axis *axis = &from->items[i];
+    lgv_axis *copy = NULL;
+    lgv__axes_remove(to, axis->key);
+    LGV_TRY(lgv__axes_add(to, axis->key, &copy, err));
+    for (size_t v = 0; v < axis->count; v++)
+      LGV_TRY(lgv__axis_add(copy, axis->values[v], axis->origins[v], err));
+  }
+  return LGV_OK;
+}
+
 void lgv__axes_free(lgv_axes *axes) {
   for (size_t i = 0; i < axes->count; i++) free_axis(&axes->items[i]);
   lgv__free(axes->items);
@@ -95,34 +108,46 @@ lgv_status lgv__sweep_add_key(lgv_sweep *sweep, const char *key, lgv_error *err)
   return LGV_OK;
 }
 
+static lgv_status add_keys(lgv_sweep *sweep, const lgv_axes *axes, lgv_error *err) {
+  for (size_t i = 0; i < axes->count; i++)
+    LGV_TRY(lgv__sweep_add_key(sweep, axes->items[i].key, err));
+  return LGV_OK;
+}
+
+static lgv_status count_configs(lgv_sweep *sweep, lgv_case *c, lgv_error *err) {
+  for (size_t i = 0; i < c->axes.count && c->combinations <= MOST_CONFIGS; i++)
+    c->combinations *= c->axes.items[i].count;
+  c->configs = c->combinations * (c->draws.count > 0 ? c->draws.items[0].count : 1);
+  sweep->info.configs += c->configs;
+  if (c->combinations <= MOST_CONFIGS && sweep->info.configs <= MOST_CONFIGS) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "grids and random draws make more than %d configurations; take out values or "
+                  "keys, or lower the count",
+                  MOST_CONFIGS);
+}
+
 lgv_status lgv__sweep_add_case(lgv_sweep *sweep, lgv_settings *settings, lgv_axes axes,
-                               const char *label, lgv_error *err) {
+                               lgv_axes draws, const char *label, lgv_error *err) {
   lgv_case *grown = lgv__realloc(sweep->cases, (sweep->info.cases + 1) * sizeof *grown);
   if (grown) sweep->cases = grown;
   char *own_label = label ? lgv__strdup(label) : NULL;
   if (!grown || (label && !own_label)) {
     lgv_settings_free(settings);
     lgv__axes_free(&axes);
+    lgv__axes_free(&draws);
     lgv__free(own_label);
     return lgv__out_of_memory(err, "a sweep");
   }
   lgv_case *c = &grown[sweep->info.cases++];
   *c = (lgv_case){.settings = settings,
                   .axes = axes,
+                  .draws = draws,
                   .first = sweep->info.configs,
-                  .configs = 1,
+                  .combinations = 1,
                   .label = own_label};
-  for (size_t i = 0; i < axes.count; i++) {
-    LGV_TRY(lgv__sweep_add_key(sweep, axes.items[i].key, err));
-    c->configs *= axes.items[i].count;
-    if (c->configs > MOST_CONFIGS) break;
-  }
-  sweep->info.configs += c->configs;
-  if (c->configs > MOST_CONFIGS || sweep->info.configs > MOST_CONFIGS)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "the grids make more than %d configurations; take out values or keys",
-                    MOST_CONFIGS);
-  return LGV_OK;
+  LGV_TRY(add_keys(sweep, &axes, err));
+  LGV_TRY(add_keys(sweep, &draws, err));
+  return count_configs(sweep, c, err);
 }
 
 void lgv_sweep_free(lgv_sweep *sweep) {
@@ -130,6 +155,7 @@ void lgv_sweep_free(lgv_sweep *sweep) {
   for (size_t i = 0; i < sweep->info.cases; i++) {
     lgv_settings_free(sweep->cases[i].settings);
     lgv__axes_free(&sweep->cases[i].axes);
+    lgv__axes_free(&sweep->cases[i].draws);
     lgv__free(sweep->cases[i].label);
   }
   for (size_t i = 0; i < sweep->n_keys; i++) lgv__free(sweep->keys[i]);
@@ -165,12 +191,18 @@ static size_t digit(const lgv_case *c, size_t config, const lgv_axis *axis) {
   return rest % axis->count;
 }
 
+static size_t draw_of(const lgv_case *c, size_t config) {
+  return (config - c->first) / c->combinations;
+}
+
 const char *lgv_sweep_value(const lgv_sweep *sweep, size_t config, size_t key) {
   if (config >= sweep->info.configs || key >= sweep->n_keys) return NULL;
   const lgv_case *c = &sweep->cases[lgv_sweep_case(sweep, config)];
   const lgv_axis *axis = lgv__axes_find(&c->axes, sweep->keys[key]);
-  if (!axis) return lgv_settings_get(c->settings, sweep->keys[key]);
-  return axis->values[digit(c, config, axis)];
+  if (axis) return axis->values[digit(c, config, axis)];
+  axis = lgv__axes_find(&c->draws, sweep->keys[key]);
+  if (axis) return axis->values[draw_of(c, config)];
+  return lgv_settings_get(c->settings, sweep->keys[key]);
 }
 
 /* {key} becomes the value of key; anything else stays as it is. */
@@ -202,13 +234,16 @@ bool lgv_sweep_label(const lgv_sweep *sweep, size_t config, char *text, size_t s
   return label && expand(sweep, config, label, text, size) > 0;
 }
 
+static lgv_status take(const lgv_axis *axis, size_t at, lgv_settings *settings, lgv_error *err) {
+  return lgv_settings_set(settings, axis->key, axis->values[at], axis->origins[at], err);
+}
+
 static lgv_status fill(const lgv_case *c, size_t config, lgv_settings *settings, lgv_error *err) {
   LGV_TRY(lgv__settings_copy(c->settings, settings, err));
-  for (size_t i = 0; i < c->axes.count; i++) {
-    const lgv_axis *axis = &c->axes.items[i];
-    size_t at = digit(c, config, axis);
-    LGV_TRY(lgv_settings_set(settings, axis->key, axis->values[at], axis->origins[at], err));
-  }
+  for (size_t i = 0; i < c->axes.count; i++)
+    LGV_TRY(take(&c->axes.items[i], digit(c, config, &c->axes.items[i]), settings, err));
+  for (size_t i = 0; i < c->draws.count; i++)
+    LGV_TRY(take(&c->draws.items[i], draw_of(c, config), settings, err));
   return LGV_OK;
 }
 

@@ -1,6 +1,8 @@
 /* The sweep file. Settings are written as in the file of a run; beside them:
  *
  *   grid: {agent.lambda: [1, 0.1, 0.01], agent.beta: [1, 10]}   every combination
+ *   random: {count: 50, seed: 1, keys: {optim.lr: {log_uniform: [1e-5, 1e-2]}}}
+ *                                so many draws (run/sweep_random_yaml.c), each with all of the grid
  *   cases:                                                      optional: one grid an agent, ...
  *     - agent: lmc-lsvi
  *       grid: {agent.eta: [0.1, 1]}
@@ -11,52 +13,68 @@
  *   records: summary         the same as run.records: summary
  *   about: what it shows     one line for people
  *   scales:                  smaller or larger versions of the same file, chosen by name; each
- *     quick:                 replaces settings, axes and seeds, in every case, and may keep some
- *       run.steps: 10000     cases only, named by their labels
+ *     quick:                 replaces settings, axes, draws and seeds, in every case, and may keep
+ *       run.steps: 10000     some cases only, named by their labels
  *       seeds: {count: 2}
  *       cases: [DQN]
  *   figures: [...]           read by report/figure_file.c
  *
  * A case may have a label: what it is called in figures; {agent.lambda} stands for a value.
- * A case's own setting or axis replaces the common one of the same key. In a grid, a list within
- * the list is one value: agent.hidden: [[32, 32], [64, 64]]. Checkpoints of finished runs are not
- * kept unless the file sets run.checkpoint_final. */
+ * A case's own setting, axis or distribution replaces the common one of the same key, its count and
+ * seed those of the common `random`. In a grid, a list within the list is one value: agent.hidden:
+ * [[32, 32], [64, 64]]. Checkpoints of finished runs are not kept unless the file sets
+ * run.checkpoint_final. */
+#include "run/sweep_yaml.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "run/settings.h"
 #include "run/settings_yaml.h"
-#include "run/sweep.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST_SEEDS = 1000000, MOST_AXIS_VALUES = 10000 };
 
-/* Settings and grid of the whole file, or of one case. */
+typedef enum part_kind { WHOLE_FILE, ONE_CASE, ONE_SCALE } part_kind;
+
+/* Settings, grid and draws of the whole file, of one case or of one scale. */
 typedef struct part {
   lgv_yaml *yaml;
   lgv_sweep *sweep;
   lgv_settings *settings;
   lgv_axes axes;
+  lgv_random random;
   const yaml_node_t *cases;  /* of the whole file, or of a scale; NULL if there are none */
   const yaml_node_t *scales; /* of the whole file, likewise */
   const char *best;
   const char *label; /* of a case, or NULL */
-  enum { WHOLE_FILE, ONE_CASE, ONE_SCALE } kind;
+  part_kind kind;
 } part;
 
 /* ---- Grids ---- */
 
-static lgv_status add_value(part *p, lgv_axis *axis, const yaml_node_t *node, lgv_error *err) {
+static lgv_status add_value(lgv_axis *axis, lgv_yaml *yaml, const yaml_node_t *node,
+                            lgv_error *err) {
   char value[LGV_YAML_VALUE_SIZE], origin[300];
   if (lgv__yaml_is_null(node))
-    return lgv__yaml_fail(p->yaml, node, err, "write the value itself: null is none");
+    return lgv__yaml_fail(yaml, node, err, "write the value itself: null is none");
   if (axis->count == MOST_AXIS_VALUES)
-    return lgv__yaml_fail(p->yaml, node, err, "more than %d values", MOST_AXIS_VALUES);
-  LGV_TRY(lgv__yaml_value(p->yaml, node, value, sizeof value, err));
-  lgv__yaml_origin(p->yaml, node, origin, sizeof origin);
+    return lgv__yaml_fail(yaml, node, err, "more than %d values", MOST_AXIS_VALUES);
+  LGV_TRY(lgv__yaml_value(yaml, node, value, sizeof value, err));
+  lgv__yaml_origin(yaml, node, origin, sizeof origin);
   return lgv__axis_add(axis, value, origin, err);
+}
+
+lgv_status lgv__axis_from_yaml(lgv_axis *axis, lgv_yaml *yaml, const yaml_node_t *node,
+                               const char *name, lgv_error *err) {
+  if (node->type != YAML_SEQUENCE_NODE) return add_value(axis, yaml, node, err);
+  const yaml_node_item_t *item = node->data.sequence.items.start;
+  if (item == node->data.sequence.items.top)
+    return lgv__yaml_fail(yaml, node, err, "the list of '%s' is empty", name);
+  for (; item < node->data.sequence.items.top; item++)
+    LGV_TRY(add_value(axis, yaml, yaml_document_get_node(&yaml->document, *item), err));
+  return LGV_OK;
 }
 
 static lgv_status read_axis(void *context, const char *name, const yaml_node_t *node,
@@ -67,13 +85,7 @@ static lgv_status read_axis(void *context, const char *name, const yaml_node_t *
   if (lgv__axes_find(&p->axes, key))
     return lgv__yaml_fail(p->yaml, node, err, "'%s' is in this grid twice", key);
   LGV_TRY(lgv__axes_add(&p->axes, key, &axis, err));
-  if (node->type != YAML_SEQUENCE_NODE) return add_value(p, axis, node, err);
-  const yaml_node_item_t *item = node->data.sequence.items.start;
-  if (item == node->data.sequence.items.top)
-    return lgv__yaml_fail(p->yaml, node, err, "the list of '%s' is empty", name);
-  for (; item < node->data.sequence.items.top; item++)
-    LGV_TRY(add_value(p, axis, yaml_document_get_node(&p->yaml->document, *item), err));
-  return LGV_OK;
+  return lgv__axis_from_yaml(axis, p->yaml, node, name, err);
 }
 
 static lgv_status read_grid(part *p, const yaml_node_t *node, lgv_error *err) {
@@ -85,29 +97,18 @@ static lgv_status read_grid(part *p, const yaml_node_t *node, lgv_error *err) {
 
 /* ---- Seeds, measure ---- */
 
-static lgv_status read_whole(part *p, const yaml_node_t *node, int64_t least, int64_t most,
-                             int64_t *value, lgv_error *err) {
-  const char *text = lgv__yaml_text(node);
-  char *end = NULL;
-  *value = text ? strtoll(text, &end, 10) : 0;
-  if (!text || end == text || *end || *value < least || *value > most)
-    return lgv__yaml_fail(p->yaml, node, err, "a whole number from %lld to %lld is needed here",
-                          (long long)least, (long long)most);
-  return LGV_OK;
-}
-
 static lgv_status read_seed_key(void *context, const char *key, const yaml_node_t *node,
                                 lgv_error *err) {
   part *p = context;
   int64_t value;
   if (strcmp(key, "first") == 0) {
-    LGV_TRY(read_whole(p, node, 0, (int64_t)1 << 53, &value, err));
+    LGV_TRY(lgv__yaml_whole(p->yaml, node, 0, (int64_t)1 << 53, &value, err));
     p->sweep->info.first_seed = (uint64_t)value;
     return LGV_OK;
   }
   if (strcmp(key, "count") != 0)
     return lgv__yaml_fail(p->yaml, node, err, "unknown '%.40s': seeds has first and count", key);
-  LGV_TRY(read_whole(p, node, 1, MOST_SEEDS, &value, err));
+  LGV_TRY(lgv__yaml_whole(p->yaml, node, 1, MOST_SEEDS, &value, err));
   p->sweep->info.seeds = (int32_t)value;
   return LGV_OK;
 }
@@ -149,8 +150,8 @@ static bool is_setting(const char *key) {
 }
 
 static lgv_status unknown_key(part *p, const char *key, const yaml_node_t *node, lgv_error *err) {
-  static const char *const words[] = {"grid",    "cases", "seeds",  "measure", "best",
-                                      "records", "about", "scales", "figures"};
+  static const char *const words[] = {"grid", "random",  "cases", "seeds",  "measure",
+                                      "best", "records", "about", "scales", "figures"};
   lgv_guess guess = {.wrong = key};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) lgv__guess_offer(&guess, words[i]);
   return lgv__yaml_fail(p->yaml, node, err, "unknown key '%.80s'%s%s%s", key,
@@ -189,12 +190,14 @@ static lgv_status read_pair(void *context, const char *key, const yaml_node_t *n
                             lgv_error *err) {
   part *p = context;
   if (strcmp(key, "grid") == 0) return read_grid(p, node, err);
+  if (strcmp(key, "random") == 0) return lgv__random_from_yaml(&p->random, p->yaml, node, err);
   if (is_setting(key)) return lgv__settings_from_yaml(p->settings, p->yaml, node, key, err);
   if (p->kind == ONE_CASE && strcmp(key, "label") == 0)
     return read_line(p, node, "a label", &p->label, err);
   if (p->kind == ONE_CASE)
-    return lgv__yaml_fail(p->yaml, node, err,
-                          "unknown key '%.80s': a case has settings, a grid and a label", key);
+    return lgv__yaml_fail(
+        p->yaml, node, err,
+        "unknown key '%.80s': a case has settings, a grid, random draws and a label", key);
   if (strcmp(key, "seeds") == 0) return read_seeds(p, node, err);
   if (strcmp(key, "about") == 0) return read_about(p, node, err);
   if (strcmp(key, "cases") == 0) {
@@ -202,13 +205,16 @@ static lgv_status read_pair(void *context, const char *key, const yaml_node_t *n
     return LGV_OK;
   }
   if (p->kind == WHOLE_FILE) return read_file_key(p, key, node, err);
-  return lgv__yaml_fail(p->yaml, node, err,
-                        "unknown key '%.80s': a scale has settings, a grid, seeds, cases and about",
-                        key);
+  return lgv__yaml_fail(
+      p->yaml, node, err,
+      "unknown key '%.80s': a scale has settings, a grid, random draws, seeds, cases and "
+      "about",
+      key);
 }
 
 static lgv_status check_seed(const part *p, lgv_error *err) {
-  if (!lgv_settings_get(p->settings, "run.seed") && !lgv__axes_find(&p->axes, "run.seed"))
+  if (!lgv_settings_get(p->settings, "run.seed") && !lgv__axes_find(&p->axes, "run.seed") &&
+      !lgv__random_find(&p->random, "run.seed"))
     return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
                   "%.200s: the seeds of a sweep are named like this, not by run.seed: seeds: "
@@ -223,36 +229,54 @@ static lgv_status add_own_keys(lgv_sweep *sweep, const lgv_settings *own, lgv_er
   return LGV_OK;
 }
 
-/* A key stands either in the settings of a part or in its grid. */
+/* A key stands in the settings of a part, in its grid or in its random draws. */
 static lgv_status check_clash(const part *p, lgv_error *err) {
   for (size_t i = 0; i < p->axes.count; i++)
     if (lgv_settings_get(p->settings, p->axes.items[i].key))
       return lgv_fail(err, LGV_ERR_USAGE, "%s: '%.80s' has a value of its own and is in the grid",
                       p->axes.items[i].origins[0], p->axes.items[i].key);
-  return LGV_OK;
-}
-
-static lgv_status copy_axes(const lgv_axes *from, lgv_axes *to, lgv_error *err) {
-  for (size_t i = 0; i < from->count; i++) {
-    const lgv_axis *axis = &from->items[i];
-    lgv_axis *copy;
-    lgv__axes_remove(to, axis->key);
-    LGV_TRY(lgv__axes_add(to, axis->key, &copy, err));
-    for (size_t v = 0; v < axis->count; v++)
-      LGV_TRY(lgv__axis_add(copy, axis->values[v], axis->origins[v], err));
+  for (size_t i = 0; i < p->random.count; i++) {
+    const lgv_draw *draw = &p->random.items[i];
+    bool in_grid = lgv__axes_find(&p->axes, draw->key) != NULL;
+    if (in_grid || lgv_settings_get(p->settings, draw->key))
+      return lgv_fail(err, LGV_ERR_USAGE, "%s: '%.80s' is drawn at random and %s", draw->origin,
+                      draw->key, in_grid ? "is in the grid" : "has a value of its own");
   }
   return LGV_OK;
 }
 
-/* What `own` says replaces what was there. */
-static lgv_status put_over(const part *own, part *whole, lgv_error *err) {
-  for (size_t i = 0; i < own->settings->count; i++)
-    lgv__axes_remove(&whole->axes, own->settings->items[i].key);
-  LGV_TRY(lgv__settings_copy(own->settings, whole->settings, err));
-  return copy_axes(&own->axes, &whole->axes, err);
+/* Of keys without a count, and of a count without keys, one was forgotten; but a case need not use
+ * the count of the common part. */
+static lgv_status check_random(const part *own, part *whole, const yaml_node_t *node,
+                               lgv_error *err) {
+  lgv_random *random = &whole->random;
+  if (node && random->count == 0 && own->random.draws == 0) random->draws = 0;
+  if ((random->count > 0) == (random->draws > 0)) return LGV_OK;
+  if (random->count > 0)
+    return lgv_fail(err, LGV_ERR_USAGE, "%s: random needs a count: {count: 50, keys: {...}}",
+                    random->items[0].origin);
+  return lgv__yaml_fail(whole->yaml, node ? node : whole->yaml->root, err,
+                        "random has a count but no keys to draw: {count: 50, keys: {optim.lr: "
+                        "{log_uniform: [1e-5, 1e-2]}}}");
 }
 
-/* Common settings and axes, then the case's own, then those of the scale. */
+/* What `own` says replaces what was there. A setting may stay below an axis or a draw of the same
+ * key: what varies is set last. */
+static lgv_status put_over(const part *own, part *whole, lgv_error *err) {
+  for (size_t i = 0; i < own->settings->count; i++) {
+    lgv__axes_remove(&whole->axes, own->settings->items[i].key);
+    lgv__random_remove(&whole->random, own->settings->items[i].key);
+  }
+  for (size_t i = 0; i < own->axes.count; i++)
+    lgv__random_remove(&whole->random, own->axes.items[i].key);
+  for (size_t i = 0; i < own->random.count; i++)
+    lgv__axes_remove(&whole->axes, own->random.items[i].key);
+  LGV_TRY(lgv__settings_copy(own->settings, whole->settings, err));
+  LGV_TRY(lgv__axes_copy(&own->axes, &whole->axes, err));
+  return lgv__random_copy(&own->random, &whole->random, err);
+}
+
+/* What is common, then the case's own, then that of the scale. */
 static lgv_status merge(const part *common, const part *own, const part *scale, part *whole,
                         lgv_error *err) {
   LGV_TRY(put_over(common, whole, err));
@@ -284,7 +308,31 @@ static bool is_kept(const part *scale, const char *label) {
   return false;
 }
 
-/* Reads own, and hands the whole case over to the sweep. */
+static part new_part(lgv_yaml *yaml, lgv_sweep *sweep, part_kind kind) {
+  return (part){.yaml = yaml, .sweep = sweep, .kind = kind, .random.seed = -1};
+}
+
+static void free_part(part *p) {
+  lgv_settings_free(p->settings);
+  lgv__axes_free(&p->axes);
+  lgv__random_free(&p->random);
+}
+
+/* The sweep's from now on. */
+static lgv_status hand_over(part *whole, const char *label, lgv_error *err) {
+  lgv_axes draws = {0}, axes = whole->axes;
+  lgv_status status = lgv__random_sample(&whole->random, &draws, err);
+  if (status != LGV_OK) {
+    lgv__axes_free(&draws);
+    return status;
+  }
+  lgv_settings *settings = whole->settings;
+  whole->settings = NULL;
+  whole->axes = (lgv_axes){0};
+  return lgv__sweep_add_case(whole->sweep, settings, axes, draws, label, err);
+}
+
+/* Reads own, and builds the whole case of it. */
 static lgv_status build_case(const part *common, const part *scale, const yaml_node_t *node,
                              part *own, part *whole, lgv_error *err) {
   LGV_TRY(lgv_settings_create(&own->settings, err));
@@ -292,23 +340,18 @@ static lgv_status build_case(const part *common, const part *scale, const yaml_n
   LGV_TRY(read_case(own, node, err));
   if (!is_kept(scale, own->label)) return LGV_OK;
   LGV_TRY(merge(common, own, scale, whole, err));
+  LGV_TRY(check_random(own, whole, node, err));
   LGV_TRY(add_own_keys(common->sweep, own->settings, err));
-  lgv_settings *settings = whole->settings;
-  lgv_axes axes = whole->axes;
-  whole->settings = NULL;
-  whole->axes = (lgv_axes){0};
-  return lgv__sweep_add_case(common->sweep, settings, axes, own->label, err);
+  return hand_over(whole, own->label, err);
 }
 
 /* node: of the case; NULL for the only case of a file without `cases`. */
 static lgv_status add_case(const part *common, const part *scale, const yaml_node_t *node,
                            lgv_error *err) {
-  part own = {.yaml = common->yaml, .sweep = common->sweep, .kind = ONE_CASE}, whole = own;
+  part own = new_part(common->yaml, common->sweep, ONE_CASE), whole = own;
   lgv_status status = build_case(common, scale, node, &own, &whole, err);
-  lgv_settings_free(own.settings);
-  lgv__axes_free(&own.axes);
-  lgv_settings_free(whole.settings);
-  lgv__axes_free(&whole.axes);
+  free_part(&own);
+  free_part(&whole);
   return status;
 }
 
@@ -391,16 +434,13 @@ static lgv_status read_parts(part *common, part *scale, const char *scale_name, 
 
 static lgv_status read_file(lgv_sweep *sweep, lgv_yaml *yaml, const char *scale_name,
                             lgv_error *err) {
-  part common = {.yaml = yaml, .sweep = sweep, .kind = WHOLE_FILE};
-  part scale = {.yaml = yaml, .sweep = sweep, .kind = ONE_SCALE};
+  part common = new_part(yaml, sweep, WHOLE_FILE), scale = new_part(yaml, sweep, ONE_SCALE);
   sweep->info.seeds = 1;
   sweep->info.measure = "final_return";
   sweep->info.about = sweep->about;
   lgv_status status = read_parts(&common, &scale, scale_name, err);
-  lgv_settings_free(common.settings);
-  lgv__axes_free(&common.axes);
-  lgv_settings_free(scale.settings);
-  lgv__axes_free(&scale.axes);
+  free_part(&common);
+  free_part(&scale);
   return status;
 }
 

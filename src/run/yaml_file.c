@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DEEPEST = 8, MOST_VALUES = 4096, MOST_ANCHORS = 256, MOST_BYTES = 1 << 18 };
@@ -66,6 +67,17 @@ lgv_status lgv__yaml_value(lgv_yaml *yaml, const yaml_node_t *node, char *text, 
   if (has_nul(node)) return lgv__yaml_fail(yaml, node, err, "a value may not hold the byte 0");
   if ((size_t)snprintf(text, size, "%s", plain) >= size)
     return lgv__yaml_fail(yaml, node, err, "this value is too long");
+  return LGV_OK;
+}
+
+lgv_status lgv__yaml_whole(lgv_yaml *yaml, const yaml_node_t *node, int64_t least, int64_t most,
+                           int64_t *value, lgv_error *err) {
+  const char *text = lgv__yaml_text(node);
+  char *end = NULL;
+  *value = text ? strtoll(text, &end, 10) : 0;
+  if (!text || end == text || *end || *value < least || *value > most)
+    return lgv__yaml_fail(yaml, node, err, "a whole number from %lld to %lld is needed here",
+                          (long long)least, (long long)most);
   return LGV_OK;
 }
 

@@ -32,6 +32,10 @@ bool lgv__yaml_is_null(const yaml_node_t *node);
 LGV_CHECK lgv_status lgv__yaml_value(lgv_yaml *yaml, const yaml_node_t *node, char *text,
                                      size_t size, lgv_error *err);
 
+/* A whole number within bounds, and nothing else. */
+LGV_CHECK lgv_status lgv__yaml_whole(lgv_yaml *yaml, const yaml_node_t *node, int64_t least,
+                                     int64_t most, int64_t *value, lgv_error *err);
+
 typedef lgv_status (*lgv_yaml_visit)(void *context, const char *key, const yaml_node_t *value,
                                      lgv_error *err);
 /* The pairs of one mapping, keys as written; refuses a key that appears twice. */

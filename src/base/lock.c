@@ -1,0 +1,71 @@
+#include "base/lock.h"
+
+#include "base/error.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void read_holder(lgv_lock *lock, int descriptor) {
+  ssize_t length = pread(descriptor, lock->holder, sizeof lock->holder - 1, 0);
+  lock->holder[length > 0 ? length : 0] = '\0';
+  lock->holder[strcspn(lock->holder, "\n")] = '\0';
+  if (!lock->holder[0]) snprintf(lock->holder, sizeof lock->holder, "another process");
+}
+
+/* What is written serves people: a lock without it is as good. */
+static void write_holder(int descriptor) {
+  char host[64] = "", text[160];
+  gethostname(host, sizeof host - 1);
+  int length = snprintf(text, sizeof text, "process %ld on %s\n", (long)getpid(), host);
+  bool ok = ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text, (size_t)length, 0) == length;
+  (void)ok;
+}
+
+static bool acquire(int descriptor, bool wait) {
+  while (flock(descriptor, LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
+    if (errno == EINTR) continue;
+    return errno != EWOULDBLOCK; /* any other error: there are no locks here */
+  }
+  return true;
+}
+
+/* Whoever held the lock before removed the file, and another may have been made since. */
+static bool is_still_there(int descriptor, const char *path) {
+  struct stat held, there;
+  return fstat(descriptor, &held) == 0 && stat(path, &there) == 0 && held.st_ino == there.st_ino &&
+         held.st_dev == there.st_dev;
+}
+
+lgv_status lgv__lock_take(lgv_lock *lock, const char *directory, bool wait, lgv_error *err) {
+  lock->descriptor = -1;
+  LGV_TRY(lgv__join_path(directory, LGV_LOCK_NAME, lock->path, sizeof lock->path, err));
+  for (;;) {
+    int descriptor = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+      return lgv_fail(err, LGV_ERR_IO, "cannot write %.300s: %s", lock->path, strerror(errno));
+    if (!acquire(descriptor, wait)) {
+      read_holder(lock, descriptor);
+      close(descriptor);
+      return LGV_OK;
+    }
+    if (is_still_there(descriptor, lock->path)) {
+      write_holder(descriptor);
+      lock->descriptor = descriptor;
+      return LGV_OK;
+    }
+    close(descriptor);
+  }
+}
+
+void lgv__lock_release(lgv_lock *lock) {
+  if (lock->descriptor < 0) return;
+  unlink(lock->path);
+  close(lock->descriptor);
+  lock->descriptor = -1;
+}

@@ -1,0 +1,228 @@
+/* A sweep that is killed again and again ends with the records of one that was left alone, byte for
+ * byte: the same files, and the same bytes in each (but for timing.json, which holds wall-clock
+ * time). The moments are random, so the outcome must not depend on them. */
+#include "file_helpers.h"
+#include "langevin.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { KILLS = 20 };
+
+/* Linear and deep agents, with and without evaluations, with a final checkpoint, without one, and
+ * with a summary alone. */
+static const char sweep_text[] =
+    "run: {checkpoint_every: 150}\n"
+    "seeds: {first: 5, count: 2}\n"
+    "cases:\n"
+    "  - env: {name: riverswim, n: 5, horizon: 8}\n"
+    "    agent: lmc-lsvi\n"
+    "    run: {episodes: 400}\n"
+    "    grid: {agent.lambda: [1, 0.1]}\n"
+    "  - env: {name: nchain, n: 20}\n"
+    "    agent: adam-lmcdqn\n"
+    "    run: {steps: 2500, eval_every: 500, checkpoint_final: true}\n"
+    "    random: {count: 2, seed: 3, keys: {optim.lr: {log_uniform: [1e-4, 1e-2]}}}\n"
+    "  - env: cartpole\n"
+    "    agent: {name: bootstrapped-dqn, warmup: 100}\n"
+    "    run: {steps: 1500, eval_every: 500}\n"
+    "  - env: {name: deepsea, n: 6}\n"
+    "    agent: dqn\n"
+    "    run: {steps: 2000, records: summary}\n";
+
+static char directory[TEMP_SIZE];
+
+static double whole; /* seconds that the sweep takes when it is left alone */
+
+/* ---- Processes ---- */
+
+static pid_t start(const char *out) {
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child > 0) return child;
+  int log = open("/dev/null", O_RDWR);
+  if (chdir(directory) != 0 || log < 0) _exit(99);
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  execl(TEST_CLI, TEST_CLI, "sweep", "s.yaml", "--out", out, "--jobs", "2", "--quiet", NULL);
+  _exit(98);
+}
+
+static int wait_for(pid_t child) {
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return status;
+}
+
+static void run_to_end(const char *out) {
+  int status = wait_for(start(out));
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void sleep_for(double seconds) {
+  struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
+  while (nanosleep(&t, &t) != 0) continue;
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- Trees ---- */
+
+static char *read_bytes(const char *path, size_t *size) {
+  FILE *file = fopen(path, "rb");
+  if (!file) fail_msg("%s is missing", path);
+  fseek(file, 0, SEEK_END);
+  *size = (size_t)ftell(file);
+  rewind(file);
+  char *bytes = malloc(*size + 1);
+  assert_non_null(bytes);
+  assert_int_equal(fread(bytes, 1, *size, file), *size);
+  fclose(file);
+  return bytes;
+}
+
+static void compare_files(const char *one, const char *other) {
+  size_t n, m;
+  char *a = read_bytes(one, &n), *b = read_bytes(other, &m);
+  if (n != m || memcmp(a, b, n) != 0) fail_msg("%s and %s differ", one, other);
+  free(a);
+  free(b);
+}
+
+static int count_entries(const char *path) {
+  DIR *folder = opendir(path);
+  int n = 0;
+  if (!folder) fail_msg("%s is missing", path);
+  while (readdir(folder)) n++;
+  closedir(folder);
+  return n;
+}
+
+/* Returns how many files were compared. */
+static int compare_trees(const char *one, const char *other) {
+  DIR *folder = opendir(one);
+  int compared = 0;
+  assert_non_null(folder);
+  if (count_entries(one) != count_entries(other))
+    fail_msg("%s and %s do not hold the same files", one, other);
+  for (struct dirent *entry; (entry = readdir(folder));) {
+    char a[PATH_MAX], b[PATH_MAX];
+    struct stat info;
+    if (entry->d_name[0] == '.' || strcmp(entry->d_name, "timing.json") == 0) continue;
+    join(a, one, entry->d_name);
+    join(b, other, entry->d_name);
+    assert_int_equal(stat(a, &info), 0);
+    if (S_ISDIR(info.st_mode)) {
+      compared += compare_trees(a, b);
+    } else {
+      compare_files(a, b);
+      compared++;
+    }
+  }
+  closedir(folder);
+  return compared;
+}
+
+/* The reference: 12 runs of 3 files each (2 of those with a summary alone), a checkpoint for 4 of
+ * them, and two tables. */
+static void compare_with_reference(const char *out) {
+  char one[PATH_MAX], other[PATH_MAX];
+  join(one, directory, "alone");
+  join(other, directory, out);
+  assert_int_equal(compare_trees(one, other), 12 * 3 - 2 + 4 + 2);
+}
+
+/* ---- Tests ---- */
+
+static int set_up(void **state) {
+  (void)state;
+  make_temp(directory);
+  write_text(directory, "s.yaml", sweep_text);
+  double begun = now();
+  run_to_end("alone");
+  whole = now() - begun;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  remove_tree(directory);
+  return 0;
+}
+
+/* Lives are a random part of what a twentieth of the work takes, so that most of them end in the
+ * middle of it. If the sweep is done before the last kill, another one begins. */
+static void twenty_kills_change_nothing(void **state) {
+  (void)state;
+  lgv_rng rng;
+  int kills = 0, sweeps = 0;
+  char out[32];
+  lgv_rng_seed(&rng, 1, "kills");
+  for (int tries = 0; kills < KILLS; tries++) {
+    if (tries == 20 * KILLS) fail_msg("the sweep is too fast to be killed");
+    snprintf(out, sizeof out, "killed-%d", sweeps);
+    pid_t child = start(out);
+    sleep_for(whole / 8 * lgv_rng_uniform(&rng));
+    kill(child, SIGKILL);
+    int status = wait_for(child);
+    if (WIFSIGNALED(status)) {
+      kills++;
+      continue;
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
+    compare_with_reference(out);
+    sweeps++;
+  }
+  run_to_end(out);
+  compare_with_reference(out);
+}
+
+static void a_polite_end_changes_nothing(void **state) {
+  (void)state;
+  int ends = 0;
+  for (int tries = 0; tries < 4; tries++) {
+    pid_t child = start("ended");
+    sleep_for(whole / 4);
+    kill(child, SIGTERM);
+    int status = wait_for(child);
+    assert_true(WIFEXITED(status));
+    assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 143);
+    ends += WEXITSTATUS(status) == 143;
+  }
+  assert_true(ends > 0);
+  run_to_end("ended");
+  compare_with_reference("ended");
+}
+
+/* Three processes, one of which is killed: nothing is done twice or torn, and the last look finds
+ * all that the others did. */
+static void processes_share_a_sweep(void **state) {
+  (void)state;
+  pid_t one = start("shared"), two = start("shared"), three = start("shared");
+  sleep_for(whole / 4);
+  kill(two, SIGKILL);
+  wait_for(two);
+  int first = wait_for(one), second = wait_for(three);
+  assert_true(WIFEXITED(first) && WIFEXITED(second));
+  run_to_end("shared");
+  compare_with_reference("shared");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(twenty_kills_change_nothing),
+      cmocka_unit_test(a_polite_end_changes_nothing),
+      cmocka_unit_test(processes_share_a_sweep),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}
