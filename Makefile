@@ -21,7 +21,7 @@ COMMA := ,
 run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 .PHONY: all help setup setup-python build run run-atari bench-atari test test-all test-asan test-tsan \
-  test-clang format check-format install clean
+  test-clang test-slurm format check-format install clean
 
 all: build
 
@@ -80,6 +80,10 @@ test-clang: $(SETUP) $(VENV) ## the quick tests, compiled by clang
 	@$(call configure,build-clang,-DCMAKE_C_COMPILER=clang)
 	@$(CMAKE) --build build-clang -j $(JOBS)
 	@$(call run_tests,build-clang) -LE slow
+
+test-slurm: build ## a sweep on a Slurm cluster of one node, started for the test (as root)
+	@scripts/setup-slurm
+	@$(CTEST) --test-dir $(BUILD) --output-on-failure --verbose -L slurm
 
 format: ## let clang-format rewrite the sources
 	@clang-format -i $(SOURCES)

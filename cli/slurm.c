@@ -80,6 +80,10 @@ static void print_work(const script *s, FILE *out) {
   print_quoted(out, s->file);
   fputs(" --out ", out);
   print_quoted(out, s->out);
+  if (s->slurm->scale) {
+    fputs(" --scale ", out);
+    print_quoted(out, s->slurm->scale);
+  }
   fprintf(
       out,
       " \\\n  --quiet --jobs \"${SLURM_CPUS_PER_TASK:-1}\" --index \"$first-$last\" &\n"

@@ -189,7 +189,7 @@ static void format_running(const cli_sweep_view *v, const running *r, char *text
 static void draw_line(FILE *out, int *lines, int width, const char *format, const char *text) {
   char line[LINE + 16];
   snprintf(line, sizeof line, format, text);
-  fprintf(out, "%s%.*s", *lines ? "\r\n" : "", width - 1, line);
+  fprintf(out, "%s%.*s", *lines ? "\n" : "", width - 1, line);
   ++*lines;
 }
 

@@ -1,71 +1,10 @@
-/* Sweeps: the expansion of a file into configurations, what is refused and where, and the running:
- * what has finished is not run again, and threads do not matter. */
-#include "file_helpers.h"
-#include "run_helpers.h"
+/* Sweep files: their expansion into configurations, scales and labels, random draws, and what is
+ * refused and where. */
+#include "sweep_helpers.h"
 
 #include "base/memory.h"
 
-#include <sys/stat.h>
-
-static char directory[TEMP_SIZE];
-
-static int set_up(void **state) {
-  (void)state;
-  make_temp(directory);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  remove_tree(directory);
-  return 0;
-}
-
-static lgv_status try_load_scale(const char *text, const char *scale, lgv_sweep **sweep,
-                                 lgv_error *err) {
-  char path[PATH_MAX];
-  write_text(directory, "s.yaml", text);
-  join(path, directory, "s.yaml");
-  return lgv_sweep_load(path, scale, sweep, err);
-}
-
-static lgv_status try_load(const char *text, lgv_sweep **sweep, lgv_error *err) {
-  return try_load_scale(text, NULL, sweep, err);
-}
-
-static lgv_sweep *load(const char *text) {
-  lgv_sweep *sweep;
-  lgv_error err = {0};
-  if (try_load(text, &sweep, &err) != LGV_OK) fail_msg("%s", err.message);
-  return sweep;
-}
-
-/* "a=1 b=2": the settings of a configuration that the sweep's keys name. */
-static void assert_config(const lgv_sweep *sweep, size_t config, const char *expected) {
-  char text[512] = "";
-  for (size_t k = 0; lgv_sweep_key(sweep, k); k++) {
-    const char *value = lgv_sweep_value(sweep, config, k);
-    size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "%s%s=%s", used ? " " : "", lgv_sweep_key(sweep, k),
-             value ? value : "-");
-  }
-  assert_string_equal(text, expected);
-}
-
-static void assert_setting(const lgv_sweep *sweep, size_t config, const char *key,
-                           const char *value) {
-  lgv_settings *settings;
-  lgv_error err = {0};
-  assert_int_equal(lgv_sweep_settings(sweep, config, &settings, &err), LGV_OK);
-  const char *found = lgv_settings_get(settings, key);
-  if (!value)
-    assert_null(found);
-  else if (!found)
-    fail_msg("configuration %zu has no %s", config, key);
-  else
-    assert_string_equal(found, value);
-  lgv_settings_free(settings);
-}
+#include <math.h>
 
 static void the_key_written_last_varies_fastest(void **state) {
   (void)state;
@@ -150,6 +89,31 @@ static void mistakes_are_placed(void **state) {
       {"measure: speed\n", "measure is one of mean_return, final_return"},
       {"best: good\n", "best is lowest or highest"},
       {"gird: {a: [1]}\n", "s.yaml:1:7: unknown key 'gird'; did you mean 'grid'?"},
+      {"random: [1]\n", "s.yaml:1:9: random is a mapping"},
+      {"random: {keys: {a.b: {uniform: [0, 1]}}}\n", "s.yaml:1:32: random needs a count"},
+      {"random: {count: 3}\n", "s.yaml:1:1: random has a count but no keys"},
+      {"cases: [{random: {count: 3}}]\n", "s.yaml:1:9: random has a count but no keys"},
+      {"random: {count: 0}\n", "s.yaml:1:17: a whole number from 1 to 1000000"},
+      {"random: {cuont: 3}\n", "s.yaml:1:17: unknown 'cuont': random has count, seed and keys"},
+      {"random: {count: 3, keys: [a]}\n", "s.yaml:1:26: keys is a mapping"},
+      {"random: {count: 3, keys: {a.b: [1, 2]}}\n", "s.yaml:1:32: say how 'a.b' is drawn"},
+      {"random: {count: 3, keys: {a.b: {unifrom: [1, 2]}}}\n", "did you mean 'uniform'?"},
+      {"random: {count: 3, keys: {a.b: {uniform: [1]}}}\n", "s.yaml:1:42: uniform takes its two"},
+      {"random: {count: 3, keys: {a.b: {uniform: [2, 1]}}}\n", "s.yaml:1:42: the lower end comes"},
+      {"random: {count: 3, keys: {a.b: {uniform: [0, x]}}}\n", "s.yaml:1:46: a number is needed"},
+      {"random: {count: 3, keys: {a.b: {log_uniform: [0, 1]}}}\n",
+       "s.yaml:1:47: log_uniform needs"},
+      {"random: {count: 3, keys: {a.b: {int_uniform: [0, 1.5]}}}\n", "s.yaml:1:50: int_uniform"},
+      {"random: {count: 3, keys: {a.b: {choice: 3}}}\n", "s.yaml:1:41: choice takes a list"},
+      {"random: {count: 3, keys: {a.b: {choice: []}}}\n",
+       "s.yaml:1:41: the list of 'a.b' is empty"},
+      {"random: {count: 3, keys: {a.b: {choice: [1, 2]}}}\n", "s.yaml:1:41: random draws the same"},
+      {"random: {count: 2, keys: {a: {b: {choice: [1, 2]}}, a.b: {choice: [1]}}}\n", "twice"},
+      {"agent.b: 1\nrandom: {count: 1, keys: {agent.b: {uniform: [0, 1]}}}\n",
+       "s.yaml:2:46: 'agent.b' is drawn at random and has a value"},
+      {"grid: {a.b: [1]}\nrandom: {count: 1, keys: {a.b: {uniform: [0, 1]}}}\n",
+       "s.yaml:2:42: 'a.b' is drawn at random and is in the grid"},
+      {"random: {count: 1, keys: {run.seed: {uniform: [0, 1]}}}\n", "the seeds of a sweep are"},
       {"run.seed: 1\n", "the seeds of a sweep are named like this"},
       {"grid: {run.seed: [1, 2]}\n", "the seeds of a sweep are named like this"},
   };
@@ -179,7 +143,9 @@ static void an_explosion_is_refused(void **state) {
 static void every_failed_allocation_is_reported(void **state) {
   (void)state;
   const char *text = "env: riverswim\ngrid: {agent.lambda: [1, 2]}\n"
-                     "cases: [{agent: lmc-lsvi, grid: {agent.beta: [5]}}, {agent: rlsvi}]\n";
+                     "random: {count: 2, keys: {agent.c: {uniform: [0, 1]}}}\n"
+                     "cases: [{agent: lmc-lsvi, grid: {agent.beta: [5]}}, {agent: rlsvi, random: "
+                     "{keys: {agent.d: {choice: [1, 2]}}}}]\n";
   lgv_sweep_free(load(text));
   for (long n = 1; n < 1000; n++) {
     lgv_sweep *sweep;
@@ -196,178 +162,110 @@ static void every_failed_allocation_is_reported(void **state) {
   fail_msg("reading never succeeded");
 }
 
-/* ---- Running ---- */
+/* ---- Random search ---- */
 
-typedef struct watch {
-  lgv_progress last;
-  int failures;
-  size_t failed_config;
-  int stop_after; /* progress reports; 0: never */
-  int reports;
-} watch;
-
-static void on_progress(void *context, const lgv_progress *progress) {
-  watch *w = context;
-  w->last = *progress;
-  w->reports++;
+static const char *value_of(const lgv_sweep *sweep, size_t config, const char *key) {
+  for (size_t k = 0; lgv_sweep_key(sweep, k); k++)
+    if (strcmp(lgv_sweep_key(sweep, k), key) == 0) return lgv_sweep_value(sweep, config, k);
+  fail_msg("no key %s", key);
+  return NULL;
 }
 
-static void on_failure(void *context, size_t config, uint64_t seed, const lgv_error *err) {
-  (void)seed, (void)err;
-  watch *w = context;
-  w->failures++;
-  w->failed_config = config;
+static double number_of(const lgv_sweep *sweep, size_t config, const char *key) {
+  return strtod(value_of(sweep, config, key), NULL);
 }
 
-static bool should_stop(void *context) {
-  watch *w = context;
-  return w->stop_after > 0 && w->reports >= w->stop_after;
-}
-
-static lgv_status run(const lgv_sweep *sweep, const char *name, int32_t threads, watch *w,
-                      lgv_summary *summaries, lgv_error *err) {
-  char out[PATH_MAX];
-  join(out, directory, name);
-  lgv_sweep_job job = {.sweep = sweep,
-                       .threads = threads,
-                       .directory = out,
-                       .on_progress = on_progress,
-                       .on_failure = on_failure,
-                       .should_stop = should_stop,
-                       .context = w};
-  return lgv_sweep_run(&job, summaries, err);
-}
-
-static const char small[] = "env: {name: riverswim, n: 4, horizon: 6}\nagent: lmc-lsvi\n"
-                            "run.episodes: 20\nrecords: summary\n"
-                            "grid: {agent.lambda: [1, 0.1, 0.01]}\nseeds: {first: 7, count: 3}\n";
-
-static void threads_do_not_matter_and_finished_runs_are_kept(void **state) {
+/* Every distribution has its mean and stays in its range: 4000 draws, five standard errors. */
+static void draws_follow_their_distributions(void **state) {
   (void)state;
-  lgv_sweep *s = load(small);
-  lgv_summary one[9], two[9], again[9];
-  lgv_error err = {0};
-  watch w = {0};
-  assert_int_equal(run(s, "one", 1, &w, one, &err), LGV_OK);
-  assert_int_equal(w.last.runs_done, 9);
-  assert_int_equal(run(s, "two", 4, &w, two, &err), LGV_OK);
-  assert_int_equal(run(s, "one", 2, &w, again, &err), LGV_OK);
-  assert_int_equal(w.last.runs, 0);
-  assert_int_equal(w.last.runs_found, 9);
-  for (size_t i = 0; i < 9; i++) {
-    assert_true(one[i].finished && two[i].finished && again[i].finished);
-    assert_int_equal(one[i].seed, 7 + i % 3);
-    assert_true(one[i].regret == two[i].regret);
-    assert_true(one[i].regret == again[i].regret); /* read back to the same bits */
-    assert_true(one[i].mean_return == again[i].mean_return);
-    assert_int_equal(again[i].steps, 120);
+  enum { N = 4000 };
+  lgv_sweep *s = load("random:\n  count: 4000\n  seed: 1\n  keys:\n"
+                      "    optim: {lr: {log_uniform: [1e-5, 1e-1]}, a: {uniform: [-1, 3]}}\n"
+                      "    env.n: {int_uniform: [10, 14]}\n    agent.batch: {choice: [32, 64]}\n");
+  assert_int_equal(lgv_sweep_get_info(s)->configs, N);
+  double sums[4] = {0};
+  int ends[5] = {0};
+  for (size_t i = 0; i < N; i++) {
+    double lr = number_of(s, i, "optim.lr"), a = number_of(s, i, "optim.a");
+    double n = number_of(s, i, "env.n"), batch = number_of(s, i, "agent.batch");
+    assert_true(lr >= 1e-5 && lr <= 1e-1 && a >= -1 && a <= 3 && n >= 10 && n <= 14);
+    assert_true(batch == 32 || batch == 64);
+    assert_true(strlen(value_of(s, i, "optim.lr")) <= 12); /* six digits */
+    ends[(int)n - 10]++;
+    sums[0] += log10(lr);
+    sums[1] += a;
+    sums[2] += n;
+    sums[3] += batch == 64;
   }
+  const double means[] = {-3, 1, 12, 0.5};
+  const double deviations[] = {4 / sqrt(12), 4 / sqrt(12), sqrt(2), 0.5};
+  for (int k = 0; k < 4; k++)
+    assert_true(fabs(sums[k] / N - means[k]) < 5 * deviations[k] / sqrt(N));
+  for (int k = 0; k < 5; k++) assert_true(abs(ends[k] - N / 5) < 5 * sqrt(N * 0.2 * 0.8));
   lgv_sweep_free(s);
 }
 
-static void a_summary_that_is_not_whole_is_no_result(void **state) {
+#define DRAWN "{optim.lr: {log_uniform: [1e-5, 1e-2]}, agent.batch: {choice: [32, 64, 128]}}"
+
+/* More draws, and another key, leave those that were there; another seed does not. */
+static void draws_do_not_depend_on_their_number(void **state) {
   (void)state;
-  lgv_sweep *s = load(small);
-  lgv_settings *settings;
-  lgv_plan *plan;
-  lgv_summary first[9], second[9];
-  lgv_error err = {0};
-  watch w = {0};
-  char name[LGV_SWEEP_NAME_SIZE], path[PATH_MAX];
-  assert_int_equal(run(s, "torn", 1, &w, first, &err), LGV_OK);
-  assert_int_equal(lgv_sweep_settings(s, 1, &settings, &err), LGV_OK);
-  assert_int_equal(lgv_plan_create(settings, &plan, &err), LGV_OK);
-  assert_int_equal(lgv_sweep_directory(plan, name, &err), LGV_OK);
-  snprintf(path, sizeof path, "%s/torn/%s/seed-8", directory, name);
-  write_text(path, "summary.json", ""); /* as after a power cut */
-  assert_int_equal(run(s, "torn", 1, &w, second, &err), LGV_OK);
-  assert_int_equal(w.last.runs_found, 8);
-  assert_int_equal(w.last.runs_done, 1);
-  assert_true(first[4].regret == second[4].regret);
-  char *metrics = read_text(path, "metrics.csv");
-  assert_null(metrics); /* records: summary */
-  lgv_plan_free(plan);
-  lgv_settings_free(settings);
+  lgv_sweep *few = load("grid: {env.n: [4, 5]}\nrandom: {count: 5, seed: 7, keys: " DRAWN "}\n");
+  lgv_sweep *many = load("grid: {env.n: [4, 5]}\nrandom: {count: 50, seed: 7, keys: " DRAWN "}\n");
+  lgv_sweep *other = load("grid: {env.n: [4, 5]}\nrandom: {count: 5, seed: 8, keys: " DRAWN "}\n");
+  assert_int_equal(lgv_sweep_get_info(few)->configs, 10);
+  assert_int_equal(lgv_sweep_get_info(many)->configs, 100);
+  int same = 0;
+  for (size_t i = 0; i < 10; i++) {
+    for (size_t k = 0; k < 3; k++)
+      assert_string_equal(lgv_sweep_value(few, i, k), lgv_sweep_value(many, i, k));
+    same += strcmp(value_of(few, i, "optim.lr"), value_of(other, i, "optim.lr")) == 0;
+    assert_string_equal(value_of(few, i, "env.n"), i % 2 ? "5" : "4");
+    assert_setting(few, i, "optim.lr", value_of(few, i, "optim.lr"));
+  }
+  assert_int_equal(same, 0);
+  assert_string_equal(value_of(few, 0, "optim.lr"), value_of(few, 1, "optim.lr"));
+  assert_string_not_equal(value_of(few, 0, "optim.lr"), value_of(few, 2, "optim.lr"));
+  lgv_sweep_free(few);
+  lgv_sweep_free(many);
+  lgv_sweep_free(other);
+}
+
+/* Six different draws of six: all combinations, each once. */
+static void no_draw_comes_twice(void **state) {
+  (void)state;
+  lgv_sweep *s = load("random: {count: 6, keys: {a.b: {choice: [x, y]}, a.c: {int_uniform: [1, "
+                      "3]}}}\n");
+  int seen[2][4] = {{0}};
+  for (size_t i = 0; i < 6; i++)
+    seen[value_of(s, i, "a.b")[0] == 'y'][(int)number_of(s, i, "a.c")]++;
+  for (int b = 0; b < 2; b++)
+    for (int c = 1; c <= 3; c++) assert_int_equal(seen[b][c], 1);
   lgv_sweep_free(s);
 }
 
-static void a_grown_sweep_keeps_what_is_done(void **state) {
+static void a_case_draws_its_own(void **state) {
   (void)state;
-  lgv_summary summaries[16];
-  lgv_error err = {0};
-  watch w = {0};
-  lgv_sweep *s = load(small);
-  assert_int_equal(run(s, "grow", 2, &w, summaries, &err), LGV_OK);
-  lgv_sweep_free(s);
-  s = load("run.episodes: 20\ngrid: {agent.lambda: [0.5, 1, 0.10, 1e-2]}\n" /* spelt otherwise */
-           "seeds: {first: 6, count: 4}\nrun.records: summary\n"
-           "env: {horizon: 6, n: 4, name: riverswim}\nagent: lmc-lsvi\n");
-  assert_int_equal(run(s, "grow", 2, &w, summaries, &err), LGV_OK);
-  assert_int_equal(w.last.runs_found, 9);
-  assert_int_equal(w.last.runs_done, 7);
-  lgv_sweep_free(s);
-}
-
-static void a_wrong_configuration_stops_everything_before_it_begins(void **state) {
-  (void)state;
-  lgv_summary summaries[4];
-  lgv_error err = {0};
-  watch w = {0};
-  char path[PATH_MAX];
-  struct stat info;
-  lgv_sweep *s = load("env: riverswim\nagent: lmc-lsvi\ngrid: {agent.lambda: [1, -1]}\n");
-  assert_int_equal(run(s, "wrong", 2, &w, summaries, &err), LGV_ERR_USAGE);
-  assert_non_null(strstr(err.message, "configuration 1: agent.lambda = '-1'"));
-  assert_non_null(strstr(err.message, "s.yaml:3:26"));
-  join(path, directory, "wrong");
-  assert_int_not_equal(stat(path, &info), 0);
-  lgv_sweep_free(s);
-  s = load("env: riverswim\nagent: lmc-lsvi\ngrid: {agent.lambda: [1, 2, 1.0]}\n");
-  assert_int_equal(run(s, "wrong", 2, &w, summaries, &err), LGV_ERR_USAGE);
-  assert_non_null(strstr(err.message, "configurations 0 and 2 are the same"));
-  lgv_sweep_free(s);
-}
-
-/* A file stands where the directory of one run should be. */
-static void a_failed_run_does_not_stop_the_others(void **state) {
-  (void)state;
-  lgv_sweep *s = load(small);
-  lgv_settings *settings;
-  lgv_plan *plan;
-  lgv_summary summaries[9];
-  lgv_error err = {0};
-  watch w = {0};
-  char name[LGV_SWEEP_NAME_SIZE], path[PATH_MAX];
-  assert_int_equal(lgv_sweep_settings(s, 2, &settings, &err), LGV_OK);
-  assert_int_equal(lgv_plan_create(settings, &plan, &err), LGV_OK);
-  assert_int_equal(lgv_sweep_directory(plan, name, &err), LGV_OK);
-  join(path, directory, "fails");
-  assert_int_equal(mkdir(path, 0777), 0);
-  snprintf(path, sizeof path, "%s/fails/%s", directory, name);
-  assert_int_equal(mkdir(path, 0777), 0);
-  write_text(path, "seed-8", "in the way");
-  assert_int_equal(run(s, "fails", 2, &w, summaries, &err), LGV_OK);
-  assert_int_equal(w.failures, 1);
-  assert_int_equal(w.failed_config, 2);
-  assert_int_equal(w.last.runs_failed, 1);
-  for (size_t i = 0; i < 9; i++) assert_true(summaries[i].finished == (i != 2 * 3 + 1));
-  lgv_plan_free(plan);
-  lgv_settings_free(settings);
-  lgv_sweep_free(s);
-}
-
-static void an_interrupted_sweep_is_gone_on_with(void **state) {
-  (void)state;
-  lgv_sweep *s = load(small);
-  lgv_summary whole[9], part[9], rest[9];
-  lgv_error err = {0};
-  watch w = {0}, stopping = {.stop_after = 4};
-  assert_int_equal(run(s, "whole", 1, &w, whole, &err), LGV_OK);
-  assert_int_equal(run(s, "stop", 1, &stopping, part, &err), LGV_ERR_INTERRUPTED);
-  assert_true(stopping.last.runs_done < 9);
-  assert_int_equal(run(s, "stop", 1, &w, rest, &err), LGV_OK);
-  assert_int_equal(w.last.runs_found, stopping.last.runs_done);
-  for (size_t i = 0; i < 9; i++) assert_true(whole[i].regret == rest[i].regret);
+  lgv_sweep *s =
+      load("random: {count: 3, seed: 5, keys: {agent.x: {uniform: [0, 1]}, agent.y: {uniform: [0, "
+           "1]}}}\n"
+           "cases:\n"
+           "  - {agent: a}\n"                                 /* 3 draws */
+           "  - {agent: b, agent.x: 9, random: {count: 2}}\n" /* 2 draws of y */
+           "  - {agent: c, agent.x: 1, agent.y: 2}\n"         /* none */
+           "  - {agent: d, grid: {agent.x: [1, 2]}, random: {keys: {agent.z: {choice: [p]}}}}\n");
+  const lgv_sweep_info *info = lgv_sweep_get_info(s);
+  assert_int_equal(info->cases, 4);
+  assert_int_equal(info->configs, 3 + 2 + 1 + 3 * 2);
+  assert_string_equal(value_of(s, 3, "agent.x"), "9");
+  for (size_t i = 0; i < 2; i++) /* a stream a key: the same y wherever it is drawn */
+    assert_string_equal(value_of(s, i, "agent.y"), value_of(s, 3 + i, "agent.y"));
+  assert_string_equal(value_of(s, 5, "agent.y"), "2");
+  assert_null(value_of(s, 5, "agent.z"));
+  assert_string_equal(value_of(s, 6, "agent.x"), "1");
+  assert_string_equal(value_of(s, 7, "agent.x"), "2");
+  assert_string_equal(value_of(s, 7, "agent.y"), value_of(s, 0, "agent.y"));
+  assert_string_equal(value_of(s, 11, "agent.z"), "p");
   lgv_sweep_free(s);
 }
 
@@ -417,6 +315,23 @@ static void a_scale_replaces_what_it_names(void **state) {
   lgv_sweep_free(sweep);
 }
 
+static void a_scale_draws_less(void **state) {
+  (void)state;
+  lgv_sweep *whole, *small;
+  lgv_error err = {0};
+  const char *text = "agent: dqn\nrandom: {count: 9, keys: {optim.lr: {uniform: [0, 1]}, env.n: "
+                     "{int_uniform: [5, 9]}}}\n"
+                     "scales: {quick: {random: {count: 2}, env.n: 4}}\n";
+  assert_int_equal(try_load_scale(text, NULL, &whole, &err), LGV_OK);
+  assert_int_equal(try_load_scale(text, "quick", &small, &err), LGV_OK);
+  assert_int_equal(lgv_sweep_get_info(whole)->configs, 9);
+  assert_int_equal(lgv_sweep_get_info(small)->configs, 2);
+  assert_setting(small, 1, "env.n", "4");
+  assert_string_equal(value_of(small, 1, "optim.lr"), value_of(whole, 1, "optim.lr"));
+  lgv_sweep_free(whole);
+  lgv_sweep_free(small);
+}
+
 static void wrong_scales_are_refused(void **state) {
   (void)state;
   lgv_sweep *sweep;
@@ -452,17 +367,16 @@ int main(void) {
       cmocka_unit_test(a_case_replaces_common_settings_and_axes),
       cmocka_unit_test(lists_in_a_grid_are_values),
       cmocka_unit_test(a_scale_replaces_what_it_names),
+      cmocka_unit_test(a_scale_draws_less),
       cmocka_unit_test(wrong_scales_are_refused),
       cmocka_unit_test(labels_show_values),
       cmocka_unit_test(mistakes_are_placed),
       cmocka_unit_test(an_explosion_is_refused),
       cmocka_unit_test(every_failed_allocation_is_reported),
-      cmocka_unit_test(threads_do_not_matter_and_finished_runs_are_kept),
-      cmocka_unit_test(a_summary_that_is_not_whole_is_no_result),
-      cmocka_unit_test(a_grown_sweep_keeps_what_is_done),
-      cmocka_unit_test(a_wrong_configuration_stops_everything_before_it_begins),
-      cmocka_unit_test(a_failed_run_does_not_stop_the_others),
-      cmocka_unit_test(an_interrupted_sweep_is_gone_on_with),
+      cmocka_unit_test(draws_follow_their_distributions),
+      cmocka_unit_test(draws_do_not_depend_on_their_number),
+      cmocka_unit_test(no_draw_comes_twice),
+      cmocka_unit_test(a_case_draws_its_own),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
