@@ -2,21 +2,42 @@
 
 #include <stdlib.h>
 
-enum { OUT, Y, X, BARS, OVER, STATISTIC, BAND, SMOOTH, WHERE, LABEL, TITLE, WIDTH };
+enum {
+  OUT,
+  Y,
+  X,
+  BARS,
+  OVER,
+  HEAT,
+  PROFILE,
+  STATISTIC,
+  BAND,
+  SMOOTH,
+  OPTIMAL,
+  WHERE,
+  LABEL,
+  TITLE,
+  WIDTH
+};
 
 static const cli_option options[] = {
     [OUT] = {"out", 'o', "FILE", "what to write: FILE.svg, FILE.pdf or FILE.png (300 dpi)"},
     [Y] = {"y", 'y', "COLUMN",
-           "column of metrics.csv (default: eval_return, else regret, return); with --bars a "
-           "measure of runs, or a quotient of two, such as regret/optimal_value (default: "
+           "column of metrics.csv (default: eval_return, else regret, return); with the "
+           "other kinds a measure of runs, or a quotient of two, such as regret/optimal_value "
+           "(default: "
            "final_return)"},
     [X] = {"x", 'x', "COLUMN", "step or episode (default: episode for regret and value)"},
     [BARS] = {"bars", 0, NULL, "bars of results instead of curves"},
     [OVER] = {"over", 0, "KEY", "with --bars: a group of bars for each value of a setting (env.n)"},
+    [HEAT] = {"heat", 0, "KEY,KEY", "a heat map: results by the values of two settings"},
+    [PROFILE] = {"profile", 0, NULL, "performance profiles: shares of runs beyond a result"},
     [STATISTIC] = {"statistic", 's', "NAME",
                    "over runs: mean (default), median, iqm (interquartile mean), task-median"},
     [BAND] = {"band", 0, "NAME", "interval (default: 95 % bootstrap) or se (standard error)"},
     [SMOOTH] = {"smooth", 0, "W", "draw means of W rows, the row itself the last (default 1)"},
+    [OPTIMAL] = {"optimal", 0, "V",
+                 "with --y regret: add up V - return where regret was not recorded"},
     [WHERE] = {"where", 0, "KEY=VALUE,...", "only runs with these settings"},
     [LABEL] = {"label", 0, "KEY,...", "label by the values of these settings"},
     [TITLE] = {"title", 't', "TEXT", "above the figure"},
@@ -33,6 +54,12 @@ static void parse(cli_args *args, lgv_plot *plot, const char **inputs) {
     case TITLE: plot->title = args->value; break;
     case SMOOTH: plot->smooth = (size_t)cli_value_int(args, 1, 1000000000); break;
     case BARS: plot->kind = LGV_PLOT_BARS; break;
+    case PROFILE: plot->kind = LGV_PLOT_PROFILE; break;
+    case HEAT:
+      plot->kind = LGV_PLOT_HEAT;
+      plot->heat = args->value;
+      break;
+    case OPTIMAL: plot->optimal = cli_value_real(args); break;
     case OVER: plot->over = args->value; break;
     case STATISTIC: plot->statistic = args->value; break;
     case BAND: plot->band = args->value; break;
@@ -72,7 +99,7 @@ static int plot_main(const cli_command *command, int count, char **words) {
 
 const cli_command cli_plot = {
     .name = "plot",
-    .summary = "draw learning curves, or bars of final results",
+    .summary = "draw learning curves, bars, heat maps or performance profiles",
     .usage = "[LABEL=]DIR... --out FILE [--y COLUMN] [OPTIONS]",
     .options = options,
     .notes =

@@ -723,8 +723,10 @@ LGV_API LGV_CHECK lgv_status lgv_scores_improvement(const lgv_scores *x, const l
  * must ascend. points: count entries. */
 LGV_API LGV_CHECK lgv_status lgv_scores_profile(const lgv_scores *scores, const double *thresholds,
                                                 size_t count, lgv_interval *points, lgv_error *err);
-/* Cumulative regret: regret[i] is the sum of optimal - returns[k] over k <= i. */
-LGV_API void lgv_regret_curve(const double *returns, size_t count, double optimal, double *regret);
+/* Cumulative regret: regret[i] is the sum over k <= i of episodes[k] (optimal - returns[k]).
+ * episodes: how many each return is the mean of; NULL: one each. */
+LGV_API void lgv_regret_curve(const double *returns, const double *episodes, size_t count,
+                              double optimal, double *regret);
 /* The first x at which the mean of the last `window` values of y is at least the threshold;
  * infinity if there is none. */
 LGV_API double lgv_first_reach(const double *x, const double *y, size_t count, size_t window,

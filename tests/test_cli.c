@@ -128,8 +128,8 @@ static void the_json_reader_can_refuse(void **state) {
 
 static void help_is_printed_and_names_are_corrected(void **state) {
   (void)state;
-  static const char *const commands[] = {"run",    "sweep", "eval", "plot",   "list",
-                                         "theory", "bench", "help", "version"};
+  static const char *const commands[] = {"run",  "sweep",  "eval",  "plot", "show",   "compare",
+                                         "list", "theory", "bench", "help", "version"};
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
     char arguments[64];
     expect("help", 0);
@@ -437,6 +437,11 @@ static void results_are_evaluated_and_drawn(void **state) {
   assert_says(out, "bars: iqm of regret/optimal_value over runs; lines: one standard error");
   expect("plot . --where env.n=4 --label agent.name --statistic median --out f.svg", 0);
   assert_says(out, "lmc-lsvi: 4 seeds");
+  expect("plot a b --heat agent.lambda,agent.name --y regret --out f.png", 0);
+  assert_says(out, "best (framed): agent.lambda = ");
+  expect("plot . --profile --y regret/optimal_value --out f.svg", 0);
+  assert_says(out, "share of runs with less regret/optimal_value");
+  expect_refusal("plot a --heat agent.lambda --out f.svg", "a heat map is over two keys");
   expect_refusal("plot a --statistic men --out f.svg", "there is no statistic 'men': mean, median");
   expect_refusal("plot a --band sd --out f.svg", "interval (95 % bootstrap) or se");
   expect_refusal("plot a --over env.n --out f.svg", "--over KEY is for --bars");
@@ -445,6 +450,66 @@ static void results_are_evaluated_and_drawn(void **state) {
   write_text(at("b"), "metrics.csv", "step,episode,regret\n1,1,1\n2,2,x\n");
   expect("plot b --out f.svg", 1);
   assert_says(err, "b/metrics.csv:3: 'x' in column regret is not a number");
+}
+
+/* The command that `show` prints gives the same records. */
+static void a_run_is_shown_and_can_be_repeated(void **state) {
+  (void)state;
+  expect(SMALL "--set agent.lambda=0.25 --seed 7 --seeds 2 --out shown", 0);
+  expect("show shown", 0);
+  assert_says(out, "lmc-lsvi on riverswim, 2 seeds: 2 finished");
+  assert_says(out, "agent.lambda");
+  const char *set = strstr(out, "settings that are not the default"),
+             *rest = strstr(out, "defaults");
+  assert_true(set && rest && set < strstr(out, "agent.lambda  ") && rest > set);
+  char command[1024], *line = strstr(out, "langevin run ");
+  assert_non_null(line);
+  snprintf(command, sizeof command, "%.*s --out again", (int)strcspn(line, "\n") - 9, line + 9);
+  expect(command, 0);
+  assert_same_file(at("shown/seed-8"), at("again/seed-8"), "metrics.csv");
+  assert_same_file(at("shown/seed-8"), at("again/seed-8"), "config.json");
+  expect("show shown/seed-8", 0);
+  assert_says(out, "seed 8: finished");
+  assert_says(out, "steps/s");
+  assert_says(out, "metrics.csv");
+  write_text(at("shown/seed-8"), "summary.json",
+             "{\"seed\": 8, \"steps\": 3, \"episodes\": 1, \"finished\": false, "
+             "\"error\": \"the sky fell\"}\n");
+  expect("show shown/seed-8", 0);
+  assert_says(out, "failed");
+  assert_says(out, "the sky fell");
+  assert_int_equal(unlink(at("shown/seed-7/summary.json")), 0);
+  expect("show shown", 0);
+  assert_says(out, "1 failed, 1 not finished");
+  expect("show .", 0);
+  assert_says(out, "configurations");
+  expect_refusal("show", "which run?");
+  expect_refusal("show a b", "one directory at a time");
+  expect("show nowhere", 1);
+  assert_says(err, "cannot read nowhere");
+}
+
+static void agents_are_compared(void **state) {
+  (void)state;
+  expect(SMALL "--seeds 3 --out cmp/a", 0);
+  expect(SMALL "--set agent.lambda=1 --seeds 3 --out cmp/b", 0);
+  expect("compare cmp -m regret --threshold 50% --window 2", 0);
+  assert_says(out, "regret, lowest is best");
+  assert_says(out, "better than the first");
+  assert_says(out, "episodes to 50%");
+  expect("compare Mine=cmp/a Other=cmp/b --json -m regret/optimal_value --threshold 0.01", 0);
+  assert_one_json_object(out);
+  assert_says(out, "\"label\": \"Mine\"");
+  expect("compare 'x,y=cmp/a' cmp/b --csv", 0);
+  assert_says(out, "label,measure,runs,unfinished,tasks,mean,");
+  assert_says(out, "\n\"x,y\",final_return,3,0,1,");
+  expect("compare cmp --markdown --best lowest", 0);
+  assert_says(out, "|---|---:|");
+  expect_refusal("compare", "which runs?");
+  expect_refusal("compare cmp -m regre", "did you mean 'regret'?");
+  expect_refusal("compare cmp --best high", "best is lowest or highest, not 'high'");
+  expect_refusal("compare cmp --threshold lots", "a threshold is a number");
+  expect_refusal("compare cmp --window 3", "belong to --threshold");
 }
 
 /* ---- bench ---- */
@@ -481,6 +546,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(an_interrupt_keeps_what_was_recorded, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_sweep_ranks_and_is_not_repeated, set_up, tear_down),
       cmocka_unit_test_setup_teardown(results_are_evaluated_and_drawn, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_run_is_shown_and_can_be_repeated, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(agents_are_compared, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,6 +166,22 @@ static void a_long_curve_is_thinned_and_keeps_its_ends(void **state) {
   lgv__curve_free(&c);
 }
 
+/* Rows stand for the episodes since the row before; the first row has no return yet. */
+static void regret_is_added_up_where_it_was_not_recorded(void **state) {
+  (void)state;
+  make_run("sum", "1", "a", "1", "step,episode,return\n0,0,\n10,2,1\n20,5,2.5\n30,6,3\n");
+  lgv_groups groups;
+  lgv_curve c;
+  const char *name = "sum";
+  open_groups(&groups, &name, 1);
+  const lgv_curve_spec spec = {.x = "step", .y = "regret", .optimal = 3};
+  assert_int_equal(lgv__curve_load(&c, &groups.rows[0], &spec, NULL), LGV_OK);
+  assert_int_equal(c.count, 3);
+  assert_true(c.x[0] == 10 && c.value[0] == 4 && c.value[1] == 5.5 && c.value[2] == 5.5);
+  lgv__curve_free(&c);
+  lgv__groups_close(&groups);
+}
+
 /* ---- Labels ---- */
 
 static void assert_labels(const char *const *names, size_t count, const char *const *labels) {
@@ -394,6 +410,7 @@ int main(void) {
       cmocka_unit_test(seeds_with_other_x_are_interpolated),
       cmocka_unit_test(a_moving_mean_looks_back),
       cmocka_unit_test(a_long_curve_is_thinned_and_keeps_its_ends),
+      cmocka_unit_test(regret_is_added_up_where_it_was_not_recorded),
       cmocka_unit_test(labels_tell_the_groups_apart),
       cmocka_unit_test(groups_of_one_label_are_one_row),
       cmocka_unit_test(wrong_selections_are_refused),

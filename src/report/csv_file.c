@@ -152,3 +152,13 @@ void lgv__series_free(lgv_series *series) {
   lgv__free(series->y);
   *series = (lgv_series){0};
 }
+
+void lgv__csv_text(FILE *out, const char *text) {
+  if (!strpbrk(text, ",\"\n\r")) {
+    fputs(text, out);
+    return;
+  }
+  fputc('"', out);
+  for (; *text; text++) fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
+  fputc('"', out);
+}

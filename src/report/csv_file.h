@@ -1,8 +1,10 @@
-/* Columns of numbers from a CSV file such as metrics.csv. */
+/* Columns of numbers from a CSV file such as metrics.csv; and a field to write. */
 #ifndef LGV_REPORT_CSV_FILE_H
 #define LGV_REPORT_CSV_FILE_H
 
 #include "langevin.h"
+
+#include <stdio.h>
 
 typedef struct lgv_series {
   double *x, *y; /* (count) each; rows in which either field is empty are left out */
@@ -16,5 +18,7 @@ LGV_CHECK lgv_status lgv__csv_read(const char *path, const char *x_name, const c
 /* Whether the file has the column. */
 LGV_CHECK lgv_status lgv__csv_has(const char *path, const char *name, bool *has, lgv_error *err);
 void lgv__series_free(lgv_series *series);
+/* A field; one with a comma, a quote or an end of line is quoted, as RFC 4180 says. */
+void lgv__csv_text(FILE *out, const char *text);
 
 #endif

@@ -127,6 +127,31 @@ static lgv_status check_growing(const lgv_series *s, const char *path, const cha
   return LGV_OK;
 }
 
+/* Regret from the columns episode and return, a row of which stands for the episodes since the row
+ * before. */
+static lgv_status add_up_regret(const char *path, const lgv_curve_spec *spec, lgv_series *s,
+                                lgv_error *err) {
+  lgv_series ends = {0}; /* (last episode, mean return) of each row */
+  LGV_TRY(lgv__csv_read(path, spec->x, "return", s, err));
+  LGV_TRY(lgv__csv_read(path, "episode", "return", &ends, err));
+  for (size_t i = ends.count; i-- > 1;) ends.x[i] -= ends.x[i - 1];
+  if (ends.count == s->count) lgv_regret_curve(ends.y, ends.x, s->count, spec->optimal, s->y);
+  lgv_status status = ends.count == s->count
+                          ? LGV_OK
+                          : lgv_fail(err, LGV_ERR_IO, "%.300s has rows without %s", path, spec->x);
+  lgv__series_free(&ends);
+  return status;
+}
+
+static lgv_status read_series(const char *path, const lgv_curve_spec *spec, lgv_series *s,
+                              lgv_error *err) {
+  bool recorded = true;
+  if (spec->optimal != 0 && strcmp(spec->y, "regret") == 0)
+    LGV_TRY(lgv__csv_has(path, spec->y, &recorded, err));
+  return recorded ? lgv__csv_read(path, spec->x, spec->y, s, err)
+                  : add_up_regret(path, spec, s, err);
+}
+
 static lgv_status load_one(lgv_series *s, const char *directory, const lgv_curve_spec *spec,
                            lgv_error *err) {
   char path[PATH_MAX];
@@ -136,7 +161,7 @@ static lgv_status load_one(lgv_series *s, const char *directory, const lgv_curve
                     "%.300s has no metrics.csv to draw curves from (it was recorded with "
                     "run.records = summary?); --bars needs summary.json alone",
                     directory);
-  LGV_TRY(lgv__csv_read(path, spec->x, spec->y, s, err));
+  LGV_TRY(read_series(path, spec, s, err));
   LGV_TRY(check_growing(s, path, spec->x, err));
   if (spec->smooth > 1) smooth(s, spec->smooth);
   return LGV_OK;

@@ -116,8 +116,7 @@ static lgv_status check_key(const lgv_groups *groups, const char *key, lgv_error
 }
 
 static lgv_status label_by_keys(lgv_groups *groups, const char *keys, lgv_error *err) {
-  for (size_t i = 0; i < groups->count; i++)
-    if (!groups->items[i].labelled) groups->items[i].label[0] = '\0';
+  for (size_t i = 0; i < groups->count; i++) groups->items[i].label[0] = '\0';
   while (*keys) {
     char key[128];
     size_t length = strcspn(keys, ",");
@@ -126,7 +125,7 @@ static lgv_status label_by_keys(lgv_groups *groups, const char *keys, lgv_error 
     for (size_t i = 0; i < groups->count; i++) {
       lgv_group *g = &groups->items[i];
       const char *value = lgv_settings_get(g->settings, key);
-      if (!g->labelled && value) add_value(g->label, key, value);
+      if (value) add_value(g->label, key, value);
     }
     keys += length + (keys[length] == ',');
   }

@@ -8,7 +8,9 @@
 
 typedef enum lgv_plot_kind {
   LGV_PLOT_CURVES, /* a statistic over seeds along the run, with a band */
-  LGV_PLOT_BARS    /* a measure at the end; with `over`, a group of bars for each of its values */
+  LGV_PLOT_BARS,   /* a measure at the end; with `over`, a group of bars for each of its values */
+  LGV_PLOT_HEAT,   /* a measure by the values of two keys */
+  LGV_PLOT_PROFILE /* the share of runs beyond each threshold of a measure */
 } lgv_plot_kind;
 
 /* Members that are not set (0, NULL) choose the default. */
@@ -21,11 +23,13 @@ typedef struct lgv_plot {
   lgv_plot_kind kind;
   const char *x, *y;     /* columns of metrics.csv; other kinds than curves: y is a measure */
   const char *over;      /* bars: the key whose values are along the axis, such as env.n */
+  const char *heat;      /* heat maps: "KEY,KEY", along and up */
   const char *statistic; /* mean (default), median, iqm, task-median */
   const char *band;      /* interval (default: 95 % bootstrap) or se */
   const char *title;
-  size_t smooth; /* rows in a moving mean; 0 or 1: none */
-  double width;  /* millimetres; 0: 89, one column */
+  double optimal; /* where regret was not recorded: the return to compare with; 0: none */
+  size_t smooth;  /* rows in a moving mean; 0 or 1: none */
+  double width;   /* millimetres; 0: 89, one column */
 } lgv_plot;
 
 /* Draws and writes the file; says on notes (or not, if that is NULL) what lines and bands are. */

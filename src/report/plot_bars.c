@@ -1,10 +1,9 @@
-#include "report/plot_bars.h"
-
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/legend.h"
 #include "report/measure.h"
+#include "report/plot_kinds.h"
 #include "report/text_table.h"
 
 #include <math.h>

@@ -39,7 +39,8 @@ typedef struct lgv_selection {
                                 experiments, as a sweep's does */
   size_t count;
   const char *where; /* "KEY=VALUE,...": groups that have other values are left out; NULL: none */
-  const char *label; /* "KEY,...": what rows are labelled by; NULL: see lgv__groups_open */
+  const char *label; /* "KEY,...": what rows are labelled by, whatever LABEL= says; NULL: see
+                        lgv__groups_open */
   const char *over;  /* a key, or "env." for all of the environment, in which the groups of a row
                         may differ; NULL: every group is a row */
 } lgv_selection;

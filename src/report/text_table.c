@@ -43,6 +43,8 @@ void lgv__format_short(double value, char *text, size_t size) {
   double magnitude = fabs(value);
   if (isnan(value))
     snprintf(text, size, "-");
+  else if (isinf(value))
+    snprintf(text, size, "never"); /* until a goal is reached */
   else if (magnitude >= 1000 && magnitude < 1e15)
     snprintf(text, size, "%.0f", value);
   else
@@ -97,6 +99,12 @@ static void print_row(const lgv_table *t, char **row, const int *widths, FILE *o
   fputc('\n', out);
 }
 
+static void free_cells(lgv_table *t) {
+  for (size_t i = 0; i < t->count; i++) lgv__free(t->cells[i]);
+  lgv__free(t->cells);
+  *t = (lgv_table){0};
+}
+
 void lgv__table_print(lgv_table *t, FILE *out, int indent, int width) {
   int widths[MOST_COLUMNS] = {0};
   for (size_t i = 0; i < t->count; i++) {
@@ -106,7 +114,53 @@ void lgv__table_print(lgv_table *t, FILE *out, int indent, int width) {
   }
   for (size_t i = 0; i + t->columns <= t->count; i += t->columns)
     print_row(t, t->cells + i, widths, out, indent, width);
-  for (size_t i = 0; i < t->count; i++) lgv__free(t->cells[i]);
-  lgv__free(t->cells);
-  *t = (lgv_table){0};
+  free_cells(t);
+}
+
+/* ---- Markdown and HTML ---- */
+
+static void markdown_row(const lgv_table *t, size_t first, FILE *out) {
+  for (size_t c = 0; c < t->columns; c++) {
+    fputs(c ? " | " : "| ", out);
+    for (const char *k = t->cells[first + c]; *k; k++) /* a bar would end the cell */
+      fprintf(out, *k == '|' ? "\\|" : "%c", *k);
+  }
+  fputs(" |\n", out);
+}
+
+void lgv__table_markdown(lgv_table *t, FILE *out) {
+  for (size_t i = 0; i + t->columns <= t->count; i += t->columns) {
+    markdown_row(t, i, out);
+    if (i > 0) continue;
+    for (size_t c = 0; c < t->columns; c++) fputs(t->align[c] == 'r' ? "|---:" : "|---", out);
+    fputs("|\n", out);
+  }
+  free_cells(t);
+}
+
+void lgv__html_text(FILE *out, const char *text) {
+  for (; *text; text++) switch (*text) {
+    case '&': fputs("&amp;", out); break;
+    case '<': fputs("&lt;", out); break;
+    case '>': fputs("&gt;", out); break;
+    case '"': fputs("&quot;", out); break;
+    case '\'': fputs("&#39;", out); break;
+    default: fputc(*text, out);
+    }
+}
+
+void lgv__table_html(lgv_table *t, FILE *out) {
+  fputs("<div class=\"wide\"><table>\n", out);
+  for (size_t i = 0; i + t->columns <= t->count; i += t->columns) {
+    const char *tag = i ? "td" : "th";
+    fputs("<tr>", out);
+    for (size_t c = 0; c < t->columns; c++) {
+      fprintf(out, "<%s%s>", tag, t->align[c] == 'r' ? " class=\"r\"" : "");
+      lgv__html_text(out, t->cells[i + c]);
+      fprintf(out, "</%s>", tag);
+    }
+    fputs("</tr>\n", out);
+  }
+  fputs("</table></div>\n", out);
+  free_cells(t);
 }

@@ -19,6 +19,11 @@ lgv_table lgv__table(const char *align);
 void lgv__table_cell(lgv_table *table, const char *format, ...) LGV_PRINTF(2, 3);
 /* The number with 4 significant digits; "-" for NaN. */
 void lgv__table_real(lgv_table *table, double value);
+/* Other forms of the same table, the first row its head; both free the cells. HTML is escaped. */
+void lgv__table_markdown(lgv_table *table, FILE *out);
+void lgv__table_html(lgv_table *table, FILE *out);
+/* A text with & < > " ' escaped. */
+void lgv__html_text(FILE *out, const char *text);
 /* indent: blanks before every line. A last left-aligned column is wrapped so that lines have at
  * most `width` bytes. Frees the cells. */
 void lgv__table_print(lgv_table *table, FILE *out, int indent, int width);

@@ -3,9 +3,11 @@
 
 #include <math.h>
 
-void lgv_regret_curve(const double *returns, size_t count, double optimal, double *regret) {
+void lgv_regret_curve(const double *returns, const double *episodes, size_t count, double optimal,
+                      double *regret) {
   double sum = 0;
-  for (size_t i = 0; i < count; i++) regret[i] = sum += optimal - returns[i];
+  for (size_t i = 0; i < count; i++)
+    regret[i] = sum += (episodes ? episodes[i] : 1) * (optimal - returns[i]);
 }
 
 /* Each mean is summed afresh: a running sum would carry its rounding on, and a threshold that is

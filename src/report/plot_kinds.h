@@ -1,0 +1,27 @@
+/* The kinds of figures that lgv__plot draws, each given the rows that were found. notes: or NULL.
+ */
+#ifndef LGV_REPORT_PLOT_KINDS_H
+#define LGV_REPORT_PLOT_KINDS_H
+
+#include "report/canvas.h"
+#include "report/plot.h"
+#include "report/run_group.h"
+
+/* A line and a band a row. */
+LGV_CHECK lgv_status lgv__plot_curves(const lgv_plot *plot, const lgv_groups *groups, FILE *notes,
+                                      lgv_error *err);
+/* A measure of finished runs, its interval, and every run as a dot. A bar a row; with `over`, a
+ * group of bars for each value of a key, a colour a row. */
+LGV_CHECK lgv_status lgv__plot_bars(const lgv_plot *plot, const lgv_groups *groups, FILE *notes,
+                                    lgv_error *err);
+/* A cell a row: rows are labelled by the two keys of plot->heat. */
+LGV_CHECK lgv_status lgv__plot_heat(const lgv_plot *plot, const lgv_groups *groups, FILE *notes,
+                                    lgv_error *err);
+/* The share of runs that do better than a threshold, over all thresholds; a line a row. */
+LGV_CHECK lgv_status lgv__plot_profile(const lgv_plot *plot, const lgv_groups *groups, FILE *notes,
+                                       lgv_error *err);
+
+/* The page of a plot: of its width, and as high as suits that. */
+LGV_CHECK lgv_status lgv__figure_open(lgv_canvas *canvas, const lgv_plot *plot, lgv_error *err);
+
+#endif
