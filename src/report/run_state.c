@@ -39,7 +39,7 @@ static double real_of(const lgv_settings *file, const char *key) {
 
 lgv_status lgv__run_state_load(const char *directory, lgv_run_state *s, lgv_error *err) {
   lgv_settings *summary, *timing;
-  *s = (lgv_run_state){.kind = LGV_RUN_OPEN, .summary = lgv__summary_none(0)};
+  *s = (lgv_run_state){.kind = LGV_STATE_OPEN, .summary = lgv__summary_none(0)};
   LGV_TRY(open_file(directory, "timing.json", &timing, err));
   s->seconds = real_of(timing, "seconds");
   s->processor_seconds = real_of(timing, "processor_seconds");
@@ -51,8 +51,8 @@ lgv_status lgv__run_state_load(const char *directory, lgv_run_state *s, lgv_erro
   if (failure) snprintf(s->failure, sizeof s->failure, "%s", failure);
   lgv_settings_free(summary);
   LGV_TRY(lgv_summary_load(directory, &s->summary, err));
-  s->kind = s->summary.finished ? LGV_RUN_FINISHED
-            : s->failure[0]     ? LGV_RUN_FAILED
-                                : LGV_RUN_INTERRUPTED;
+  s->kind = s->summary.finished ? LGV_STATE_FINISHED
+            : s->failure[0]     ? LGV_STATE_FAILED
+                                : LGV_STATE_INTERRUPTED;
   return LGV_OK;
 }

@@ -5,10 +5,10 @@
 #include "langevin.h"
 
 typedef enum lgv_run_state_kind {
-  LGV_RUN_FINISHED,
-  LGV_RUN_FAILED,      /* its summary says why */
-  LGV_RUN_INTERRUPTED, /* stopped in order; can be resumed */
-  LGV_RUN_OPEN         /* no summary: still running, or killed */
+  LGV_STATE_FINISHED,
+  LGV_STATE_FAILED,      /* its summary says why */
+  LGV_STATE_INTERRUPTED, /* stopped in order; can be resumed */
+  LGV_STATE_OPEN         /* no summary: still running, or killed */
 } lgv_run_state_kind;
 
 typedef struct lgv_run_state {

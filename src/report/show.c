@@ -93,14 +93,14 @@ lgv_status lgv__show_command(const lgv_group *group, FILE *out, lgv_error *err) 
 /* ---- States and results ---- */
 
 lgv_status lgv__show_states(const lgv_group *group, char *text, size_t size, lgv_error *err) {
-  size_t counts[LGV_RUN_OPEN + 1] = {0};
+  size_t counts[LGV_STATE_OPEN + 1] = {0};
   for (size_t i = 0; i < group->count; i++) {
     lgv_run_state state;
     LGV_TRY(lgv__run_state_load(group->runs[i], &state, err));
     counts[state.kind]++;
   }
   text[0] = '\0';
-  for (int k = 0; k <= LGV_RUN_OPEN; k++) {
+  for (int k = 0; k <= LGV_STATE_OPEN; k++) {
     size_t used = strlen(text);
     if (counts[k] == 0) continue;
     snprintf(text + used, size - used, "%s%zu %s", used ? ", " : "", counts[k],
@@ -191,8 +191,8 @@ static void print_timing(const lgv_run_state *s, FILE *out) {
 }
 
 static void print_how_to_go_on(const lgv_run_state *s, const char *run, FILE *out) {
-  if (s->kind == LGV_RUN_FAILED) fprintf(out, "  it failed: %s\n", s->failure);
-  if (s->kind == LGV_RUN_INTERRUPTED || s->kind == LGV_RUN_OPEN)
+  if (s->kind == LGV_STATE_FAILED) fprintf(out, "  it failed: %s\n", s->failure);
+  if (s->kind == LGV_STATE_INTERRUPTED || s->kind == LGV_STATE_OPEN)
     fprintf(out, "  `langevin run --resume %s` goes on with it\n", run);
 }
 
@@ -201,7 +201,7 @@ static lgv_status show_states(const lgv_group *g, FILE *out, lgv_error *err) {
   for (size_t i = 0; i < g->count && shown < 10; i++) {
     lgv_run_state state;
     LGV_TRY(lgv__run_state_load(g->runs[i], &state, err));
-    if (state.kind == LGV_RUN_FINISHED) continue;
+    if (state.kind == LGV_STATE_FINISHED) continue;
     fprintf(out, "  %s: %s%s%s\n", g->runs[i], lgv__run_state_name(state.kind),
             state.failure[0] ? ": " : "", state.failure);
     shown++;
