@@ -122,6 +122,56 @@ static void several_environments_resume_exactly(void **state) {
   check_all("run.envs=3 run.steps=400 run.eval_every=90 run.checkpoint_every=0", 53, 277);
 }
 
+/* A finished run is carried on to a larger budget, and ends as if it had been asked for that at
+ * once. */
+static void a_finished_run_is_carried_on(void **state) {
+  (void)state;
+  static const char *const agents[] = {"dqn", "noisynet-dqn", "langevin-dqn", "lsvi-ucb"};
+  for (size_t a = 0; a < 4; a++) {
+    char whole[PATH_MAX], grown[PATH_MAX], extra[160];
+    lgv_plan *plans[2];
+    join(whole, root, "whole");
+    join(grown, root, "grown");
+    for (int i = 0; i < 2; i++) {
+      snprintf(extra, sizeof extra, "run.steps=%d run.eval_every=100 %s", i ? 900 : 400,
+               a < 3 ? "agent.preset=small agent.warmup=50 agent.replay=600" : "env.n=6");
+      plans[i] = make_plan("nchain", agents[a], extra);
+    }
+    lgv_run *run = open_run(plans[1], whole, false);
+    advance(run, 1 << 20);
+    finish(run);
+    run = open_run(plans[0], grown, false);
+    advance(run, 1 << 20);
+    finish(run);
+    run = open_run(plans[1], grown, true);
+    advance(run, 1 << 20);
+    finish(run);
+    static const char *const files[] = {"metrics.csv", "summary.json", "checkpoint.safetensors",
+                                        "config.json"};
+    for (int f = 0; f < 4; f++) assert_same_bytes(whole, grown, files[f]);
+    for (int i = 0; i < 2; i++) lgv_plan_free(plans[i]);
+    assert_int_equal(remove_root(NULL), 0);
+    assert_int_equal(make_root(NULL), 0);
+  }
+}
+
+static void other_settings_are_refused_by_name(void **state) {
+  (void)state;
+  char directory[PATH_MAX];
+  lgv_error err = {0};
+  join(directory, root, "run");
+  lgv_plan *plan = make_plan("nchain", "dqn", "run.steps=100 run.eval_every=50"),
+           *other = make_plan("nchain", "dqn", "run.steps=200 run.eval_every=50 agent.batch=16");
+  lgv_run *run = open_run(plan, directory, false);
+  finish(run);
+  assert_int_equal(lgv_run_resume(other, 3, directory, &run, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "agent.batch is 32 there, here 16"));
+  assert_int_equal(lgv_run_resume(plan, 4, directory, &run, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "run.seed is 3 there, here 4"));
+  lgv_plan_free(plan);
+  lgv_plan_free(other);
+}
+
 /* The ring has gone round before the run stops. */
 static void full_replays_resume_exactly(void **state) {
   (void)state;
@@ -319,6 +369,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(every_agent_resumes_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(several_environments_resume_exactly, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(a_finished_run_is_carried_on, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(other_settings_are_refused_by_name, make_root, remove_root),
       cmocka_unit_test_setup_teardown(full_replays_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(minibatch_samplers_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_run_that_looks_back_resumes_exactly, make_root,

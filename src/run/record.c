@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "run/config_check.h"
 #include "run/summary.h"
 
 #include <errno.h>
@@ -34,29 +35,6 @@ static write_fn writer_of(const lgv_plan *plan) {
 static lgv_status metrics_error(const lgv_record *record, lgv_error *err) {
   return lgv_fail(err, LGV_ERR_IO, "cannot write %.300s/metrics.csv: %s", record->directory,
                   strerror(errno));
-}
-
-lgv_status lgv__record_check_directory(const lgv_plan *plan, uint64_t seed, const char *directory,
-                                       lgv_error *err) {
-  char path[PATH_MAX];
-  LGV_TRY(lgv__join_path(directory, "config.json", path, sizeof path, err));
-  FILE *file = fopen(path, "rb");
-  if (!file) return LGV_OK;
-  lgv_json json = {0};
-  lgv__plan_json(plan, seed, &json);
-  char *old = lgv__calloc(json.length + 2, 1);
-  size_t length = old ? fread(old, 1, json.length + 1, file) : 0;
-  bool same = old && !json.failed && length == json.length && memcmp(old, json.text, length) == 0;
-  bool no_memory = !old || json.failed;
-  fclose(file);
-  lgv__free(old);
-  lgv__json_free(&json);
-  if (no_memory) return lgv__out_of_memory(err, "config.json");
-  if (same) return LGV_OK;
-  return lgv_fail(err, LGV_ERR_USAGE,
-                  "%.300s already holds a run with other settings or of another version; choose "
-                  "another directory with --out, or remove it",
-                  directory);
 }
 
 /* Two runs at once would mix their records. The lock is on the directory itself: it leaves no file
@@ -110,6 +88,13 @@ static lgv_status write_header(lgv_record *record, lgv_error *err) {
   return end_row(record, err);
 }
 
+static lgv_status write_config(const lgv_plan *plan, uint64_t seed, const char *directory,
+                               lgv_error *err) {
+  lgv_json json = {0};
+  lgv__plan_json(plan, seed, &json);
+  return write_json(writer_of(plan), directory, "config.json", &json, err);
+}
+
 lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
                             lgv_error *err) {
   const char *directory = record->directory;
@@ -117,11 +102,9 @@ lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t s
   char path[PATH_MAX];
   LGV_TRY(lgv__make_directory(directory, err));
   LGV_TRY(lock_directory(record, err));
-  LGV_TRY(lgv__record_check_directory(plan, seed, directory, err));
+  LGV_TRY(lgv__config_check(plan, seed, directory, LGV_EXACTLY, err));
   LGV_TRY(remove_old(directory, err));
-  lgv_json json = {0};
-  lgv__plan_json(plan, seed, &json);
-  LGV_TRY(write_json(writer_of(plan), directory, "config.json", &json, err));
+  LGV_TRY(write_config(plan, seed, directory, err));
   if (plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
   record->metrics = fopen(path, "wb");
@@ -158,7 +141,9 @@ lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t
   const char *directory = record->directory;
   char path[PATH_MAX];
   LGV_TRY(lock_directory(record, err));
-  LGV_TRY(lgv__record_check_directory(plan, seed, directory, err));
+  LGV_TRY(lgv__config_check(plan, seed, directory, LGV_UP_TO_BUDGET, err));
+  if (lgv__config_check(plan, seed, directory, LGV_EXACTLY, NULL) != LGV_OK)
+    LGV_TRY(write_config(plan, seed, directory, err));
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
   record->metrics = fopen(path, "r+b");
   if (!record->metrics) return metrics_error(record, err);

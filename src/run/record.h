@@ -47,8 +47,5 @@ void lgv__record_close(lgv_record *record);
 LGV_CHECK lgv_status lgv__record_aggregate(const char *directory, const lgv_plan *plan,
                                            const lgv_summary *summaries, size_t count,
                                            lgv_error *err);
-/* Refuses a directory that holds the records of other settings. */
-LGV_CHECK lgv_status lgv__record_check_directory(const lgv_plan *plan, uint64_t seed,
-                                                 const char *directory, lgv_error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "run/plan.h"
+#include "run/config_check.h"
 #include "run/record.h"
 #include "run/yaml_file.h"
 
@@ -44,7 +45,7 @@ lgv_origin lgv__store_origin(const lgv_plan *plan, uint64_t seed, const char *di
   if (lgv__join_path(directory, "config.json", path, sizeof path, NULL) != LGV_OK ||
       access(path, F_OK) != 0)
     return LGV_ORIGIN_NONE;
-  if (lgv__record_check_directory(plan, seed, directory, NULL) == LGV_OK) return LGV_ORIGIN_OURS;
+  if (lgv__config_check(plan, seed, directory, LGV_EXACTLY, NULL) == LGV_OK) return LGV_ORIGIN_OURS;
   return read_maker(path, maker) ? LGV_ORIGIN_OTHER : LGV_ORIGIN_NONE;
 }
 
