@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "run/plan.h"
 #include "run/config_check.h"
+#include "run/plan.h"
 #include "run/record.h"
 #include "run/yaml_file.h"
 
