@@ -217,7 +217,7 @@ static void print_failures(const watcher *w) {
               w->n_failures - shown);
 }
 
-static int print_result(const watcher *w) {
+static int print_result(const watcher *w, bool draw) {
   lgv_error err = {0};
   lgv_sweep_report report = {.sweep = w->sweep,
                              .summaries = w->summaries,
@@ -232,6 +232,13 @@ static int print_result(const watcher *w) {
   if (status != LGV_OK) return cli_error(w->command, &err);
   printf("tables: %s/table.csv, a row each configuration; runs.csv, a row each run\n",
          w->request->out);
+  lgv_figure_job figures = {.file = w->request->file,
+                            .sweep = w->sweep,
+                            .summaries = w->summaries,
+                            .names = w->names,
+                            .directory = w->request->out,
+                            .out = stdout};
+  if (draw && lgv__figures_draw(&figures, &err) != LGV_OK) return cli_error(w->command, &err);
   return CLI_OK;
 }
 
@@ -255,7 +262,7 @@ static int run(watcher *w) {
   int64_t finished = p->runs_found + p->runs_done, all = p->runs + p->runs_found + p->runs_held;
   if (!r->quiet) print_counts(w, seconds);
   int code = CLI_OK;
-  if (!r->index && finished > 0) code = print_result(w);
+  if (!r->index && finished > 0) code = print_result(w, finished == all);
   print_failures(w);
   if (finished < all && !r->quiet)
     fprintf(stderr, "%lld of %lld runs have finished; the same command goes on with the rest\n",
@@ -275,7 +282,7 @@ static int merge(watcher *w) {
     return cli_wrong(w->command, "nothing has run yet: there is no %s", w->request->out);
   size_t finished = (size_t)w->last.runs_found;
   if (finished < w->runs) fprintf(stderr, "%zu of %zu runs have finished\n", finished, w->runs);
-  return print_result(w);
+  return print_result(w, finished > 0);
 }
 
 static void print_unfinished(const watcher *w, const bool *wanted, size_t count) {
@@ -382,7 +389,8 @@ static int sweep_main(const cli_command *command, int count, char **words) {
     cli_wrong(command, "not enough memory");
   } else if (args.stopped) {
     code = args.exit_code;
-  } else if (lgv_sweep_load(r.file, r.scale, &sweep, &err) != LGV_OK) {
+  } else if (lgv_sweep_load(r.file, r.scale, &sweep, &err) != LGV_OK ||
+             lgv__figures_draw(&(lgv_figure_job){.file = r.file}, &err) != LGV_OK) {
     cli_error(command, &err);
     code = err.status == LGV_ERR_MEMORY ? CLI_FAILED : CLI_USAGE;
   } else {
@@ -408,6 +416,7 @@ const cli_command cli_sweep = {
         "  measure: regret                                   what is ranked; final_return\n"
         "  best: lowest                                      or highest\n"
         "  records: summary                                  small records, no metrics.csv\n"
+        "  figures: [{name: regret, y: regret}]              drawn into DIR/figures at the end\n"
         "A case's settings, grid and draws replace common ones of the same key. Runs that have "
         "finished are not run again: the same command goes on after whatever stopped it, and "
         "with what was added to the file. A failed run does not stop the others; it is tried "
