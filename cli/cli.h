@@ -24,7 +24,7 @@ typedef struct cli_command {
   int (*main)(const struct cli_command *command, int count, char **words);
 } cli_command;
 
-extern const cli_command cli_run, cli_sweep, cli_reproduce, cli_eval, cli_plot, cli_show,
+extern const cli_command cli_run, cli_sweep, cli_reproduce, cli_eval, cli_watch, cli_plot, cli_show,
     cli_compare, cli_list, cli_theory, cli_bench, cli_help, cli_version;
 extern const cli_command *const cli_commands[]; /* NULL-terminated */
 
@@ -112,6 +112,20 @@ typedef struct cli_slurm {
 } cli_slurm;
 
 int cli_slurm_submit(const cli_slurm *slurm);
+
+/* ---- Videos ---- */
+
+typedef struct cli_video {
+  const char *path;
+  double frames_per_second;
+  int child; /* ffmpeg's process, 0 before the first frame */
+  int pipe;
+  lgv_picture size;
+} cli_video;
+
+LGV_CHECK lgv_status cli_video_add(cli_video *video, const lgv_picture *frame, lgv_error *err);
+/* Waits until the file is complete; nothing to do if there was no frame. */
+LGV_CHECK lgv_status cli_video_end(cli_video *video, lgv_error *err);
 
 /* ---- Ctrl-C ---- */
 

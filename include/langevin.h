@@ -214,7 +214,15 @@ typedef struct lgv_host {
   /* May be NULL. A warning for the user: one line, or several. */
   void (*notice)(void *context, const char *text);
   void *context;
+  bool pictures; /* whether somebody will look: lgv_env_picture */
 } lgv_host;
+
+/* A picture of an environment for people, not for agents: (height x width x channels) bytes, three
+ * channels of red, green and blue or one of grey. */
+typedef struct lgv_picture {
+  int32_t height, width, channels;
+  const uint8_t *pixels; /* until the next step or reset */
+} lgv_picture;
 
 typedef struct lgv_env_type {
   const char *name;
@@ -262,6 +270,10 @@ typedef struct lgv_env_type {
                            * env.name=gym:CartPole-v1 */
   /* Optional. The parameter `preset`, a choice, names one; its values are env.* and run.* */
   const lgv_preset *presets;
+  /* Optional: the current state for a terminal: lines that end in a newline, at most size bytes. */
+  void (*render)(const void *self, char *text, size_t size);
+  /* Optional: the current state as a picture; false if there is none. */
+  bool (*picture)(const void *self, lgv_picture *picture);
 } lgv_env_type;
 
 /* ---- Optimisers ---- */
@@ -422,6 +434,11 @@ LGV_API LGV_CHECK lgv_status lgv_env_reset(lgv_env *env, lgv_obs *obs, lgv_error
  * together. */
 LGV_API LGV_CHECK lgv_status lgv_env_step(lgv_env *env, int32_t action, lgv_outcome *outcome,
                                           lgv_obs *next, lgv_error *err);
+enum { LGV_RENDER_SIZE = 4096 };
+/* The current state in lines of text, or as pixels; false if the environment has none. text: of
+ * LGV_RENDER_SIZE bytes. */
+LGV_API bool lgv_env_render(const lgv_env *env, char *text);
+LGV_API bool lgv_env_picture(const lgv_env *env, lgv_picture *picture);
 
 enum { LGV_RESET = -1 };
 /* One step of several environments with the same spec; those in processes of their own work at the
@@ -557,6 +574,19 @@ LGV_API LGV_CHECK lgv_status lgv_run_finish(lgv_run *run, lgv_error *err);
  * in it. */
 LGV_API LGV_CHECK lgv_status lgv_evaluate(const char *path, int64_t episodes, uint64_t seed,
                                           double *returns, lgv_error *err);
+
+/* A run's agent as it was trained, and an environment of its evaluations, for a loop of one's own:
+ * reset, then act in LGV_EVAL and step until the episode ends or has taken run.eval_steps. With the
+ * same seed that gives the returns of lgv_evaluate. pictures: whether lgv_env_picture will be
+ * asked. */
+typedef struct lgv_trained lgv_trained;
+
+LGV_API LGV_CHECK lgv_status lgv_trained_open(const char *path, uint64_t seed, bool pictures,
+                                              lgv_trained **trained, lgv_error *err);
+LGV_API void lgv_trained_free(lgv_trained *trained);
+LGV_API const lgv_plan *lgv_trained_plan(const lgv_trained *trained);
+LGV_API lgv_env *lgv_trained_env(const lgv_trained *trained);
+LGV_API lgv_agent *lgv_trained_agent(const lgv_trained *trained);
 
 typedef struct lgv_progress {
   int64_t runs, runs_done, runs_failed; /* of those to do now */

@@ -49,12 +49,13 @@ class AtariTask(Task):
         actions = self.ale.getLegalActionSet() if full else self.ale.getMinimalActionSet()
         self.actions = [action.value for action in actions]
         height, width = self.ale.getScreenDims()
+        self.pictures = config.get("pictures")
         return Spec(
             actions=len(self.actions),
             shape=(height, width, 1),
             obs_kind=BYTES,
             obs_bytes=height * width,
-            memory_bytes=2 * height * width,
+            memory_bytes=(5 if self.pictures else 2) * height * width,
             save_bytes=MOST_STATE,
             has_fire=FIRE in self.actions,
             height=height,
@@ -62,8 +63,12 @@ class AtariTask(Task):
         )
 
     def attach(self, memory) -> None:
-        self.screens = np.frombuffer(memory, np.uint8).reshape(2, *self.ale.getScreenDims())
+        height, width = self.ale.getScreenDims()
+        self.screens = np.frombuffer(memory, np.uint8, 2 * height * width).reshape(2, height, width)
         self.first, self.second = self.screens
+        if self.pictures:
+            self.picture = np.frombuffer(memory, np.uint8, 3 * height * width, 2 * height * width)
+            self.picture = self.picture.reshape(height, width, 3)
 
     def load(self, seed: int) -> None:
         """ALE takes a seed only together with the game."""
@@ -78,6 +83,8 @@ class AtariTask(Task):
         self.ale.reset_game()
         self.ale.getScreenGrayscale(self.first)
         self.ale.getScreenGrayscale(self.second)
+        if self.pictures:
+            self.ale.getScreenRGB(self.picture)
         return 0.0, False, False, self.ale.lives(), 0, 0, 0, 0
 
     def step(self, action: int, repeat: int) -> Outcome:
@@ -91,6 +98,8 @@ class AtariTask(Task):
             left -= 1
             if left < 2:
                 ale.getScreenGrayscale(self.first if left else self.second)
+        if self.pictures:
+            ale.getScreenRGB(self.picture)
         return float(reward), ended, False, ale.lives(), repeat - left, 0, 0, 0
 
     def save(self) -> bytes:

@@ -322,6 +322,16 @@ def unknown_id(name: str, error: Exception) -> Failure:
     return Failure(f"there is no Gymnasium environment '{name}'{hint}{why}", WRONG_USAGE)
 
 
+def render_modes(name: str) -> list:
+    """What an environment can draw itself as; nothing where that is not to be found out."""
+    try:
+        entry = gymnasium.spec(name).entry_point
+        kind = gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
+        return kind.metadata.get("render_modes", [])
+    except (gym_error.Error, ImportError, AttributeError):
+        return []  # making it will say what is wrong
+
+
 def make_env(config: dict, notices: list):
     name, kwargs = config["id"], parse_kwargs(config["kwargs"])
     if not name:
@@ -331,6 +341,8 @@ def make_env(config: dict, notices: list):
     find_package(name)
     if config["horizon"] > 0:
         kwargs["max_episode_steps"] = config["horizon"]
+    if config.get("pictures") and "rgb_array" in render_modes(name):
+        kwargs.setdefault("render_mode", "rgb_array")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
@@ -385,6 +397,7 @@ def outcome_failure(result) -> Failure:
 
 class GymTask(Task):
     env = None
+    picture_shape = None  # (height, width, 3) if pictures are wanted and there are some
 
     def make(self, config: dict) -> Spec:
         notices: list = []
@@ -405,6 +418,8 @@ class GymTask(Task):
         else:
             spec = self._make_array(space, int(actions.n), config["scale"], notices)
         spec.horizon, spec.notices = horizon, notices
+        if config.get("pictures") and self.env.render_mode == "rgb_array":
+            self._add_picture(spec)
         if spec.shape[0] > MOST_ENTRIES:
             raise Failure(f"observations of {spec.shape[0]} entries are too large", WRONG_USAGE)
         return spec
@@ -425,7 +440,20 @@ class GymTask(Task):
             raise Failure("nothing of its observation can be used", WRONG_USAGE)
         return Spec(actions, (self.size, 1, 1), 4 * self.size, 8 * self.size)
 
+    def _add_picture(self, spec: Spec) -> None:
+        """Room for what render() shows, behind the observations. What it is like shows after a reset."""
+        self.env.reset(seed=0)
+        picture = np.asarray(self.env.render())
+        if picture.dtype == np.uint8 and picture.ndim == 3 and picture.shape[2] == 3:
+            spec.height, spec.width = picture.shape[:2]
+            self.picture_at = spec.memory_bytes
+            spec.memory_bytes += picture.size
+            self.picture_shape = picture.shape
+
     def attach(self, memory) -> None:
+        if self.picture_shape:
+            view = np.frombuffer(memory, np.uint8, int(np.prod(self.picture_shape)), self.picture_at)
+            self.picture = view.reshape(self.picture_shape)
         if self.states:
             return
         both = np.frombuffer(memory, self.dtype, 2 * self.size)
@@ -433,6 +461,8 @@ class GymTask(Task):
 
     def _show(self, observation) -> int:
         """Puts an observation where the other side finds it; the number of the state if there is one."""
+        if self.picture_shape:
+            self.picture[...] = self.env.render()
         try:
             if self.states:
                 return index_in(observation, self.first_state, self.states, "")

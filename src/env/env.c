@@ -249,6 +249,15 @@ lgv_status lgv_env_step_all(lgv_env *const *envs, size_t count, const int32_t *a
   return LGV_OK;
 }
 
+bool lgv_env_render(const lgv_env *env, char *text) {
+  if (env->type->render) env->type->render(env->self, text, LGV_RENDER_SIZE);
+  return env->type->render != NULL;
+}
+
+bool lgv_env_picture(const lgv_env *env, lgv_picture *picture) {
+  return env->type->picture && env->type->picture(env->self, picture);
+}
+
 lgv_status lgv__env_save(lgv_env *env, lgv_error *err) {
   return env->type->save ? env->type->save(env->self, err) : LGV_OK;
 }

@@ -6,6 +6,7 @@
  * 0.2 s; angles are wrapped to [-pi, pi] and speeds bounded. Every step pays -1 but the last, which
  * pays 0. The state is kept in double; the starting state is rounded to float, as there. */
 #include "env/classic.h"
+#include "env/sketch.h"
 
 #include <math.h>
 
@@ -96,6 +97,23 @@ static void observe(const void *self, void *data) {
   obs[5] = (float)x[OMEGA2];
 }
 
+/* The bar that the foot has to reach is one link above the joint; a character is twice as high as
+ * wide. */
+static void render(const void *self, char *text, size_t size) {
+  const double *x = ((const lgv_classic *)self)->x, scale = 0.5 / 2.2;
+  double knee_x = sin(x[THETA1]), knee_y = -cos(x[THETA1]);
+  double foot_x = knee_x + sin(x[THETA1] + x[THETA2]);
+  double foot_y = knee_y - cos(x[THETA1] + x[THETA2]);
+  sketch s;
+  sketch_clear(&s, 44, 22, ' ');
+  sketch_line(&s, 0, 0.5 + scale, 1, 0.5 + scale, '-');
+  sketch_line(&s, 0.5, 0.5, 0.5 + scale * knee_x, 0.5 + scale * knee_y, '*');
+  sketch_line(&s, 0.5 + scale * knee_x, 0.5 + scale * knee_y, 0.5 + scale * foot_x,
+              0.5 + scale * foot_y, '+');
+  sketch_point(&s, 0.5, 0.5, 'O');
+  sketch_write(&s, text, size);
+}
+
 const lgv_env_type lgv__env_acrobot = {
     .name = "acrobot",
     .summary = "swing a two-link pendulum above a bar (the dynamics of Gymnasium's Acrobot-v1)",
@@ -107,4 +125,5 @@ const lgv_env_type lgv__env_acrobot = {
     .reset = reset,
     .step = step,
     .observe = observe,
+    .render = render,
 };

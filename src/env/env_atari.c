@@ -224,6 +224,7 @@ static lgv_status start(const self *s, remote **worker, lgv_error *err) {
   lgv__json_string(&json, "game", s->p->game);
   lgv__json_real(&json, "sticky", s->p->sticky);
   lgv__json_string(&json, "actions", action_sets[s->p->actions]);
+  lgv__json_bool(&json, "pictures", s->host->pictures);
   lgv__json_close(&json, '}');
   remote_options options = {.what = what, .python = s->p->python, .host = s->host};
   lgv_status status = json.failed ? lgv__out_of_memory(err, "a worker process")
@@ -490,6 +491,10 @@ static void counters(const void *self_, int64_t *values) {
   values[2] = s->at[SCORE_SUM];
 }
 
+static bool show_picture(const void *self_, lgv_picture *out) {
+  return remote_picture(((const self *)self_)->worker, out);
+}
+
 const lgv_env_type lgv__env_atari = {
     .name = "atari",
     .summary = "an Atari game (atari:GAME) through ALE: pictures of 84 x 84, "
@@ -512,4 +517,5 @@ const lgv_env_type lgv__env_atari = {
     .restore = restore,
     .step_begin = step_begin,
     .step_end = step_end,
+    .picture = show_picture,
 };

@@ -5,6 +5,7 @@
  * friction; one explicit Euler step of 0.02 s. Every step pays 1, the one that drops the pole too.
  * The state is kept in double and observed in float, as there. */
 #include "env/classic.h"
+#include "env/sketch.h"
 
 #include <math.h>
 
@@ -53,6 +54,18 @@ static void observe(const void *self, void *data) {
   for (int i = 0; i < LENGTH; i++) ((float *)data)[i] = (float)((const lgv_classic *)self)->x[i];
 }
 
+/* The pole is drawn leaning three times as far as it does: it falls at 12 degrees. */
+static void render(const void *self, char *text, size_t size) {
+  const double *x = ((const lgv_classic *)self)->x;
+  double at = 0.5 + x[X] / (2 * most_x), lean = 3 * x[THETA];
+  sketch s;
+  sketch_clear(&s, 72, 9, ' ');
+  sketch_line(&s, 0, 0.05, 1, 0.05, '-');
+  sketch_line(&s, at, 0.2, at + 0.1 * sin(lean), 0.2 + 0.75 * cos(lean), '*');
+  sketch_line(&s, at - 0.03, 0.15, at + 0.03, 0.15, '#');
+  sketch_write(&s, text, size);
+}
+
 const lgv_env_type lgv__env_cartpole = {
     .name = "cartpole",
     .summary = "balance a pole on a cart (the dynamics of Gymnasium's CartPole-v1)",
@@ -64,4 +77,5 @@ const lgv_env_type lgv__env_cartpole = {
     .reset = reset,
     .step = step,
     .observe = observe,
+    .render = render,
 };

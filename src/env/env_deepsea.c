@@ -18,7 +18,10 @@
  * Counters: goal_visits, steps that collected the treasure; bad_episodes, finished episodes that
  * took left on the diagonal (bsuite's measure of not exploring). */
 #include "base/error.h"
+#include "env/sketch.h"
 #include "env/tabular.h"
+
+#include <math.h>
 
 #include <string.h>
 
@@ -149,6 +152,21 @@ static void observe(const void *self_, void *data) {
     memset(data, 0, (size_t)(s->p->n * s->p->n) * sizeof(float));
 }
 
+/* Two characters a cell; seas deeper than the sketch are shrunk. */
+static void render(const void *self_, char *text, size_t size) {
+  const self *s = self_;
+  int64_t cell = s->tabular.at[LGV_AT_STATE];
+  int n = s->p->n < SKETCH_MOST_HEIGHT ? (int)s->p->n : SKETCH_MOST_HEIGHT;
+  double row = ((double)(cell / s->p->n) + 0.5) / (double)s->p->n;
+  double column = ((double)(cell % s->p->n) + 0.5) / (double)s->p->n;
+  sketch out;
+  sketch_clear(&out, 2 * n, n, ' ');
+  for (int i = 0; i < n * n; i++)
+    sketch_point(&out, (2 * (i % n) + 0.5) / (2 * n), 1 - (i / n + 0.5) / n, '.');
+  sketch_point(&out, (2 * floor(column * n) + 0.5) / (2 * n), 1 - row, 'O');
+  sketch_write(&out, text, size);
+}
+
 static const char *const counter_names[] = {"goal_visits", "bad_episodes", NULL};
 
 static void counters(const void *self_, int64_t *values) {
@@ -172,6 +190,7 @@ const lgv_env_type lgv__env_deepsea = {
     .step = step,
     .observe = observe,
     .state_index = lgv__tabular_state,
+    .render = render,
     .counter_names = counter_names,
     .counters = counters,
 };

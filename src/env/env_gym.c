@@ -106,7 +106,7 @@ typedef struct self {
 
 /* ---- Starting ---- */
 
-static void write_config(const params *p, lgv_json *json) {
+static void write_config(const params *p, bool pictures, lgv_json *json) {
   char key[LGV_MAP_KEY_SIZE], value[LGV_MAP_VALUE_SIZE];
   lgv__json_open(json, NULL, '{');
   lgv__json_string(json, "id", p->id);
@@ -118,6 +118,7 @@ static void write_config(const params *p, lgv_json *json) {
   for (const char *at = p->kwargs.text; lgv__map_next(&at, key, value);)
     lgv__json_string(json, key, value);
   lgv__json_close(json, '}');
+  lgv__json_bool(json, "pictures", pictures);
   lgv__json_close(json, '}');
 }
 
@@ -125,7 +126,7 @@ static lgv_status start(const self *s, remote **worker, lgv_error *err) {
   char what[LGV_TEXT_SIZE + 8];
   lgv_json json = {0};
   snprintf(what, sizeof what, "gym:%s", s->p->id);
-  write_config(s->p, &json);
+  write_config(s->p, s->host->pictures, &json);
   remote_options options = {
       .what = what, .python = s->p->python, .show_output = s->p->output == SHOW, .host = s->host};
   lgv_status status = json.failed ? lgv__out_of_memory(err, "a worker process")
@@ -275,6 +276,10 @@ static int64_t state_index(const void *self_) {
   return s->hello.states > 0 ? s->now.state : -1;
 }
 
+static bool show_picture(const void *self_, lgv_picture *out) {
+  return remote_picture(((const self *)self_)->shown, out);
+}
+
 const lgv_env_type lgv__env_gym = {
     .name = "gym",
     .summary = "any Gymnasium environment with discrete actions: gym:ID, such as gym:CartPole-v1",
@@ -291,4 +296,5 @@ const lgv_env_type lgv__env_gym = {
     .restore = restore,
     .connect = connect_worker,
     .name_param = "id",
+    .picture = show_picture,
 };

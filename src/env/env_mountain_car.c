@@ -5,6 +5,7 @@
  * steps. The left wall is inelastic. The state is kept in double and observed in float, as there.
  */
 #include "env/classic.h"
+#include "env/sketch.h"
 
 #include <math.h>
 
@@ -49,6 +50,24 @@ static void observe(const void *self, void *data) {
   for (int i = 0; i < LENGTH; i++) ((float *)data)[i] = (float)((const lgv_classic *)self)->x[i];
 }
 
+static double across(double position) { return (position - most_left) / (most_right - most_left); }
+
+static double height_at(double position) { return 0.1 + 0.4 * (sin(3 * position) + 1); }
+
+static void render(const void *self, char *text, size_t size) {
+  double at = ((const lgv_classic *)self)->x[POSITION];
+  enum { WIDTH = 72 };
+  sketch s;
+  sketch_clear(&s, WIDTH, 15, ' ');
+  for (int i = 0; i < WIDTH; i++) {
+    double position = most_left + (most_right - most_left) * (i + 0.5) / WIDTH;
+    sketch_point(&s, (i + 0.5) / WIDTH, height_at(position) - 0.07, '.');
+  }
+  sketch_point(&s, across(flag), height_at(flag) + 0.07, 'P');
+  sketch_point(&s, across(at), height_at(at), 'O');
+  sketch_write(&s, text, size);
+}
+
 const lgv_env_type lgv__env_mountain_car = {
     .name = "mountain-car",
     .summary = "swing a weak car up a hill (the dynamics of Gymnasium's MountainCar-v0)",
@@ -60,4 +79,5 @@ const lgv_env_type lgv__env_mountain_car = {
     .reset = reset,
     .step = step,
     .observe = observe,
+    .render = render,
 };

@@ -153,6 +153,7 @@ const lgv_env_type lgv__env_nchain = {
     .step = step,
     .observe = observe,
     .state_index = lgv__tabular_state,
+    .render = lgv__tabular_render_chain,
     .counter_names = counter_names,
     .counters = counters,
 };

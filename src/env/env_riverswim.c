@@ -132,4 +132,5 @@ const lgv_env_type lgv__env_riverswim = {
     .step = step,
     .observe = lgv__tabular_observe_one_hot,
     .state_index = lgv__tabular_state,
+    .render = lgv__tabular_render_chain,
 };

@@ -274,6 +274,14 @@ lgv_status remote_start(const char *kind, const char *config, const remote_optio
 
 const remote_hello *remote_get_hello(const remote *r) { return &r->hello; }
 const unsigned char *remote_memory(const remote *r) { return r->memory; }
+
+bool remote_picture(const remote *r, lgv_picture *frame) {
+  const remote_hello *h = remote_get_hello(r);
+  double end = 2 * (double)h->obs_bytes + 3 * (double)h->height * h->width;
+  if (h->height < 1 || h->width < 1 || end > (double)h->save_offset) return false;
+  *frame = (lgv_picture){h->height, h->width, 3, remote_memory(r) + 2 * h->obs_bytes};
+  return true;
+}
 bool remote_is_dead(const remote *r) { return r->dead; }
 
 /* ---- Commands ---- */

@@ -25,7 +25,8 @@ typedef struct remote_options {
 typedef struct remote_hello {
   int32_t obs_kind, obs_form, shape[3], actions;
   int64_t states, horizon, obs_bytes, memory_bytes, save_offset, save_bytes;
-  int32_t has_fire, height, width; /* atari */
+  int32_t has_fire;      /* atari */
+  int32_t height, width; /* of screens and pictures; 0: there are none */
 } remote_hello;
 
 typedef struct remote_reply {
@@ -41,6 +42,9 @@ LGV_CHECK lgv_status remote_start(const char *kind, const char *config_json,
                                   const remote_options *options, remote **out, lgv_error *err);
 const remote_hello *remote_get_hello(const remote *r);
 const unsigned char *remote_memory(const remote *r);
+
+/* The picture behind the two observations, if the worker was asked for it and has one. */
+bool remote_picture(const remote *r, lgv_picture *frame);
 
 LGV_CHECK lgv_status remote_reset(remote *r, uint64_t seed, remote_reply *reply, lgv_error *err);
 /* repeat: frames that the action lasts, for kinds that know frames. */

@@ -1,5 +1,7 @@
 #include "env/tabular.h"
 
+#include "env/sketch.h"
+
 #include <string.h>
 
 lgv_env_spec lgv__tabular_spec(int64_t states, int32_t actions, int64_t horizon, bool stationary) {
@@ -58,4 +60,14 @@ void lgv__tabular_observe_one_hot(const void *self, void *data) {
 
 int64_t lgv__tabular_state(const void *self) {
   return ((const lgv_tabular *)self)->at[LGV_AT_STATE];
+}
+
+/* Long chains are drawn with several states a character. */
+void lgv__tabular_render_chain(const void *self, char *text, size_t size) {
+  const lgv_tabular *t = self;
+  int64_t n = t->model->states;
+  sketch s;
+  sketch_clear(&s, n < SKETCH_MOST_WIDTH ? (int)n : SKETCH_MOST_WIDTH, 1, '-');
+  sketch_point(&s, ((double)t->at[LGV_AT_STATE] + 0.5) / (double)n, 0.5, 'O');
+  sketch_write(&s, text, size);
 }

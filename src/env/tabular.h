@@ -29,4 +29,7 @@ int64_t lgv__tabular_state(const void *self);
 /* The spec of a one-hot observation over `states` states. */
 lgv_env_spec lgv__tabular_spec(int64_t states, int32_t actions, int64_t horizon, bool stationary);
 
+/* render: the states in a row. */
+void lgv__tabular_render_chain(const void *self, char *text, size_t size);
+
 #endif

@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "env/env.h"
 #include "run/checkpoint.h"
 #include "run/plan.h"
@@ -90,36 +91,62 @@ static lgv_status load_agent(lgv_agent *agent, const char *directory, const char
   return status;
 }
 
-typedef struct parts {
+struct lgv_trained {
   lgv_plan *plan;
   lgv_env *env;
   lgv_agent *agent;
-} parts;
+};
 
-static lgv_status open_parts(parts *p, const char *path, uint64_t seed, lgv_error *err) {
+static lgv_status open_parts(lgv_trained *t, const char *path, uint64_t seed, bool pictures,
+                             lgv_error *err) {
   char directory[PATH_MAX];
   const char *file = NULL;
   LGV_TRY(split_path(path, directory, sizeof directory, &file, err));
-  LGV_TRY(load_plan(directory, &p->plan, err));
-  const lgv_plan *plan = p->plan;
-  LGV_TRY(lgv__open_eval_env(plan, seed, "env.fresh", &p->env, err));
+  LGV_TRY(load_plan(directory, &t->plan, err));
+  t->plan->host.pictures = pictures;
+  const lgv_plan *plan = t->plan;
+  LGV_TRY(lgv__open_eval_env(plan, seed, "env.fresh", &t->env, err));
   lgv_env_spec trained = plan->env; /* evaluations may pay other rewards */
-  trained.features = lgv_env_get_spec(p->env)->features;
+  trained.features = lgv_env_get_spec(t->env)->features;
   lgv_problem problem = lgv__plan_problem(plan, &trained);
-  LGV_TRY(lgv__agent_open(plan->agent_type, plan->agent_params, &problem, seed, &p->agent, err));
-  LGV_TRY(load_agent(p->agent, directory, file, err));
-  lgv__agent_seed_eval(p->agent, seed);
+  LGV_TRY(lgv__agent_open(plan->agent_type, plan->agent_params, &problem, seed, &t->agent, err));
+  LGV_TRY(load_agent(t->agent, directory, file, err));
+  lgv__agent_seed_eval(t->agent, seed);
   return LGV_OK;
 }
 
+lgv_status lgv_trained_open(const char *path, uint64_t seed, bool pictures, lgv_trained **out,
+                            lgv_error *err) {
+  *out = NULL;
+  lgv_trained *t = lgv__calloc(1, sizeof *t);
+  if (!t) return lgv__out_of_memory(err, "a trained agent");
+  lgv_status status = open_parts(t, path, seed, pictures, err);
+  if (status == LGV_OK)
+    *out = t;
+  else
+    lgv_trained_free(t);
+  return status;
+}
+
+void lgv_trained_free(lgv_trained *t) {
+  if (!t) return;
+  lgv_agent_free(t->agent);
+  lgv_env_free(t->env);
+  lgv_plan_free(t->plan);
+  lgv__free(t);
+}
+
+const lgv_plan *lgv_trained_plan(const lgv_trained *t) { return t->plan; }
+lgv_env *lgv_trained_env(const lgv_trained *t) { return t->env; }
+lgv_agent *lgv_trained_agent(const lgv_trained *t) { return t->agent; }
+
 lgv_status lgv_evaluate(const char *path, int64_t episodes, uint64_t seed, double *returns,
                         lgv_error *err) {
-  parts p = {0};
-  lgv_status status = open_parts(&p, path, seed, err);
+  lgv_trained *t;
+  LGV_TRY(lgv_trained_open(path, seed, false, &t, err));
+  lgv_status status = LGV_OK;
   for (int64_t i = 0; status == LGV_OK && i < episodes; i++)
-    status = lgv__evaluate_episode(p.agent, p.env, p.plan->run.eval_steps, &returns[i], err);
-  lgv_agent_free(p.agent);
-  lgv_env_free(p.env);
-  lgv_plan_free(p.plan);
+    status = lgv__evaluate_episode(t->agent, t->env, t->plan->run.eval_steps, &returns[i], err);
+  lgv_trained_free(t);
   return status;
 }

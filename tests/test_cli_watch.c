@@ -1,0 +1,169 @@
+/* langevin watch: the returns of `langevin eval`, a drawing for every native environment, videos.
+ */
+#include "file_helpers.h"
+#include "gym_helpers.h"
+#include "registry.h"
+
+static char directory[TEMP_SIZE];
+static char *out, *err; /* of the last command */
+
+static int set_up(void **state) {
+  (void)state;
+  make_temp(directory);
+  return 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  remove_tree(directory);
+  return 0;
+}
+
+/* Runs a shell command in the directory, $L being the program; the exit code. */
+static int run(const char *command) {
+  char whole[4096];
+  snprintf(whole, sizeof whole, "cd '%s' && L='%s' && { %s; } >stdout.txt 2>stderr.txt </dev/null",
+           directory, TEST_CLI, command);
+  int status = system(whole);
+  free(out);
+  free(err);
+  out = read_text(directory, "stdout.txt");
+  err = read_text(directory, "stderr.txt");
+  assert_true(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+static void expect(const char *command, int code) {
+  int found = run(command);
+  if (found != code) fail_msg("`%s` gave %d, not %d; it said: %s", command, found, code, err);
+}
+
+static void assert_says(const char *text, const char *words) {
+  if (!strstr(text, words)) fail_msg("'%s' does not say '%s'", text, words);
+}
+
+/* "episode K: return R" of every episode of the last command. */
+static int read_returns(double *returns, int most) {
+  int n = 0;
+  for (const char *at = out; n < most && (at = strstr(at, ": return ")); n++)
+    returns[n] = strtod(at += strlen(": return "), NULL);
+  return n;
+}
+
+static void check_returns(const char *run_name) {
+  double expected[3], found[4];
+  char path[PATH_MAX], command[PATH_MAX];
+  lgv_error error = {0};
+  join(path, directory, run_name);
+  if (lgv_evaluate(path, 3, 7, expected, &error) != LGV_OK) fail_msg("%s", error.message);
+  snprintf(command, sizeof command, "$L watch %s --episodes 3 --seed 7", run_name);
+  expect(command, 0);
+  assert_int_equal(read_returns(found, 4), 3);
+  assert_memory_equal(found, expected, sizeof expected);
+}
+
+static void returns_are_those_of_eval(void **state) {
+  (void)state;
+  expect("$L run --env cartpole --agent dqn --steps 300 --out deep", 0);
+  expect("$L run --env riverswim --agent rlsvi --episodes 20 --out linear", 0);
+  check_returns("deep");
+  check_returns("linear");
+  check_returns("linear/checkpoint.safetensors");
+  assert_says(out, "step 40  action ");
+}
+
+/* A drawing has what is drawn in it, and moves. */
+static void native_environments_draw_themselves(void **state) {
+  (void)state;
+  for (size_t i = 0; lgv__envs[i] && !lgv__envs[i]->connect; i++) {
+    if (!lgv__envs[i]->render) continue;
+    lgv_settings *settings = make_settings(lgv__envs[i]->name, NULL, NULL);
+    char first[LGV_RENDER_SIZE], text[LGV_RENDER_SIZE];
+    lgv_env *env;
+    lgv_obs obs;
+    lgv_outcome outcome = {0};
+    lgv_error error = {0};
+    bool moved = false;
+    assert_int_equal(lgv_env_create(settings, 1, &env, &error), LGV_OK);
+    assert_int_equal(lgv_env_reset(env, &obs, &error), LGV_OK);
+    assert_true(lgv_env_render(env, first));
+    while (!outcome.terminated && !outcome.truncated) {
+      int32_t last = lgv_env_get_spec(env)->actions - 1;
+      assert_int_equal(lgv_env_step(env, last, &outcome, &obs, &error), LGV_OK);
+      assert_true(lgv_env_render(env, text));
+      assert_true(strlen(text) > 0 && text[strlen(text) - 1] == '\n');
+      moved |= strcmp(text, first) != 0;
+    }
+    if (!moved) fail_msg("%s does not move:\n%s", lgv__envs[i]->name, text);
+    lgv_env_free(env);
+    lgv_settings_free(settings);
+  }
+}
+
+static void chains_and_grids_show_the_state(void **state) {
+  (void)state;
+  char text[LGV_RENDER_SIZE];
+  lgv_settings *settings = make_settings("nchain", NULL, "env.n=6");
+  lgv_env *env;
+  lgv_obs obs;
+  lgv_outcome outcome;
+  lgv_error error = {0};
+  assert_int_equal(lgv_env_create(settings, 1, &env, &error), LGV_OK);
+  assert_int_equal(lgv_env_reset(env, &obs, &error), LGV_OK);
+  assert_true(lgv_env_render(env, text));
+  assert_string_equal(text, "-O----\n"); /* it starts at the second state */
+  lgv_env_free(env);
+  lgv_settings_free(settings);
+  settings = make_settings("deepsea", NULL, "env.n=3 env.randomize=false");
+  assert_int_equal(lgv_env_create(settings, 1, &env, &error), LGV_OK);
+  assert_int_equal(lgv_env_reset(env, &obs, &error), LGV_OK);
+  assert_int_equal(lgv_env_step(env, 1, &outcome, &obs, &error), LGV_OK);
+  assert_true(lgv_env_render(env, text));
+  assert_string_equal(text, ". . .\n. O .\n. . .\n");
+  lgv_env_free(env);
+  lgv_settings_free(settings);
+}
+
+static void mistakes_are_explained(void **state) {
+  (void)state;
+  expect("$L run --env nchain --agent lsvi-ucb --episodes 3 --out chain", 0);
+  expect("$L watch", 2);
+  expect("$L watch nothing", 1);
+  assert_says(err, "there is no checkpoint or run directory nothing");
+  expect("$L watch chain --delay -1", 2);
+  expect("$L watch chain --video chain.mp4", 2);
+  assert_says(err, "no pictures");
+}
+
+static void videos_are_made_by_ffmpeg(void **state) {
+  (void)state;
+  if (!gym_is_there()) skip();
+  expect("$L run --env gym:CartPole-v1 --agent dqn --steps 60 --set run.eval_every=0 --out gym", 0);
+  check_returns("gym"); /* before anything is drawn */
+  double alone[3], drawn[3];
+  assert_int_equal(read_returns(alone, 3), 3);
+  expect("PATH=/nowhere $L watch gym --video gym.mp4", 1);
+  assert_says(err, "apt-get install ffmpeg");
+  expect("$LANGEVIN_PYTHON -c 'import imageio_ffmpeg as f; print(f.get_ffmpeg_exe())' && "
+         "mkdir bin && ln -s $(cat stdout.txt) bin/ffmpeg",
+         0);
+  expect("PATH=$PWD/bin:$PATH $L watch gym --video gym.mp4 --episodes 3 --seed 7", 0);
+  assert_int_equal(read_returns(drawn, 3), 3);
+  assert_memory_equal(alone, drawn, sizeof alone); /* drawing changes nothing */
+  double frames = alone[0] + alone[1] + alone[2] + 3;
+  expect("bin/ffmpeg -loglevel error -i gym.mp4 -f rawvideo -pix_fmt gray - | wc -c", 0);
+  assert_true(strtod(out, NULL) == frames * 600 * 400);
+  expect("PATH=$PWD/bin:$PATH $L watch gym --video nowhere/gym.mp4", 1);
+  assert_says(err, "ffmpeg stopped before the end of nowhere/gym.mp4");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(returns_are_those_of_eval),
+      cmocka_unit_test(native_environments_draw_themselves),
+      cmocka_unit_test(chains_and_grids_show_the_state),
+      cmocka_unit_test(mistakes_are_explained),
+      cmocka_unit_test(videos_are_made_by_ffmpeg),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}
