@@ -1,5 +1,6 @@
 #include "cli.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static const cli_option options[] = {
     [SEEDS] = {"seeds", 'n', "N", "number of seeds: S, S+1, ...; one directory each (default 1)"},
     [THREADS] = {"threads", 'j', "T", "runs side by side (default: one a core)"},
     [OUT] = {"out", 'o', "DIR", "where to write records (default: runs/ENV-AGENT-1, -2, ...)"},
-    [RESUME] = {"resume", 0, NULL, "go on in --out DIR where the same command stopped"},
+    [RESUME] = {"resume", 0, "DIR", "go on with the run in DIR, or carry it on to more --steps"},
     [JSON] = {"json", 0, NULL, "the result as one JSON object on stdout"},
     [QUIET] = {"quiet", 'q', NULL, "no progress on stderr"},
     {0},
@@ -41,12 +42,43 @@ static void check(cli_args *args, lgv_status status, const lgv_error *err) {
   args->stopped = true;
 }
 
+/* Of a directory of seeds: how many there are, and the least. */
+static int64_t find_seeds(const char *directory, unsigned long long *least) {
+  DIR *stream = opendir(directory);
+  int64_t count = 0;
+  *least = ULLONG_MAX;
+  for (const struct dirent *entry; stream && (entry = readdir(stream));) {
+    unsigned long long seed;
+    if (sscanf(entry->d_name, "seed-%llu", &seed) != 1) continue;
+    if (seed < *least) *least = seed;
+    count++;
+  }
+  if (stream) closedir(stream);
+  return count;
+}
+
+/* The settings of the run, or of the seeds, that a directory holds; none if it holds none yet. */
+static lgv_status load_previous(request *r, const char *directory, lgv_error *err) {
+  char path[PATH_MAX];
+  unsigned long long least;
+  int length = snprintf(path, sizeof path, "%s/config.json", directory);
+  int64_t seeds = access(path, F_OK) == 0 ? 0 : find_seeds(directory, &least);
+  if (seeds > 0) {
+    length = snprintf(path, sizeof path, "%s/seed-%llu/config.json", directory, least);
+    r->seeds = seeds;
+  }
+  if (length >= (int)sizeof path)
+    return lgv_fail(err, LGV_ERR_IO, "the path %.100s... is too long", directory);
+  return access(path, F_OK) == 0 ? lgv_settings_load(r->settings, path, err) : LGV_OK;
+}
+
 /* Files first, so that what stands on the command line always wins. */
 static void load_files(cli_args args, request *r, cli_args *outcome) {
   while (cli_next(&args)) {
     lgv_error err = {0};
     if (cli_which(&args) == CONFIG)
       check(&args, lgv_settings_load(r->settings, args.value, &err), &err);
+    if (cli_which(&args) == RESUME) check(&args, load_previous(r, args.value, &err), &err);
   }
   outcome->stopped = args.stopped;
   outcome->exit_code = args.exit_code;
@@ -75,7 +107,10 @@ static void parse(cli_args *args, request *r) {
     case SEEDS: r->seeds = cli_value_int(args, 1, 1000000); break;
     case THREADS: r->threads = cli_value_int(args, 1, 4096); break;
     case OUT: r->out = args->value; break;
-    case RESUME: r->resume = true; break;
+    case RESUME:
+      r->resume = true;
+      r->out = args->value;
+      break;
     case JSON: r->json = true; break;
     case QUIET: r->quiet = true; break;
     default:
@@ -84,8 +119,6 @@ static void parse(cli_args *args, request *r) {
                                           : "; name things like this: --env riverswim");
     }
   }
-  if (r->resume && !r->out && !args->stopped)
-    cli_reject(args, "--resume needs the directory that it goes on in: --out DIR");
 }
 
 /* ---- Where to ---- */
@@ -170,7 +203,8 @@ static int execute(const cli_command *command, const request *r, const lgv_plan 
   for (size_t i = 0; i < report->seeds; i++) began |= report->summaries[i].steps > 0;
   int code = began || r->json ? print_result(command, r, report) : CLI_OK;
   if (cli_interrupted() && began)
-    fprintf(stderr, "the same command with --out %s --resume goes on\n", report->directory);
+    fprintf(stderr, "langevin run --resume %s%s goes on\n", report->directory,
+            report->seeds > 1 ? " and the same --seeds" : "");
   if (cli_interrupted()) return 128 + cli_interrupted();
   if (status != LGV_OK) return status == LGV_ERR_USAGE ? CLI_USAGE : CLI_FAILED;
   return code;
@@ -232,7 +266,8 @@ static int run_main(const cli_command *command, int count, char **words) {
 const cli_command cli_run = {
     .name = "run",
     .summary = "train an agent on an environment, for one seed or several",
-    .usage = "[--config FILE] --env ENV --agent AGENT [--set KEY=VALUE]... [OPTIONS]",
+    .usage =
+        "[--config FILE] --env ENV --agent AGENT [--set KEY=VALUE]... [OPTIONS] | --resume DIR",
     .options = options,
     .notes =
         "What stands on the command line wins over files; later values win over earlier ones.\n"
@@ -241,8 +276,8 @@ const cli_command cli_run = {
         "a directory each and "
         "aggregate.json.\n"
         "Ctrl-C ends the run and keeps what was recorded, with a checkpoint to go on from "
-        "(--resume); "
-        "twice stops at once.\n"
+        "(--resume DIR); twice stops at once. A finished run can be carried on: --resume DIR "
+        "--steps MORE ends as if it had been asked for these at once.\n"
         "Exit codes: 0 done, 1 a run failed, 2 wrong usage, 130 and 143 interrupted.\n"
         "`langevin list` shows environments and agents, `langevin help NAME` their parameters.",
     .main = run_main,

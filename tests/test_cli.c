@@ -281,7 +281,7 @@ static void mistakes_of_a_run_are_explained(void **state) {
       {"run --seeds", "--seeds needs a value"},
       {"run --quiet=1", "--quiet takes no value"},
       {"run --seeds 0", "a whole number from 1"},
-      {"run --resume", "--out DIR"},
+      {"run --resume", "--resume DIR"},
       {SMALL "--set lambda=1", "did you mean 'agent.lambda'?"},
       {SMALL "--set agent.lamda=1", "did you mean 'agent.lambda'?"},
       {SMALL "--set agent.lambda=-1", "it takes a number in (0, 1e12] (in --set)"},
@@ -329,11 +329,10 @@ static int interrupt(const char *const *arguments, const char *records, off_t si
   return WEXITSTATUS(status);
 }
 
-static long long steps_of(const char *name) {
+static long long steps_of(const char *name, const char *ending) {
   char *summary = read_text(at(name), "summary.json");
   assert_non_null(summary);
-  assert_says(summary, "\"finished\": false");
-  assert_says(summary, "interrupted");
+  assert_says(summary, ending);
   const char *steps = strstr(summary, "\"steps\": ");
   assert_non_null(steps);
   long long value = strtoll(steps + strlen("\"steps\": "), NULL, 10);
@@ -345,20 +344,30 @@ static void an_interrupt_keeps_what_was_recorded(void **state) {
   (void)state;
   const char *first[] = {"langevin",   "run",        "--env", "riverswim", "--agent", "lmc-lsvi",
                          "--episodes", "1000000000", "--out", "long",      "--quiet", NULL};
-  const char *again[] = {"langevin", "run",        "--env",      "riverswim", "--agent",
-                         "lmc-lsvi", "--episodes", "1000000000", "--out",     "long",
-                         "--quiet",  "--resume",   NULL};
+  const char *again[] = {"langevin", "run", "--resume", "long", "--quiet", NULL};
   char records[PATH_MAX];
   join(records, directory, "long/metrics.csv");
   assert_int_equal(interrupt(first, records, 4096, SIGINT), 130);
-  long long steps = steps_of("long");
+  long long steps = steps_of("long", "interrupted");
   assert_true(steps > 0);
   struct stat before, after;
   assert_int_equal(stat(records, &before), 0);
   assert_int_equal(interrupt(again, records, before.st_size, SIGTERM), 143);
-  assert_true(steps_of("long") > steps);
+  assert_true(steps_of("long", "interrupted") > steps);
   assert_int_equal(stat(records, &after), 0);
   assert_true(after.st_size > before.st_size);
+}
+
+static void a_run_is_carried_on(void **state) {
+  (void)state;
+  expect(
+      "run --env nchain --agent dqn --steps 400 --seeds 2 --set run.eval_every=100 --out more -q",
+      0);
+  expect("run --resume more --steps 700 -q", 0); /* both seeds */
+  assert_int_equal(steps_of("more/seed-0", "\"finished\": true"), 700);
+  assert_int_equal(steps_of("more/seed-1", "\"finished\": true"), 700);
+  expect_refusal("run --resume more --steps 900 --set agent.batch=16",
+                 "agent.batch is 32 there, here 16");
 }
 
 /* ---- sweep, eval, plot ---- */
@@ -543,6 +552,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(config_json_repeats_the_run_byte_for_byte, set_up, tear_down),
       cmocka_unit_test_setup_teardown(threads_do_not_matter, set_up, tear_down),
       cmocka_unit_test_setup_teardown(mistakes_of_a_run_are_explained, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_run_is_carried_on, set_up, tear_down),
       cmocka_unit_test_setup_teardown(an_interrupt_keeps_what_was_recorded, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_sweep_ranks_and_is_not_repeated, set_up, tear_down),
       cmocka_unit_test_setup_teardown(results_are_evaluated_and_drawn, set_up, tear_down),

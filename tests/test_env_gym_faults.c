@@ -362,8 +362,8 @@ static void an_interrupted_run_goes_on(void **state) {
   join(out, directory, "run");
   snprintf(pid_setting, sizeof pid_setting, "env.kwargs.pid_file=%s/pid", directory);
   const char *const arguments[] = {
-      "--env",   FAULT, "--set", "env.kwargs.fault=slow", "--set", pid_setting, "--agent",  "dqn",
-      "--steps", "400", "--set", "run.eval_every=0",      "--out", out,         "--resume", NULL};
+      "--env",   FAULT, "--set", "env.kwargs.fault=slow", "--set",    pid_setting, "--agent", "dqn",
+      "--steps", "400", "--set", "run.eval_every=0",      "--resume", out,         NULL};
   pid_t pid = start_cli(directory, arguments);
   char *text = NULL;
   for (double begun = now(); !text && now() - begun < patience; rest()) {
