@@ -122,7 +122,7 @@ static void on_signal(int number) {
 }
 
 void cli_interrupt_install(void) {
-  const int numbers[] = {SIGINT, SIGTERM};
+  const int numbers[] = {SIGINT, SIGTERM, SIGHUP}; /* SIGHUP: the terminal is gone */
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigaction(numbers[i], NULL, &old);

@@ -41,17 +41,20 @@ static double whole; /* seconds that the sweep takes when it is left alone */
 
 /* ---- Processes ---- */
 
-static pid_t start(const char *out) {
+/* What it says goes into the file log. */
+static pid_t start_logged(const char *out, const char *log) {
   pid_t child = fork();
   assert_true(child >= 0);
   if (child > 0) return child;
-  int log = open("/dev/null", O_RDWR);
-  if (chdir(directory) != 0 || log < 0) _exit(99);
-  dup2(log, STDOUT_FILENO);
-  dup2(log, STDERR_FILENO);
-  execl(TEST_CLI, TEST_CLI, "sweep", "s.yaml", "--out", out, "--jobs", "2", "--quiet", NULL);
+  if (chdir(directory) != 0) _exit(99);
+  int file = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  dup2(file, STDOUT_FILENO);
+  dup2(file, STDERR_FILENO);
+  execl(TEST_CLI, TEST_CLI, "sweep", "s.yaml", "--out", out, "--jobs", "2", NULL);
   _exit(98);
 }
+
+static pid_t start(const char *out) { return start_logged(out, "log"); }
 
 static int wait_for(pid_t child) {
   int status;
@@ -208,18 +211,41 @@ static void a_polite_end_changes_nothing(void **state) {
   compare_with_reference("ended");
 }
 
-/* Three processes, one of which is killed: nothing is done twice or torn, and the last look finds
- * all that the others did. */
+/* The runs that a process says it did. */
+static int runs_done(const char *log) {
+  char *text = read_text(directory, log), *at = strstr(text, " runs in ");
+  if (!at) fail_msg("no count in '%s'", text);
+  while (at > text && at[-1] >= '0' && at[-1] <= '9') at--;
+  int count = atoi(at);
+  free(text);
+  return count;
+}
+
+/* Every run is done once, by one of them. */
 static void processes_share_a_sweep(void **state) {
   (void)state;
-  pid_t one = start("shared"), two = start("shared"), three = start("shared");
+  static const char *const logs[] = {"one", "two", "three"};
+  pid_t children[3];
+  int sum = 0;
+  for (int i = 0; i < 3; i++) children[i] = start_logged("shared", logs[i]);
+  for (int i = 0; i < 3; i++) assert_true(WIFEXITED(wait_for(children[i])));
+  for (int i = 0; i < 3; i++) sum += runs_done(logs[i]);
+  assert_int_equal(sum, 12);
+  run_to_end("shared");
+  compare_with_reference("shared");
+}
+
+/* One of three is killed: the others take over what it leaves, or the next call does. */
+static void a_death_does_not_hurt_the_others(void **state) {
+  (void)state;
+  pid_t one = start("mourning"), two = start("mourning"), three = start("mourning");
   sleep_for(whole / 4);
   kill(two, SIGKILL);
   wait_for(two);
   int first = wait_for(one), second = wait_for(three);
   assert_true(WIFEXITED(first) && WIFEXITED(second));
-  run_to_end("shared");
-  compare_with_reference("shared");
+  run_to_end("mourning");
+  compare_with_reference("mourning");
 }
 
 int main(void) {
@@ -227,6 +253,7 @@ int main(void) {
       cmocka_unit_test(twenty_kills_change_nothing),
       cmocka_unit_test(a_polite_end_changes_nothing),
       cmocka_unit_test(processes_share_a_sweep),
+      cmocka_unit_test(a_death_does_not_hurt_the_others),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -18,6 +18,7 @@ typedef struct watch {
   const char *runs; /* of the job */
   bool look_only;
   int phases[LGV_RUN_HELD + 1]; /* how often each was told */
+  double first_fraction;        /* at which a run was first seen going */
   char error[512];              /* the last one */
   char notices[2048];
 } watch;
@@ -30,6 +31,8 @@ static void on_progress(void *context, const lgv_progress *progress) {
 
 static void on_run(void *context, const lgv_run_news *news) {
   watch *w = context;
+  if (news->phase == LGV_RUN_GOING && w->phases[LGV_RUN_GOING] == 0)
+    w->first_fraction = news->fraction;
   w->phases[news->phase]++;
   if (news->error) snprintf(w->error, sizeof w->error, "%s", news->error->message);
 }
@@ -200,6 +203,23 @@ static void an_interrupted_sweep_is_gone_on_with(void **state) {
   assert_int_equal(run(s, "stop", 1, &w, rest, &err), LGV_OK);
   assert_int_equal(w.last.runs_found, stopping.last.runs_done);
   for (size_t i = 0; i < 9; i++) assert_true(whole[i].regret == rest[i].regret);
+  lgv_sweep_free(s);
+}
+
+/* What was computed is not computed again: the second call begins beyond half of the run. */
+static void a_stopped_run_goes_on_from_where_it_was(void **state) {
+  (void)state;
+  lgv_sweep *s = load("env: {name: riverswim, n: 4, horizon: 6}\nagent: lmc-lsvi\n"
+                      "run.episodes: 2000\n");
+  lgv_summary summary;
+  lgv_error err = {0};
+  watch stopping = {.stop_after = 36}, rest = {0}; /* a report every 256 of 12000 steps */
+  assert_int_equal(run(s, "goes-on", 1, &stopping, &summary, &err), LGV_ERR_INTERRUPTED);
+  assert_int_equal(stopping.phases[LGV_RUN_STOPPED], 1);
+  assert_false(summary.finished);
+  assert_int_equal(run(s, "goes-on", 1, &rest, &summary, &err), LGV_OK);
+  assert_true(summary.finished);
+  assert_true(rest.first_fraction > 0.5);
   lgv_sweep_free(s);
 }
 
@@ -377,6 +397,7 @@ int main(void) {
       cmocka_unit_test(a_wrong_configuration_stops_everything_before_it_begins),
       cmocka_unit_test(a_failed_run_does_not_stop_the_others),
       cmocka_unit_test(an_interrupted_sweep_is_gone_on_with),
+      cmocka_unit_test(a_stopped_run_goes_on_from_where_it_was),
       cmocka_unit_test(chosen_runs_are_run_alone),
       cmocka_unit_test(looking_changes_nothing),
       cmocka_unit_test(failures_are_kept_until_they_are_mended),
