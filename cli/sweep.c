@@ -244,7 +244,8 @@ static int print_result(const watcher *w, bool draw) {
 
 static void print_counts(const watcher *w, double seconds) {
   const lgv_progress *p = &w->last;
-  fprintf(stderr, "%lld runs in %.1f s", (long long)p->runs_done, seconds);
+  fprintf(stderr, "%lld run%s in %.1f s", (long long)p->runs_done, p->runs_done == 1 ? "" : "s",
+          seconds);
   if (p->runs_found > 0) fprintf(stderr, ", %lld finished before", (long long)p->runs_found);
   if (p->runs_held > 0)
     fprintf(stderr, ", %lld under way elsewhere (%s)", (long long)p->runs_held, w->held_by);

@@ -1,7 +1,8 @@
 #!/bin/sh
 # slurm_test.sh LANGEVIN: a sweep on a real Slurm cluster of one node, which is started here, in a private
-# directory and on loopback. One task is killed with -9 and queued again, another is requeued while it runs;
-# the records must be those of a sweep without Slurm, byte for byte. Exit code 77: there is no Slurm here.
+# directory and on loopback. One task is told to end, as at its time limit; one is killed with -9 and requeued; one is
+# requeued while it runs; one is cancelled, and its runs submitted again. The records must be those of a sweep without
+# Slurm, byte for byte. Exit code 77: there is no Slurm here.
 set -u
 langevin=$(realpath "$1")
 
@@ -9,15 +10,20 @@ skip() {
   echo "skipped: $1"
   exit 77
 }
-for program in munged slurmctld slurmd sbatch scontrol squeue; do
+for program in munged slurmctld slurmd sbatch scontrol squeue scancel; do
   PATH=$PATH:/usr/sbin command -v $program >/dev/null || skip "$program is not installed; make test-slurm installs it"
 done
 PATH=$PATH:/usr/sbin
 [ "$(id -u)" = 0 ] || skip "a cluster of one's own needs root"
 
+unset SLURM_CONF # a cluster that is there already is left alone
 work=$(mktemp -d /tmp/langevin-slurm-XXXXXX)
 pids=""
 clean() {
+  if [ -n "${SLURM_CONF:-}" ]; then # jobs outlive the daemons that started them
+    scancel --user=root 2>/dev/null
+    for _ in 1 2 3 4 5 6 7 8 9 10; do [ -z "$(squeue -h 2>/dev/null)" ] || sleep 1; done
+  fi
   for pid in $pids; do kill "$pid" 2>/dev/null; done
   for pid in $pids; do
     for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$pid" 2>/dev/null && sleep 0.2; done
@@ -30,7 +36,7 @@ trap 'exit 1' INT TERM
 
 fail() {
   echo "FAILED: $1"
-  tail -n 20 "$work"/*.log "$work"/sweep/slurm/*.log 2>/dev/null
+  tail -n 20 "$work"/slurmctld.log "$work"/slurmd.log "$work"/sweep/slurm/*.log 2>/dev/null
   exit 1
 }
 
@@ -107,7 +113,7 @@ run: {checkpoint_every: 500}
 cases:
   - {env: {name: nchain, n: 20}, agent: adam-lmcdqn, run: {steps: 40000, eval_every: 4000, checkpoint_final: true}}
   - {env: {name: cartpole}, agent: dqn, run: {steps: 20000, eval_every: 4000}}
-  - {env: {name: riverswim, n: 6, horizon: 10}, agent: lmc-lsvi, run: {episodes: 3000}, grid: {agent.lambda: [1, 0.1]}}
+  - {env: {name: riverswim, n: 6, horizon: 10}, agent: lmc-lsvi, run: {episodes: 6000}, grid: {agent.lambda: [1, 0.1]}}
 END
 "$langevin" sweep "$work/s.yaml" --out "$work/alone" --quiet >"$work/alone.log" 2>&1 || fail "the sweep without Slurm"
 
@@ -116,34 +122,63 @@ submit >"$work/submit.log" || fail "submission"
 cat "$work/submit.log"
 grep -q '2 runs a task' "$work/submit.log" || fail "MaxArraySize was not heeded"
 
-# Holders of locks, as `process PID on HOST`, of runs that have a checkpoint.
-victims() {
+# Processes that work on a run which has a checkpoint, by their locks: `process PID on HOST`.
+workers() {
   for lock in "$work"/sweep/*/seed-*/lock; do
     [ -f "${lock%lock}checkpoint.safetensors" ] && sed -n 's/^process \([0-9]*\) on .*/\1/p' "$lock" 2>/dev/null
   done
 }
-has_victim() { [ -n "$(victims)" ]; }
-wait_until 60 has_victim || fail "no run has begun"
-victim=$(victims | head -n 1)
-job=$(tr '\0' '\n' <"/proc/$victim/environ" | sed -n 's/^SLURM_JOB_ID=//p')
-[ -n "$job" ] || fail "process $victim belongs to no job"
-kill -9 "$victim"
-echo "killed process $victim of job $job"
-job_has_ended() { scontrol show job "$job" -o | grep -q -E 'JobState=(FAILED|NODE_FAIL)'; }
-wait_until 30 job_has_ended || fail "job $job goes on without its process"
-scontrol requeue "$job" || fail "job $job cannot be queued again"
+# The task of the array that a process belongs to: 1_2. (The raw id of one of them means the whole array.)
+job_of() {
+  tr '\0' '\n' 2>/dev/null <"/proc/$1/environ" | sort | sed -n 's/^SLURM_ARRAY_\(JOB\|TASK\)_ID=//p' | paste -s -d _
+}
 
-is_running() { [ -n "$(squeue -h -t R -o %A)" ]; }
-if wait_until 60 is_running; then # one that runs: it is told to end, and writes checkpoints
-  job=$(squeue -h -t R -o %A | head -n 1)
-  scontrol requeue "$job" && echo "requeued job $job while it ran"
-fi
+# The job of a process that works, other than the jobs in $disturbed: $job and $worker.
+disturbed=""
+find_job() {
+  for worker in $(workers); do
+    job=$(job_of "$worker")
+    case " $disturbed " in *" $job "*) ;; *) [ -n "$job" ] && return 0 ;; esac
+  done
+  return 1
+}
+next_job() {
+  wait_until 60 find_job || fail "no further run has begun: $(squeue)"
+  disturbed="$disturbed $job"
+}
+
+next_job
+told=$job
+echo "job $told is told that its time is up"
+kill -TERM "$(ps -o ppid= -p "$worker" | tr -d ' ')" # the script of the job, as --signal=B:TERM does
+next_job
+killed=$job
+echo "process $worker of job $killed is killed"
+kill -9 "$worker"
+next_job
+echo "job $job is requeued while it runs"
+scontrol requeue "$job" || fail "job $job cannot be queued again"
+next_job
+cancelled=$job
+echo "job $cancelled is cancelled"
+scancel "$cancelled"
+
+# job_is ID PATTERN
+job_is() { scontrol show job "$1" -o | grep -q -E "$2"; }
+wait_until 30 job_is "$told" ' Restarts=1 ' || fail "job $told has not asked to be queued again"
+wait_until 30 job_is "$killed" 'JobState=FAILED' || fail "job $killed goes on without its process"
+scontrol requeue "$killed" || fail "job $killed cannot be queued again"
 
 queue_is_empty() { [ -z "$(squeue -h)" ]; }
 wait_until 240 queue_is_empty || fail "the queue does not empty: $(squeue)"
-grep -h '' "$work"/sweep/slurm/*.log
-left=$("$langevin" sweep "$work/s.yaml" --out "$work/sweep" --unfinished 2>/dev/null)
-[ -z "$left" ] || fail "runs $left have not finished"
+job_is "$cancelled" 'JobState=CANCELLED' || fail "job $cancelled did not stay cancelled"
+rest=$("$langevin" sweep "$work/s.yaml" --out "$work/sweep" --unfinished 2>/dev/null)
+[ -n "$rest" ] || fail "the cancelled job did all its runs"
+echo "runs $rest are submitted again"
+submit >/dev/null || fail "the second submission"
+wait_until 240 queue_is_empty || fail "the queue does not empty: $(squeue)"
+rest=$("$langevin" sweep "$work/s.yaml" --out "$work/sweep" --unfinished 2>/dev/null)
+[ -z "$rest" ] || fail "runs $rest have not finished"
 submit 2>&1 | grep -q 'all runs have finished' || fail "finished runs were submitted again"
 "$langevin" sweep "$work/s.yaml" --out "$work/sweep" --merge >"$work/merge.log" 2>&1 || fail "--merge"
 diff -r --exclude=timing.json --exclude='events.out.*' --exclude=slurm "$work/alone" "$work/sweep" || fail "the records differ"

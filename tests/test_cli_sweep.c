@@ -140,7 +140,7 @@ static void failures_are_listed_and_tried_again(void **state) {
   assert_says(runs, "summary.json: Is a directory");
   free(runs);
   expect("rmdir runs/s/*/seed-3/summary.json; $L sweep s.yaml", 0);
-  assert_says(err, "1 runs in ");
+  assert_says(err, "1 run in ");
   expect("ls runs/s/*/*/error.json", 2);
 }
 
