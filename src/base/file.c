@@ -81,3 +81,14 @@ lgv_status lgv__write_file_unsynced(const char *directory, const char *name, con
                                     size_t length, lgv_error *err) {
   return write_file(directory, name, text, length, false, err);
 }
+
+lgv_status lgv__write_path(const char *path, const char *text, size_t length, lgv_error *err) {
+  char directory[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  if (strlen(path) >= sizeof directory)
+    return lgv_fail(err, LGV_ERR_IO, "the path %.200s... is too long", path);
+  snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - path) : 1,
+           slash ? path : ".");
+  if (slash == path) snprintf(directory, sizeof directory, "/.");
+  return lgv__write_file(directory, slash ? slash + 1 : path, text, length, err);
+}

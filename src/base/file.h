@@ -8,6 +8,9 @@
 LGV_CHECK lgv_status lgv__make_directory(const char *path, lgv_error *err);
 LGV_CHECK lgv_status lgv__write_file(const char *directory, const char *name, const char *text,
                                      size_t length, lgv_error *err);
+/* The same with directory and name in one path. */
+LGV_CHECK lgv_status lgv__write_path(const char *path, const char *text, size_t length,
+                                     lgv_error *err);
 /* Several milliseconds faster. Whole or absent for every program; after a power cut it may be
  * empty, so its reader must be able to tell. */
 LGV_CHECK lgv_status lgv__write_file_unsynced(const char *directory, const char *name,

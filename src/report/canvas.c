@@ -6,7 +6,6 @@
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -70,14 +69,9 @@ lgv_status lgv__canvas_open(lgv_canvas *c, const char *path, double width, doubl
 }
 
 static lgv_status save(const lgv_canvas *c, lgv_error *err) {
-  char directory[PATH_MAX];
-  const char *slash = strrchr(c->path, '/');
-  if (strlen(c->path) >= sizeof directory)
-    return lgv_fail(err, LGV_ERR_IO, "the path %.200s... is too long", c->path);
-  snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - c->path) : 1,
-           slash ? c->path : ".");
-  if (slash == c->path) snprintf(directory, sizeof directory, "/.");
-  return lgv__write_file(directory, slash ? slash + 1 : c->path, c->bytes, c->length, err);
+  if (!c->svg) return lgv__write_path(c->path, c->bytes, c->length, err);
+  if (fwrite(c->bytes, 1, c->length, c->svg) == c->length) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_IO, "cannot write a figure");
 }
 
 lgv_status lgv__canvas_close(lgv_canvas *c, lgv_error *err) {
@@ -136,6 +130,15 @@ void lgv__text(lgv_canvas *c, double x, double y, lgv_anchor anchor, const char 
   cairo_move_to(c->cr, x - shift, y + digit.height / 2);
   cairo_show_text(c->cr, text);
   cairo_new_path(c->cr); /* show_text leaves a current point, where the next line would begin */
+}
+
+void lgv__text_fit(lgv_canvas *c, const char *text, double width, char *fitted, size_t size) {
+  size_t length = strlen(text);
+  snprintf(fitted, size, "%s", text);
+  while (length > 1 && lgv__text_width(c, fitted) > width) {
+    while (length > 1 && (text[--length] & 0xC0) == 0x80) continue; /* whole characters */
+    snprintf(fitted, size, "%.*s\xe2\x80\xa6", (int)length, text);
+  }
 }
 
 void lgv__text_upwards(lgv_canvas *c, double x, double y, const char *text) {

@@ -6,11 +6,13 @@
 #include "langevin.h"
 
 #include <cairo.h>
+#include <stdio.h>
 
 typedef struct lgv_canvas {
   cairo_t *cr;
   cairo_surface_t *surface;
   const char *path;
+  FILE *svg;            /* where the text of an SVG goes instead of path; NULL: nowhere */
   double width, height; /* points */
   char *bytes;          /* what cairo has written so far */
   size_t length, capacity;
@@ -40,6 +42,8 @@ void lgv__font(lgv_canvas *canvas, double size, bool bold);
 double lgv__text_width(lgv_canvas *canvas, const char *text);
 /* y is the middle of the height of capitals and digits. */
 void lgv__text(lgv_canvas *canvas, double x, double y, lgv_anchor anchor, const char *text);
+/* The text, or as much of it as fits into width and an ellipsis. */
+void lgv__text_fit(lgv_canvas *canvas, const char *text, double width, char *fitted, size_t size);
 void lgv__text_upwards(lgv_canvas *canvas, double x, double y, const char *text);
 void lgv__line(lgv_canvas *canvas, double x1, double y1, double x2, double y2);
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "report/hover.h"
 #include "report/legend.h"
 #include "report/plot_kinds.h"
 
@@ -184,6 +185,30 @@ static void name_optimum(figure *f) {
   lgv__text(&f->canvas, x, y, LGV_LEFT, "optimal");
 }
 
+static void write_hover(const figure *f) {
+  FILE *out = f->spec->plot->hover;
+  const lgv_frame *frame = &f->frame;
+  if (!out) return;
+  lgv__hover_open(out, "curves", &f->canvas);
+  fprintf(out, ",\"frame\":[%g,%g,%g,%g,%.9g,%.9g],\"x\":", frame->left, frame->right, frame->top,
+          frame->bottom, frame->x.low, frame->x.high);
+  lgv__hover_text(out, f->spec->x_label);
+  fputs(",\"curves\":[", out);
+  for (size_t i = 0; i < f->count; i++) {
+    const lgv_curve *c = &f->curves[i];
+    size_t step = c->count / LGV_HOVER_POINTS + 1;
+    fputs(i ? ",{\"label\":" : "{\"label\":", out);
+    lgv__hover_text(out, c->label);
+    fputs(",\"points\":[", out);
+    for (size_t k = 0; k < c->count; k += step) {
+      const double values[] = {c->x[k], c->value[k], c->low[k], c->high[k]};
+      lgv__hover_numbers(out, k > 0, values, 4);
+    }
+    fputs("]}", out);
+  }
+  fputs("]}", out);
+}
+
 static lgv_status draw(figure *f, lgv_error *err) {
   lay_out(f);
   lgv__frame_draw(&f->frame, &f->canvas, f->spec->plot->title, f->spec->x_label, f->spec->y_label);
@@ -207,6 +232,7 @@ lgv_status lgv__curve_figure_draw(const lgv_curve_figure *spec, lgv_error *err) 
   lgv_status status = lgv__figure_open(&f.canvas, spec->plot, err);
   if (status == LGV_OK) {
     status = draw(&f, err);
+    write_hover(&f);
     lgv_error later = {0};
     lgv_status closed = lgv__canvas_close(&f.canvas, status == LGV_OK ? err : &later);
     if (status == LGV_OK) status = closed;

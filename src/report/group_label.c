@@ -15,16 +15,53 @@ static bool is_over(const char *over, const char *key) {
   return strcmp(key, over) == 0;
 }
 
-/* Whether groups have different values of a parameter; run.* is about how, not what. */
-static bool differs(const lgv_groups *groups, const char *key) {
-  const char *value = lgv_settings_get(groups->items[0].settings, key);
-  if (strncmp(key, "run.", 4) == 0) return false;
-  for (size_t i = 1; i < groups->count; i++) {
-    const char *other = lgv_settings_get(groups->items[i].settings, key);
-    if (!value != !other || (value && strcmp(value, other) != 0)) return true;
+/* ---- What varies ---- */
+
+static const char *value_of(const lgv_group *g, const char *key) {
+  const char *value = lgv_settings_get(g->settings, key);
+  return value ? value : "";
+}
+
+/* The first group of the same environment, for its settings, or the same agent, for the others. */
+static const lgv_group *namesake(const lgv_groups *groups, const lgv_group *g, const char *key) {
+  const char *name = strncmp(key, "env.", 4) == 0 ? "env.name" : "agent.name";
+  for (size_t i = 0; i < groups->count; i++)
+    if (strcmp(value_of(&groups->items[i], name), value_of(g, name)) == 0) return &groups->items[i];
+  return g;
+}
+
+static bool varies(const lgv_groups *groups, const char *key) {
+  bool is_name = strcmp(key, "env.name") == 0 || strcmp(key, "agent.name") == 0;
+  for (size_t i = 0; i < groups->count; i++) {
+    const lgv_group *g = &groups->items[i];
+    const lgv_group *other = is_name ? &groups->items[0] : namesake(groups, g, key);
+    if (strcmp(value_of(g, key), value_of(other, key)) != 0) return true;
   }
   return false;
 }
+
+static bool is_listed(const char *const *keys, size_t count, const char *key) {
+  for (size_t k = 0; k < count; k++)
+    if (strcmp(keys[k], key) == 0) return true;
+  return false;
+}
+
+/* Groups of one agent have the same keys: those of each agent's first group are all there are. */
+size_t lgv__groups_varied(const lgv_groups *groups, const char *keys[LGV_MOST_VARIED]) {
+  size_t n = 0;
+  for (size_t i = 0; i < groups->count; i++) {
+    const lgv_group *g = &groups->items[i];
+    if (namesake(groups, g, "agent.name") != g && namesake(groups, g, "env.") != g) continue;
+    for (size_t k = 0; k < g->settings->count && n < LGV_MOST_VARIED; k++) {
+      const char *key = g->settings->items[k].key;
+      if (strncmp(key, "run.", 4) == 0 || strncmp(key, "langevin.", 9) == 0) continue;
+      if (!is_listed(keys, n, key) && varies(groups, key)) keys[n++] = key;
+    }
+  }
+  return n;
+}
+
+/* ---- Labels ---- */
 
 /* Adds "lambda 0.1" to a text; of a name the value alone. */
 static void add_value(char *text, const char *key, const char *value) {
@@ -35,14 +72,19 @@ static void add_value(char *text, const char *key, const char *value) {
            is_name ? "" : " ", value);
 }
 
+/* The settings in which groups differ, in `over` or outside it. */
+typedef struct difference {
+  const char *keys[LGV_MOST_VARIED];
+  size_t count;
+  const char *over;
+} difference;
+
 /* "lmc-lsvi, lambda 0.1, beta 10": what differs from the other groups; in `over`, or outside it. */
-static void describe_difference(const lgv_groups *groups, const lgv_group *g, const char *over,
-                                bool inside, char *text) {
+static void describe_difference(const difference *d, const lgv_group *g, bool inside, char *text) {
   text[0] = '\0';
-  for (size_t i = 0; i < g->settings->count; i++) {
-    const lgv_setting *item = &g->settings->items[i];
-    if (is_over(over, item->key) == inside && differs(groups, item->key))
-      add_value(text, item->key, item->value);
+  for (size_t i = 0; i < d->count; i++) {
+    const char *value = lgv_settings_get(g->settings, d->keys[i]);
+    if (value && is_over(d->over, d->keys[i]) == inside) add_value(text, d->keys[i], value);
   }
 }
 
@@ -63,12 +105,12 @@ static void set_path_label(lgv_group *g, int parts) {
 
 enum { BY_AGENT, BY_ENV, BY_BOTH, BY_DIFFERENCE, BY_NAME, BY_PARENT, BY_PATH, WAYS };
 
-static void set_label(const lgv_groups *groups, lgv_group *g, const char *over, int way) {
+static void set_label(const difference *d, lgv_group *g, int way) {
   switch (way) {
   case BY_AGENT: snprintf(g->label, sizeof g->label, "%s", g->agent); return;
   case BY_ENV: snprintf(g->label, sizeof g->label, "%s", g->env); return;
   case BY_BOTH: snprintf(g->label, sizeof g->label, "%s, %s", g->agent, g->env); return;
-  case BY_DIFFERENCE: describe_difference(groups, g, over, false, g->label); return;
+  case BY_DIFFERENCE: describe_difference(d, g, false, g->label); return;
   default: set_path_label(g, way == BY_NAME ? 1 : way == BY_PARENT ? 2 : PATH_MAX); return;
   }
 }
@@ -91,12 +133,12 @@ static bool is_same_env(const lgv_groups *groups, const char *over) {
   return true;
 }
 
-static void choose_labels(lgv_groups *groups, const char *over) {
-  bool same_env = is_same_env(groups, over);
+static void choose_labels(lgv_groups *groups, const difference *d) {
+  bool same_env = is_same_env(groups, d->over);
   for (int way = same_env ? BY_AGENT : BY_ENV; way < WAYS; way++) {
     if (same_env && (way == BY_ENV || way == BY_BOTH)) continue;
     for (size_t i = 0; i < groups->count; i++)
-      if (!groups->items[i].labelled) set_label(groups, &groups->items[i], over, way);
+      if (!groups->items[i].labelled) set_label(d, &groups->items[i], way);
     if (distinct(groups)) return;
   }
 }
@@ -136,15 +178,17 @@ lgv_status lgv__groups_label(lgv_groups *groups, const lgv_selection *s, lgv_err
   const char *over = s->over;
   bool whole = over && *over && over[strlen(over) - 1] == '.';
   if (over && !whole) LGV_TRY(check_key(groups, over, err));
+  difference d = {.over = over};
+  d.count = lgv__groups_varied(groups, d.keys);
   for (size_t i = 0; i < groups->count; i++) {
     lgv_group *g = &groups->items[i];
     const char *value = over && !whole ? lgv_settings_get(g->settings, over) : "";
     if (whole)
-      describe_difference(groups, g, over, true, g->task);
+      describe_difference(&d, g, true, g->task);
     else
       snprintf(g->task, sizeof g->task, "%s", value ? value : "-");
   }
   if (s->label) return label_by_keys(groups, s->label, err);
-  choose_labels(groups, over);
+  choose_labels(groups, &d);
   return LGV_OK;
 }

@@ -24,7 +24,8 @@ void lgv__dashes_begin(lgv_canvas *c, size_t index) {
 
 void lgv__dashes_end(lgv_canvas *c) { cairo_set_dash(c->cr, NULL, 0, 0); }
 
-static void draw_entry(const lgv_legend *l, lgv_canvas *c, size_t i, double x, double y) {
+static void draw_entry(const lgv_legend *l, lgv_canvas *c, size_t i, const char *label, double x,
+                       double y) {
   if (l->blocks) {
     lgv__fill_block(c, i, x, y - 3.5, swatch - 2, 7);
   } else {
@@ -35,7 +36,7 @@ static void draw_entry(const lgv_legend *l, lgv_canvas *c, size_t i, double x, d
     lgv__dashes_end(c);
   }
   lgv__set_colour(c, lgv__grey(0), 1);
-  lgv__text(c, x + swatch + gap, y, LGV_LEFT, l->labels[i]);
+  lgv__text(c, x + swatch + gap, y, LGV_LEFT, label);
 }
 
 /* Goes through the entries, the first line at y; draws them where `draw`. */
@@ -44,13 +45,15 @@ static size_t walk(const lgv_legend *l, lgv_canvas *c, const lgv_frame *f, doubl
   size_t lines = 1;
   lgv__font(c, LGV_FONT_TICK, false);
   for (size_t i = 0; i < l->count; i++) {
-    double width = swatch + gap + lgv__text_width(c, l->labels[i]) + distance;
+    char label[256];
+    lgv__text_fit(c, l->labels[i], c->width - f->left - swatch - gap - 2, label, sizeof label);
+    double width = swatch + gap + lgv__text_width(c, label) + distance;
     if (i > 0 && x + width - distance > c->width) {
       x = f->left;
       y += LGV_LINE_HEIGHT;
       lines++;
     }
-    if (draw) draw_entry(l, c, i, x, y);
+    if (draw) draw_entry(l, c, i, label, x, y);
     x += width;
   }
   return lines;

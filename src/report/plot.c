@@ -112,8 +112,10 @@ lgv_status lgv__plot_curves(const lgv_plot *plot, const lgv_groups *groups, FILE
 
 lgv_status lgv__figure_open(lgv_canvas *canvas, const lgv_plot *plot, lgv_error *err) {
   double width = plot->width > 0 ? plot->width : 89;
-  return lgv__canvas_open(canvas, plot->out, lgv__points(width),
-                          lgv__points(width) * (width > 120 ? 0.45 : 0.65), err);
+  LGV_TRY(lgv__canvas_open(canvas, plot->svg ? "page.svg" : plot->out, lgv__points(width),
+                           lgv__points(width) * (width > 120 ? 0.45 : 0.65), err));
+  canvas->svg = plot->svg;
+  return LGV_OK;
 }
 
 lgv_status lgv__plot(const lgv_plot *plot, FILE *notes, lgv_error *err) {
@@ -130,7 +132,7 @@ lgv_status lgv__plot(const lgv_plot *plot, FILE *notes, lgv_error *err) {
       .label = plot->kind == LGV_PLOT_HEAT ? plot->heat : plot->label,
       .over = plot->kind == LGV_PLOT_PROFILE ? "env." : plot->over,
   };
-  if (!lgv__canvas_knows(plot->out))
+  if (!plot->svg && !lgv__canvas_knows(plot->out))
     return lgv_fail(err, LGV_ERR_USAGE, "%.300s: the name must end in .svg, .png or .pdf",
                     plot->out);
   LGV_TRY(lgv__groups_open(&groups, &selection, err));

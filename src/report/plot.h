@@ -20,6 +20,8 @@ typedef struct lgv_plot {
   size_t count;
   const char *where, *label; /* see lgv_selection */
   const char *out;           /* .svg, .png or .pdf */
+  FILE *svg, *hover;         /* for a page, instead of out: an SVG, and as JSON what is where in it
+                                (see hover.h) */
   lgv_plot_kind kind;
   const char *x, *y;     /* columns of metrics.csv; other kinds than curves: y is a measure */
   const char *over;      /* bars: the key whose values are along the axis, such as env.n */

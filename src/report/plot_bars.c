@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/hover.h"
 #include "report/legend.h"
 #include "report/measure.h"
 #include "report/plot_kinds.h"
@@ -178,6 +179,32 @@ static void draw_place(chart *ch, size_t index, bool upwards) {
     lgv__text(c, middle, f->bottom + 7, LGV_MIDDLE, label);
 }
 
+static void write_hover(const chart *ch) {
+  FILE *out = ch->plot->hover;
+  const lgv_frame *f = &ch->frame;
+  bool any = false;
+  lgv__hover_open(out, "boxes", &ch->canvas);
+  fputs(",\"boxes\":[", out);
+  for (size_t i = 0; i < ch->place_count * ch->per_place; i++) {
+    const bar *b = &ch->bars[i];
+    double place = (f->right - f->left) / (double)ch->place_count;
+    double width = place / (double)ch->per_place;
+    double left =
+        f->left + place * (double)(i / ch->per_place) + width * (double)(i % ch->per_place);
+    char text[512], value[40], low[40], high[40];
+    if (b->runs.count == 0) continue;
+    lgv__format_short(b->estimate.value, value, sizeof value);
+    lgv__format_short(b->estimate.low, low, sizeof low);
+    lgv__format_short(b->estimate.high, high, sizeof high);
+    snprintf(text, sizeof text, "%s%s%s: %s [%s, %s], %zu runs",
+             ch->labels[ch->plot->over ? i % ch->per_place : i], ch->plot->over ? ", " : "",
+             ch->plot->over ? ch->places[i / ch->per_place] : "", value, low, high, b->runs.count);
+    lgv__hover_box(out, any, left, f->top, left + width, f->bottom, text);
+    any = true;
+  }
+  fputs("]}", out);
+}
+
 /* Room below for the labels, and with `over` for its name and above for the legend. */
 static bool lay_out(chart *ch, const lgv_legend *legend, double low, double high) {
   lgv_canvas *c = &ch->canvas;
@@ -265,6 +292,7 @@ lgv_status lgv__plot_bars(const lgv_plot *plot, const lgv_groups *groups, FILE *
   if (status == LGV_OK) status = lgv__figure_open(&ch.canvas, plot, err);
   if (status == LGV_OK) {
     draw(&ch);
+    if (plot->hover) write_hover(&ch);
     status = lgv__canvas_close(&ch.canvas, err);
   }
   if (status == LGV_OK && notes) write_notes(&ch, notes);

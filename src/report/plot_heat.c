@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/frame.h"
+#include "report/hover.h"
 #include "report/measure.h"
 #include "report/plot_kinds.h"
 #include "report/text_table.h"
@@ -251,6 +252,24 @@ static void draw(map *m) {
   lgv__text(c, m->left, 3 + LGV_FONT_TITLE / 2, LGV_LEFT, m->plot->title);
 }
 
+static void write_hover(const map *m) {
+  FILE *out = m->plot->hover;
+  double width = (m->right - m->left) / (double)m->columns;
+  double height = (m->bottom - m->top) / (double)m->lines;
+  lgv__hover_open(out, "boxes", &m->canvas);
+  fputs(",\"boxes\":[", out);
+  for (size_t r = 0; r < m->groups->row_count; r++) {
+    const cell *c = &m->cells[r];
+    double x = m->left + width * (double)c->x, y = m->bottom - height * (double)(c->y + 1);
+    char text[512], value[40];
+    lgv__format_short(c->value, value, sizeof value);
+    snprintf(text, sizeof text, "%s %s, %s %s: %s", m->x_key, m->x_values[c->x], m->y_key,
+             m->y_values[c->y], value);
+    lgv__hover_box(out, r > 0, x, y, x + width, y + height, text);
+  }
+  fputs("]}", out);
+}
+
 static void write_notes(const map *m, FILE *notes) {
   size_t most = 0;
   for (size_t r = 0; r < m->groups->row_count; r++) {
@@ -276,6 +295,7 @@ lgv_status lgv__plot_heat(const lgv_plot *plot, const lgv_groups *groups, FILE *
   if (status == LGV_OK) status = lgv__figure_open(&m.canvas, plot, err);
   if (status == LGV_OK) {
     draw(&m);
+    if (plot->hover) write_hover(&m);
     status = lgv__canvas_close(&m.canvas, err);
   }
   if (status == LGV_OK && notes) write_notes(&m, notes);

@@ -50,6 +50,11 @@ typedef struct lgv_selection {
 LGV_CHECK lgv_status lgv__groups_open(lgv_groups *groups, const lgv_selection *selection,
                                       lgv_error *err);
 void lgv__groups_close(lgv_groups *groups);
+enum { LGV_MOST_VARIED = 64 };
+/* The settings in which groups differ, besides run.*: names; and of the others those in which
+ * groups of the same environment or agent differ, since what comes with a name needs no telling.
+ * Returns how many, at most LGV_MOST_VARIED; keys: the groups' own. */
+size_t lgv__groups_varied(const lgv_groups *groups, const char *keys[LGV_MOST_VARIED]);
 /* Fills in labels and tasks; for lgv__groups_open. */
 LGV_CHECK lgv_status lgv__groups_label(lgv_groups *groups, const lgv_selection *selection,
                                        lgv_error *err);

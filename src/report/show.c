@@ -240,23 +240,21 @@ static lgv_status show_group(const lgv_groups *groups, FILE *out, lgv_error *err
 
 /* The keys in which groups differ, with their values. */
 static void print_varied(const lgv_groups *groups, FILE *out) {
-  const lgv_settings *first = groups->items[0].settings;
+  const char *keys[LGV_MOST_VARIED];
+  size_t count = lgv__groups_varied(groups, keys);
   fputs("\nwhat varies\n", out);
-  for (size_t k = 0; k < first->count; k++) {
-    const char *key = first->items[k].key;
-    char text[512] = "";
-    size_t values = 0;
+  for (size_t k = 0; k < count; k++) {
+    fprintf(out, "  %s:", keys[k]);
     for (size_t i = 0; i < groups->count; i++) {
-      const char *value = lgv_settings_get(groups->items[i].settings, key), *earlier = NULL;
-      if (!value) value = "-";
-      for (size_t j = 0; j < i && !earlier; j++) {
-        const char *other = lgv_settings_get(groups->items[j].settings, key);
-        if (strcmp(other ? other : "-", value) == 0) earlier = value;
+      const char *value = lgv_settings_get(groups->items[i].settings, keys[k]);
+      bool repeated = !value;
+      for (size_t j = 0; j < i && !repeated; j++) {
+        const char *other = lgv_settings_get(groups->items[j].settings, keys[k]);
+        repeated = other && strcmp(other, value) == 0;
       }
-      size_t used = strlen(text);
-      if (!earlier) snprintf(text + used, sizeof text - used, "%s%s", values++ ? ", " : "", value);
+      if (!repeated) fprintf(out, " %s", value);
     }
-    if (values > 1 && strcmp(key, "run.seed") != 0) fprintf(out, "  %s: %s\n", key, text);
+    fputc('\n', out);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "langevin.h"
 #include "report/compare.h"
 #include "report/figure_file.h"
+#include "report/page.h"
 #include "report/plot.h"
 #include "report/run_report.h"
 #include "report/show.h"
