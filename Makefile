@@ -20,7 +20,7 @@ configure = mkdir -p $(1) && \
 COMMA := ,
 run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
-.PHONY: all help setup setup-python build run run-atari bench-atari test test-all test-asan test-tsan \
+.PHONY: all help setup setup-python build run run-atari bench-atari test test-report test-all test-asan test-tsan \
   test-clang test-slurm format check-format install clean
 
 all: build
@@ -58,8 +58,14 @@ bench-atari: build setup-python ## training on Freeway beside the same loop in P
 	@python3 bench/peers/atari.py --langevin $(BUILD)/langevin
 
 test: build check-format $(VENV) ## build everything, check the formatting, run the quick tests
+	@if test -n "$(CI)"; then scripts/setup chromium || echo "the test of reports in Chromium will be skipped"; fi
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)
 	@$(call run_tests,$(BUILD)) -LE slow
+
+test-report: build ## install Chromium and open a report in it
+	@scripts/setup chromium
+	@$(CMAKE) --build $(BUILD) -j $(JOBS)
+	@$(CTEST) --test-dir $(BUILD) --output-on-failure -R report
 
 test-all: build check-format $(VENV) ## the slow tests too
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)

@@ -53,5 +53,11 @@ if(TARGET langevin_cli)
   add_test(NAME slurm COMMAND ${PROJECT_SOURCE_DIR}/tests/slurm_test.sh $<TARGET_FILE:langevin_cli>)
   set_tests_properties(slurm PROPERTIES LABELS slurm TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()
+find_program(python3 python3)
+if(TARGET langevin_cli AND python3) # skips, and says so, without chromium
+  add_test(NAME report_page COMMAND ${python3} ${PROJECT_SOURCE_DIR}/tests/report_page_test.py
+    $<TARGET_FILE:langevin_cli> ${PROJECT_BINARY_DIR})
+  set_tests_properties(report_page PROPERTIES LABELS report SKIP_RETURN_CODE 77 TIMEOUT 300)
+endif()
 add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/tests/layers_test.sh ${PROJECT_SOURCE_DIR})
 set_tests_properties(layers PROPERTIES LABELS layers)

@@ -128,8 +128,8 @@ static void the_json_reader_can_refuse(void **state) {
 
 static void help_is_printed_and_names_are_corrected(void **state) {
   (void)state;
-  static const char *const commands[] = {"run",  "sweep",  "eval",  "plot", "show",   "compare",
-                                         "list", "theory", "bench", "help", "version"};
+  static const char *const commands[] = {"run",    "sweep", "eval",   "plot",  "show", "compare",
+                                         "report", "list",  "theory", "bench", "help", "version"};
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
     char arguments[64];
     expect("help", 0);
@@ -521,6 +521,33 @@ static void agents_are_compared(void **state) {
   expect_refusal("compare cmp --window 3", "belong to --threshold");
 }
 
+static void a_page_is_written(void **state) {
+  (void)state;
+  expect(SMALL "--seeds 2 --out runs/a", 0);
+  expect(SMALL "--set agent.lambda=1 --seeds 2 --out runs/b", 0);
+  expect("report runs --threshold 50% --title 'a <b>'", 0);
+  assert_says(out, "wrote runs/report.html");
+  char *text = read_text(at("runs"), "report.html");
+  assert_says(text, "<title>a &lt;b&gt;</title>");
+  assert_says(text, "lambda 1");
+  assert_says(text, "episodes to 50%");
+  assert_null(strstr(text, "<?xml"));
+  free(text);
+  expect("report X=runs/a/seed-1 -o one.html", 0);
+  assert_true(begins("one.html", "<!DOCTYPE html>"));
+  assert_int_equal(unlink(at("runs/a/seed-0/summary.json")), 0); /* runs without a result */
+  assert_int_equal(unlink(at("runs/a/seed-1/summary.json")), 0);
+  expect("report runs/a", 0);
+  text = read_text(at("runs/a"), "report.html");
+  assert_says(text, "none of the runs has finished");
+  assert_says(text, "2 not finished");
+  free(text);
+  expect_refusal("report", "which runs?");
+  expect_refusal("report runs -m regrets", "did you mean 'regret'?");
+  expect("report runs --out nowhere/r.html", 1);
+  assert_says(err, "nowhere");
+}
+
 /* ---- bench ---- */
 
 static void benchmarks_are_chosen_by_name(void **state) {
@@ -558,6 +585,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(results_are_evaluated_and_drawn, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_run_is_shown_and_can_be_repeated, set_up, tear_down),
       cmocka_unit_test_setup_teardown(agents_are_compared, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_page_is_written, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 void lgv_estimate_mean(const double *values, size_t count, lgv_estimate *e) {
   *e = (lgv_estimate){0, NAN, NAN, NAN, NAN, NAN};
+  if (count == 0) return; /* without memory, count stays 0: that must not happen for nothing */
   double *known = lgv__calloc(count + 1, sizeof *known); /* the values without NaN, sorted */
   size_t n = 0;
   for (size_t i = 0; known && i < count; i++)
