@@ -1,0 +1,140 @@
+/* `langevin reproduce`: every experiment that is shipped can be read at every scale, a small one is
+ * run with its figures, and mistakes are named before anything runs. */
+#include "file_helpers.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+
+#include "langevin.h"
+
+static char directory[TEMP_SIZE];
+static char *out, *err; /* of the last command */
+
+static const char small[] =
+    "about: two agents on a small river\n"
+    "env: {name: riverswim, horizon: 6}\nrun.episodes: 40\nseeds: {first: 3, count: 3}\n"
+    "measure: regret\ngrid: {env.n: [4, 5]}\n"
+    "cases:\n"
+    "  - {label: LMC, agent: lmc-lsvi}\n"
+    "  - {label: UCB, agent: lsvi-ucb}\n"
+    "scales: {quick: {about: 'one of them', run.episodes: 10, seeds: {count: 2}, cases: [LMC]}}\n"
+    "figures:\n"
+    "  - {name: regret, y: regret}\n"
+    "  - {name: ucb, labels: ['U*'], y: value, statistic: median}\n"
+    "  - {name: river, each: env.n, y: regret, title: River}\n"
+    "  - {name: last, kind: bars, over: env.n, y: final_return, band: se}\n";
+
+static int set_up(void **state) {
+  (void)state;
+  make_temp(directory);
+  write_text(directory, "small.yaml", small);
+  return 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  free(out);
+  free(err);
+  out = err = NULL;
+  remove_tree(directory);
+  return 0;
+}
+
+/* Runs `langevin WORDS` in the directory, whose own files are the experiments. */
+static void expect(const char *words, int code) {
+  char line[4096];
+  snprintf(line, sizeof line,
+           "cd '%s' && LANGEVIN_EXPERIMENTS=. '%s' %s >stdout.txt 2>stderr.txt </dev/null",
+           directory, TEST_CLI, words);
+  int status = system(line);
+  free(out);
+  free(err);
+  out = read_text(directory, "stdout.txt");
+  err = read_text(directory, "stderr.txt");
+  assert_true(WIFEXITED(status));
+  if (WEXITSTATUS(status) != code)
+    fail_msg("`langevin %s` ended with %d: %s", words, WEXITSTATUS(status), err);
+}
+
+static void assert_says(const char *text, const char *words) {
+  if (!strstr(text, words)) fail_msg("'%s' does not say '%s'", text, words);
+}
+
+static bool has_file(const char *name) {
+  char path[PATH_MAX];
+  join(path, directory, name);
+  return access(path, F_OK) == 0;
+}
+
+static void every_experiment_can_be_read(void **state) {
+  (void)state;
+  static const char *const wanted[] = {"linear-mdp",      "riverswim",          "nchain",
+                                       "atari",           "qbert-bias",         "qbert-temperature",
+                                       "double-ablation", "langevin-comparison"};
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    for (int quick = 0; quick < 2; quick++) {
+      char path[PATH_MAX];
+      lgv_sweep *sweep;
+      lgv_error e = {0};
+      snprintf(path, sizeof path, "%s/../experiments/%s.yaml", TEST_SOURCE_DIR, wanted[i]);
+      if (lgv_sweep_load(path, quick ? "quick" : "paper", &sweep, &e) != LGV_OK)
+        fail_msg("%s", e.message);
+      assert_true(strlen(lgv_sweep_get_info(sweep)->about) > 10);
+      lgv_sweep_free(sweep);
+    }
+}
+
+static void a_figure_is_one_command(void **state) {
+  (void)state;
+  expect("reproduce --list", 0);
+  assert_says(out, "small");
+  assert_says(out, "two agents on a small river (12 runs)");
+  expect("reproduce small", 0);
+  assert_says(err, "one of them");
+  assert_true(has_file("runs/small-quick/figures/regret.png"));
+  assert_false(has_file("runs/small-quick/figures/ucb.png")); /* none of its cases was kept */
+  expect("reproduce small --scale paper -q", 0);
+  assert_string_equal(err, "");
+  static const char *const files[] = {"regret.svg",  "ucb.svg",  "river-4.png",
+                                      "river-5.svg", "last.png", "last.svg"};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    char name[PATH_MAX];
+    snprintf(name, sizeof name, "runs/small-paper/figures/%s", files[i]);
+    if (!has_file(name)) fail_msg("there is no %s", name);
+  }
+  char *ucb = read_text(directory, "runs/small-paper/figures/ucb.svg");
+  assert_non_null(ucb);
+  free(ucb);
+  expect("reproduce small --scale paper -- --merge", 0); /* nothing is run again */
+  assert_says(out, "figure: runs/small-paper/figures/regret.png");
+}
+
+static void mistakes_are_named(void **state) {
+  (void)state;
+  expect("reproduce smal", 2);
+  assert_says(err, "did you mean 'small'?");
+  expect("reproduce small --search", 2);
+  assert_says(err, "has no search");
+  expect("reproduce small --scale large", 2);
+  assert_says(err, "there is paper, quick");
+  expect("reproduce", 2);
+  write_text(directory, "small-search.yaml", small);
+  write_text(directory, "bad.yaml", "env: riverswim\nagent: lsvi-ucb\nfigures: [{kind: pie}]\n");
+  expect("sweep bad.yaml", 2);
+  assert_says(err, "bad.yaml:3");
+  assert_false(has_file("runs/bad"));
+  write_text(directory, "bad.yaml",
+             "env: riverswim\nagent: lsvi-ucb\nfigures: [{name: a, wide: 3}]\n");
+  expect("sweep bad.yaml", 2);
+  assert_says(err, "unknown key 'wide'");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_experiment_can_be_read),
+      cmocka_unit_test_setup_teardown(a_figure_is_one_command, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(mistakes_are_named, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
