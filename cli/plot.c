@@ -10,6 +10,7 @@ enum {
   OVER,
   HEAT,
   PROFILE,
+  VALUES,
   STATISTIC,
   BAND,
   SMOOTH,
@@ -32,6 +33,9 @@ static const cli_option options[] = {
     [OVER] = {"over", 0, "KEY", "with --bars: a group of bars for each value of a setting (env.n)"},
     [HEAT] = {"heat", 0, "KEY,KEY", "a heat map: results by the values of two settings"},
     [PROFILE] = {"profile", 0, NULL, "performance profiles: shares of runs beyond a result"},
+    [VALUES] = {"values", 0, NULL,
+                "what the agent of one run or checkpoint believes: its values of states and "
+                "actions, beside the optimal ones"},
     [STATISTIC] = {"statistic", 's', "NAME",
                    "over runs: mean (default), median, iqm (interquartile mean), task-median"},
     [BAND] = {"band", 0, "NAME", "interval (default: 95 % bootstrap) or se (standard error)"},
@@ -45,7 +49,7 @@ static const cli_option options[] = {
     {0},
 };
 
-static void parse(cli_args *args, lgv_plot *plot, const char **inputs) {
+static void parse(cli_args *args, lgv_plot *plot, const char **inputs, bool *values) {
   while (cli_next(args)) {
     switch (cli_which(args)) {
     case OUT: plot->out = args->value; break;
@@ -55,6 +59,7 @@ static void parse(cli_args *args, lgv_plot *plot, const char **inputs) {
     case SMOOTH: plot->smooth = (size_t)cli_value_int(args, 1, 1000000000); break;
     case BARS: plot->kind = LGV_PLOT_BARS; break;
     case PROFILE: plot->kind = LGV_PLOT_PROFILE; break;
+    case VALUES: *values = true; break;
     case HEAT:
       plot->kind = LGV_PLOT_HEAT;
       plot->heat = args->value;
@@ -78,6 +83,8 @@ static void parse(cli_args *args, lgv_plot *plot, const char **inputs) {
     cli_reject(args, "which runs? name their directories, such as runs/riverswim-lmc-lsvi-1");
   else if (!plot->out)
     cli_reject(args, "where to? --out FILE.svg, FILE.pdf or FILE.png");
+  else if (*values && plot->count > 1)
+    cli_reject(args, "--values draws one run at a time");
   else if (plot->over && plot->kind != LGV_PLOT_BARS)
     cli_reject(args, "--over KEY is for --bars");
 }
@@ -89,10 +96,14 @@ static int plot_main(const cli_command *command, int count, char **words) {
   lgv_error err = {0};
   if (!inputs) return cli_wrong(command, "not enough memory");
   plot.inputs = inputs;
-  parse(&args, &plot, inputs);
+  bool values = false;
+  parse(&args, &plot, inputs, &values);
   int code = args.exit_code;
-  if (!args.stopped)
-    code = lgv__plot(&plot, stdout, &err) == LGV_OK ? CLI_OK : cli_error(command, &err);
+  if (!args.stopped) {
+    lgv_status status =
+        values ? lgv__plot_values(inputs[0], plot.out, &err) : lgv__plot(&plot, stdout, &err);
+    code = status == LGV_OK ? CLI_OK : cli_error(command, &err);
+  }
   free(inputs);
   return code;
 }

@@ -161,6 +161,10 @@ LGV_API LGV_CHECK lgv_status lgv_model_seal(lgv_model *model, lgv_error *err);
  * probabilities. */
 LGV_API void lgv_model_optimal(const lgv_model *model, double *values);
 LGV_API void lgv_model_evaluate(const lgv_model *model, const double *policy, double *values);
+/* What an action is worth there: its mean reward, and the mean over next states of next_values (S),
+ * 0 for LGV_END. */
+LGV_API double lgv_model_q(const lgv_model *model, int64_t stage, int64_t state, int32_t action,
+                           const double *next_values);
 LGV_API double lgv_model_start_mean(const lgv_model *model,
                                     const double *values); /* E over the start state */
 

@@ -195,6 +195,11 @@ void lgv_model_evaluate(const lgv_model *m, const double *policy, double *values
     }
 }
 
+double lgv_model_q(const lgv_model *m, int64_t stage, int64_t state, int32_t action,
+                   const double *next_values) {
+  return backup(m, row_index(m, stage, state, action), next_values);
+}
+
 double lgv_model_start_mean(const lgv_model *m, const double *values) {
   double mean = 0;
   for (int64_t s = 0; s < m->states; s++) mean += m->start[s] * values[s];

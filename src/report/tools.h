@@ -10,6 +10,7 @@
 #include "report/figure_file.h"
 #include "report/page.h"
 #include "report/plot.h"
+#include "report/plot_values.h"
 #include "report/run_report.h"
 #include "report/show.h"
 #include "report/sweep_report.h"
