@@ -68,6 +68,13 @@ lgv_status lgv__canvas_open(lgv_canvas *c, const char *path, double width, doubl
   return LGV_OK;
 }
 
+void lgv__canvas_discard(lgv_canvas *c) {
+  cairo_destroy(c->cr);
+  cairo_surface_destroy(c->surface); /* may still write into bytes */
+  lgv__free(c->bytes);
+  *c = (lgv_canvas){0};
+}
+
 static lgv_status save(const lgv_canvas *c, lgv_error *err) {
   if (!c->svg) return lgv__write_path(c->path, c->bytes, c->length, err);
   if (fwrite(c->bytes, 1, c->length, c->svg) == c->length) return LGV_OK;

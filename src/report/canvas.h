@@ -28,6 +28,8 @@ typedef enum lgv_anchor { LGV_LEFT, LGV_MIDDLE, LGV_RIGHT } lgv_anchor;
 /* path must outlive the canvas. */
 LGV_CHECK lgv_status lgv__canvas_open(lgv_canvas *canvas, const char *path, double width,
                                       double height, lgv_error *err);
+/* Throws it away. */
+void lgv__canvas_discard(lgv_canvas *canvas);
 /* Writes the file. */
 LGV_CHECK lgv_status lgv__canvas_close(lgv_canvas *canvas, lgv_error *err);
 /* Whether the name of a file ends in .svg, .png or .pdf. */

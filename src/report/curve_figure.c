@@ -231,6 +231,10 @@ lgv_status lgv__curve_figure_draw(const lgv_curve_figure *spec, lgv_error *err) 
   for (size_t i = 0; i < f.count; i++) f.labels[i] = f.curves[i].label;
   lgv_status status = lgv__figure_open(&f.canvas, spec->plot, err);
   if (status == LGV_OK) {
+    lay_out(&f);
+    status = lgv__figure_grow(&f.canvas, spec->plot, f.frame.bottom - f.frame.top, err);
+  }
+  if (status == LGV_OK) {
     status = draw(&f, err);
     write_hover(&f);
     lgv_error later = {0};

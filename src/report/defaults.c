@@ -1,7 +1,7 @@
 #include "report/defaults.h"
 
 #include "base/error.h"
-#include "base/text.h"
+#include "report/setting_value.h"
 #include "run/settings.h"
 
 #include <stdio.h>
@@ -39,12 +39,6 @@ void lgv__defaults_close(lgv_defaults *d) {
   *d = (lgv_defaults){0};
 }
 
-static bool is_same(const char *a, const char *b) {
-  double x, y;
-  if (strcmp(a, b) == 0) return true;
-  return lgv__parse_real(a, &x) && lgv__parse_real(b, &y) && x == y;
-}
-
 /* By the table of the parameter, where no plan tells. */
 static bool is_table_default(const lgv_settings *settings, const char *key, const char *value) {
   static const struct {
@@ -60,7 +54,7 @@ static bool is_table_default(const lgv_settings *settings, const char *key, cons
     if (strncmp(key, kinds[i].prefix, length) != 0 || !name) continue;
     if (!lgv_registry_find(kinds[i].kind, name, &entry)) continue;
     for (const lgv_param *p = entry.params; p && p->name; p++)
-      if (strcmp(p->name, key + length) == 0) return is_same(p->fallback, value);
+      if (strcmp(p->name, key + length) == 0) return lgv__same_value(p->fallback, value);
   }
   return false;
 }
@@ -73,6 +67,6 @@ bool lgv__is_default(const lgv_defaults *d, const char *key, const char *value) 
   if (strcmp(key, "run.episodes") == 0 || strcmp(key, "run.steps") == 0)
     return is_table_default(d->settings, key, value);
   if (d->plan && lgv_plan_get(d->plan, key, text, sizeof text, NULL) == LGV_OK)
-    return is_same(text, value);
+    return lgv__same_value(text, value);
   return is_table_default(d->settings, key, value);
 }

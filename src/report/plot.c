@@ -110,12 +110,25 @@ lgv_status lgv__plot_curves(const lgv_plot *plot, const lgv_groups *groups, FILE
   return status;
 }
 
-lgv_status lgv__figure_open(lgv_canvas *canvas, const lgv_plot *plot, lgv_error *err) {
-  double width = plot->width > 0 ? plot->width : 89;
-  LGV_TRY(lgv__canvas_open(canvas, plot->svg ? "page.svg" : plot->out, lgv__points(width),
-                           lgv__points(width) * (width > 120 ? 0.45 : 0.65), err));
+static lgv_status open_figure(lgv_canvas *canvas, const lgv_plot *plot, double height,
+                              lgv_error *err) {
+  double width = lgv__points(plot->width > 0 ? plot->width : 89);
+  LGV_TRY(lgv__canvas_open(canvas, plot->svg ? "page.svg" : plot->out, width, height, err));
   canvas->svg = plot->svg;
   return LGV_OK;
+}
+
+lgv_status lgv__figure_open(lgv_canvas *canvas, const lgv_plot *plot, lgv_error *err) {
+  double width = plot->width > 0 ? plot->width : 89;
+  return open_figure(canvas, plot, lgv__points(width) * (width > 120 ? 0.45 : 0.65), err);
+}
+
+lgv_status lgv__figure_grow(lgv_canvas *canvas, const lgv_plot *plot, double height,
+                            lgv_error *err) {
+  double wanted = 0.3 * canvas->width, whole = canvas->height + wanted - height;
+  if (height >= wanted) return LGV_OK;
+  lgv__canvas_discard(canvas);
+  return open_figure(canvas, plot, whole, err);
 }
 
 lgv_status lgv__plot(const lgv_plot *plot, FILE *notes, lgv_error *err) {

@@ -1,14 +1,13 @@
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/hover.h"
 #include "report/legend.h"
 #include "report/measure.h"
 #include "report/plot_kinds.h"
+#include "report/setting_value.h"
 #include "report/text_table.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double filled = 0.62;         /* share of its place that a single bar takes */
@@ -36,26 +35,15 @@ typedef struct chart {
 
 /* ---- What to draw ---- */
 
-static int by_value(const void *a, const void *b) {
-  double x, y;
-  if (!lgv__parse_real(*(const char *const *)a, &x) ||
-      !lgv__parse_real(*(const char *const *)b, &y))
-    return 0;
-  return (x > y) - (x < y);
-}
-
 /* The values of `over` in the order of numbers, or else of their first appearance. */
 static void find_places(chart *ch) {
-  bool numbers = true;
   for (size_t i = 0; i < ch->groups->count; i++) {
     const char *task = ch->groups->items[i].task;
     size_t k = 0;
-    double value;
     while (k < ch->place_count && strcmp(ch->places[k], task) != 0) k++;
     if (k == ch->place_count) ch->places[ch->place_count++] = task;
-    numbers &= lgv__parse_real(task, &value);
   }
-  if (numbers) qsort(ch->places, ch->place_count, sizeof *ch->places, by_value);
+  lgv__sort_values(ch->places, ch->place_count);
 }
 
 static lgv_status reserve(chart *ch, lgv_error *err) {
@@ -222,7 +210,7 @@ static bool lay_out(chart *ch, const lgv_legend *legend, double low, double high
   return upwards;
 }
 
-static void draw(chart *ch) {
+static lgv_status draw(chart *ch, lgv_error *err) {
   const lgv_legend legend = {.labels = ch->labels, .count = ch->groups->row_count, .blocks = true};
   const char *over = ch->plot->over, *dot = over ? strrchr(over, '.') : NULL;
   char y_label[128], x_label[128] = "";
@@ -230,16 +218,19 @@ static void draw(chart *ch) {
   lgv__axis_name(ch->measure.name, y_label, sizeof y_label);
   if (over) lgv__axis_name(dot ? dot + 1 : over, x_label, sizeof x_label);
   find_range(ch, &low, &high);
-  bool upwards = lay_out(ch, &legend, low, high);
   lgv_canvas *c = &ch->canvas;
   const lgv_frame *f = &ch->frame;
+  lay_out(ch, &legend, low, high);
+  LGV_TRY(lgv__figure_grow(c, ch->plot, f->bottom - f->top, err));
+  bool upwards = lay_out(ch, &legend, low, high);
   lgv__frame_draw(f, c, ch->plot->title, over ? x_label : NULL, y_label);
   for (size_t i = 0; i < ch->place_count; i++) draw_place(ch, i, upwards);
   if (over) lgv__legend_draw(&legend, c, f);
-  if (low >= 0) return;
+  if (low >= 0) return LGV_OK;
   lgv__set_colour(c, lgv__grey(0.2), 1);
   cairo_set_line_width(c->cr, 0.6);
   lgv__line(c, f->left, lgv__frame_y(f, 0), f->right, lgv__frame_y(f, 0));
+  return LGV_OK;
 }
 
 /* ---- Notes ---- */
@@ -290,8 +281,8 @@ lgv_status lgv__plot_bars(const lgv_plot *plot, const lgv_groups *groups, FILE *
   chart ch = {.plot = plot, .groups = groups};
   lgv_status status = load(&ch, err);
   if (status == LGV_OK) status = lgv__figure_open(&ch.canvas, plot, err);
+  if (status == LGV_OK) status = draw(&ch, err);
   if (status == LGV_OK) {
-    draw(&ch);
     if (plot->hover) write_hover(&ch);
     status = lgv__canvas_close(&ch.canvas, err);
   }

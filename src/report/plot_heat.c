@@ -2,15 +2,14 @@
  * configurations have the same two values, their runs are taken together. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "report/frame.h"
 #include "report/hover.h"
 #include "report/measure.h"
 #include "report/plot_kinds.h"
+#include "report/setting_value.h"
 #include "report/text_table.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double bar_width = 8, bar_gap = 8; /* of the scale at the right */
@@ -37,14 +36,6 @@ typedef struct map {
 
 /* ---- What to draw ---- */
 
-static int by_value(const void *a, const void *b) {
-  double x, y;
-  if (!lgv__parse_real(*(const char *const *)a, &x) ||
-      !lgv__parse_real(*(const char *const *)b, &y))
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-  return (x > y) - (x < y);
-}
-
 static size_t find_value(const char *const *values, size_t count, const char *value) {
   size_t k = 0;
   while (k < count && strcmp(values[k], value) != 0) k++;
@@ -62,7 +53,7 @@ static void find_values(const map *m, const char *key, const char **values, size
     const char *value = value_of(&m->groups->rows[r], key);
     if (find_value(values, *count, value) == *count) values[(*count)++] = value;
   }
-  qsort(values, *count, sizeof *values, by_value);
+  lgv__sort_values(values, *count);
 }
 
 static lgv_status load_cell(map *m, size_t r, lgv_error *err) {
@@ -224,7 +215,19 @@ static void draw_scale(map *m, const lgv_axis_ticks *ticks, double x) {
   lgv__text_upwards(c, c->width - 3 - LGV_FONT_LABEL / 2, (m->top + m->bottom) / 2, name);
 }
 
-static void draw(map *m) {
+/* Whether the labels below are written upwards. */
+static bool lay_out(map *m, double widest_tick) {
+  const lgv_canvas *c = &m->canvas;
+  m->top = m->plot->title ? 18 : 7;
+  m->left = 3 + LGV_LINE_HEIGHT + widest_of(m, m->y_values, m->lines) + 5;
+  m->right = c->width - LGV_LINE_HEIGHT - widest_tick - 8 - bar_width - bar_gap;
+  double widest = widest_of(m, m->x_values, m->columns);
+  bool upwards = widest > (m->right - m->left) / (double)m->columns - 3;
+  m->bottom = c->height - 3 - LGV_LINE_HEIGHT - 3 - (upwards ? widest + 3 : LGV_LINE_HEIGHT);
+  return upwards;
+}
+
+static lgv_status draw(map *m, lgv_error *err) {
   lgv_canvas *c = &m->canvas;
   lgv_axis_ticks ticks = {0};
   double widest_tick = 0;
@@ -232,13 +235,10 @@ static void draw(map *m) {
   lgv__font(c, LGV_FONT_TICK, false);
   for (size_t i = 0; i < ticks.count; i++)
     widest_tick = fmax(widest_tick, lgv__text_width(c, ticks.text[i]));
-  m->top = m->plot->title ? 18 : 7;
-  m->left = 3 + LGV_LINE_HEIGHT + widest_of(m, m->y_values, m->lines) + 5;
-  m->right = c->width - LGV_LINE_HEIGHT - widest_tick - 8 - bar_width - bar_gap;
+  lay_out(m, widest_tick);
+  LGV_TRY(lgv__figure_grow(c, m->plot, m->bottom - m->top, err));
+  bool upwards = lay_out(m, widest_tick);
   double width = (m->right - m->left) / (double)m->columns;
-  double widest = widest_of(m, m->x_values, m->columns);
-  bool upwards = widest > width - 3;
-  m->bottom = c->height - 3 - LGV_LINE_HEIGHT - 3 - (upwards ? widest + 3 : LGV_LINE_HEIGHT);
   double height = (m->bottom - m->top) / (double)m->lines;
   lgv__set_colour(c, lgv__grey(0.92), 1);
   cairo_rectangle(c->cr, m->left, m->top, m->right - m->left, m->bottom - m->top);
@@ -246,10 +246,11 @@ static void draw(map *m) {
   for (size_t r = 0; r < m->groups->row_count; r++) draw_cell(m, &m->cells[r], width, height);
   draw_labels(m, width, height, upwards);
   draw_scale(m, &ticks, m->right + bar_gap);
-  if (!m->plot->title) return;
+  if (!m->plot->title) return LGV_OK;
   lgv__font(c, LGV_FONT_TITLE, true);
   lgv__set_colour(c, lgv__grey(0), 1);
   lgv__text(c, m->left, 3 + LGV_FONT_TITLE / 2, LGV_LEFT, m->plot->title);
+  return LGV_OK;
 }
 
 static void write_hover(const map *m) {
@@ -293,8 +294,8 @@ lgv_status lgv__plot_heat(const lgv_plot *plot, const lgv_groups *groups, FILE *
   map m = {.plot = plot, .groups = groups};
   lgv_status status = load(&m, err);
   if (status == LGV_OK) status = lgv__figure_open(&m.canvas, plot, err);
+  if (status == LGV_OK) status = draw(&m, err);
   if (status == LGV_OK) {
-    draw(&m);
     if (plot->hover) write_hover(&m);
     status = lgv__canvas_close(&m.canvas, err);
   }

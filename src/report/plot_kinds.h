@@ -24,4 +24,9 @@ LGV_CHECK lgv_status lgv__plot_profile(const lgv_plot *plot, const lgv_groups *g
 /* The page of a plot: of its width, and as high as suits that. */
 LGV_CHECK lgv_status lgv__figure_open(lgv_canvas *canvas, const lgv_plot *plot, lgv_error *err);
 
+/* Gives the page more height where legends and labels have left the data less than suits its width;
+ * what was drawn is gone then. height: of the data. */
+LGV_CHECK lgv_status lgv__figure_grow(lgv_canvas *canvas, const lgv_plot *plot, double height,
+                                      lgv_error *err);
+
 #endif

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "report/setting_value.h"
 #include "run/settings.h"
 
 #include <dirent.h>
@@ -105,12 +105,6 @@ static input split_input(const char *text) {
   return (input){directory, text, (size_t)(directory - text - 1)};
 }
 
-static bool same_value(const char *a, const char *b) {
-  double x, y;
-  if (strcmp(a, b) == 0) return true;
-  return lgv__parse_real(a, &x) && lgv__parse_real(b, &y) && x == y;
-}
-
 /* Whether the group has all values of "KEY=VALUE,...". */
 static bool is_wanted(const lgv_group *g, const char *where) {
   while (where && *where) {
@@ -121,7 +115,7 @@ static bool is_wanted(const lgv_group *g, const char *where) {
     snprintf(value, sizeof value, "%.*s", equals < length ? (int)(length - equals - 1) : 0,
              where + equals + 1);
     const char *own = lgv_settings_get(g->settings, key);
-    if (!own || !same_value(own, value)) return false;
+    if (!own || !lgv__same_value(own, value)) return false;
     where += length + (where[length] == ',');
   }
   return true;
