@@ -21,7 +21,7 @@ COMMA := ,
 run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 .PHONY: all help setup setup-python build run run-atari bench-atari test test-report test-all test-asan test-tsan \
-  test-clang test-slurm format check-format install clean
+  test-clang test-slurm test-wheel format check-format install clean
 
 all: build
 
@@ -40,7 +40,7 @@ setup-python: $(SETUP) ## a virtual environment with Gymnasium in .venv
 	@scripts/setup-python
 
 # Without it the tests of the bridge skip and say so; where CI is set they must run.
-$(VENV): scripts/setup-python python/pyproject.toml | $(SETUP)
+$(VENV): scripts/setup-python pyproject.toml | $(SETUP)
 	@scripts/setup-python || { test -z "$(CI)" && echo "the tests of the Gymnasium bridge will be skipped"; }
 
 build: $(SETUP) ## the libraries and build/langevin
@@ -90,6 +90,9 @@ test-clang: $(SETUP) $(VENV) ## the quick tests, compiled by clang
 test-slurm: build ## a sweep on a Slurm cluster of one node, started for the test (as root)
 	@scripts/setup-slurm
 	@$(CTEST) --test-dir $(BUILD) --output-on-failure --verbose -L slurm
+
+test-wheel: $(SETUP) ## build the Python wheel, install it into a fresh virtual environment, test it there
+	@tests/wheel_test.sh
 
 format: ## let clang-format rewrite the sources
 	@clang-format -i $(SOURCES)

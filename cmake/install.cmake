@@ -1,6 +1,12 @@
 # Installed: both libraries, the header, the command line, the pkg-config file, the CMake package,
-# the man page, the completions and the Python half of the Gymnasium bridge.
+# the man page, the completions and the Python package, which has the Python half of the Gymnasium bridge in it.
 include(CMakePackageConfigHelpers)
+
+# In a wheel (pyproject.toml): the shared library, in the package.
+if(SKBUILD)
+  install(TARGETS langevin_shared LIBRARY DESTINATION langevin COMPONENT python)
+  return()
+endif()
 
 install(TARGETS langevin_shared langevin_static EXPORT langevin-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -10,7 +16,7 @@ if(TARGET langevin_cli)
 endif()
 
 # The Python half of the Gymnasium bridge: found beside the library, see src/env/process.c.
-file(GLOB python_sources CONFIGURE_DEPENDS python/langevin/*.py)
+file(GLOB python_sources CONFIGURE_DEPENDS python/langevin/*.py python/langevin/*.pyi python/langevin/py.typed)
 file(GLOB experiment_files CONFIGURE_DEPENDS experiments/*.yaml)
 install(FILES ${experiment_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/experiments)
 install(FILES ${python_sources} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/python/langevin)

@@ -59,5 +59,18 @@ if(TARGET langevin_cli AND python3) # skips, and says so, without chromium
     $<TARGET_FILE:langevin_cli> ${PROJECT_BINARY_DIR})
   set_tests_properties(report_page PROPERTIES LABELS report SKIP_RETURN_CODE 77 TIMEOUT 300)
 endif()
+# The Python package, a test a file; what they mark as slow is one more. They skip where .venv is missing, unless CI is set.
+file(GLOB python_tests CONFIGURE_DEPENDS tests/python/test_*.py)
+set(python_test ${PROJECT_SOURCE_DIR}/tests/python_test.sh $<TARGET_FILE:langevin_shared> "${LANGEVIN_SANITIZE}")
+if(NOT LANGEVIN_SANITIZE MATCHES thread) # Python itself is not built for it
+  foreach(source ${python_tests})
+    get_filename_component(name ${source} NAME_WE)
+    string(REPLACE test_ python_ name ${name})
+    add_test(NAME ${name} COMMAND ${python_test} ${source} -m "not slow")
+    set_tests_properties(${name} PROPERTIES LABELS python TIMEOUT 900 SKIP_RETURN_CODE 77)
+  endforeach()
+  add_test(NAME slow_python COMMAND ${python_test} ${PROJECT_SOURCE_DIR}/tests/python -m slow)
+  set_tests_properties(slow_python PROPERTIES LABELS slow TIMEOUT 3600 SKIP_RETURN_CODE 77)
+endif()
 add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/tests/layers_test.sh ${PROJECT_SOURCE_DIR})
 set_tests_properties(layers PROPERTIES LABELS layers)

@@ -1,3 +1,91 @@
-"""Langevin: randomized exploration in reinforcement learning. The Python half of the Gymnasium bridge."""
+"""Langevin: randomized exploration in reinforcement learning.
+
+    import langevin
+
+    agent = langevin.AdamLMCDQN("CartPole-v1", seed=0)
+    agent.learn(50_000, progress_bar=True)
+    action, _ = agent.predict(observation)
+
+`help(langevin.AdamLMCDQN)` lists the parameters of an agent, langevin.agents() names them all. docs/python.md is the
+tutorial. Only NumPy is needed; Gymnasium, pandas and torch are used where they are.
+
+Nothing is loaded before it is asked for: the worker processes of environments import modules of this package, and are
+to have nothing of liblangevin in them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from typing import Any, List
 
 __version__ = "0.1.0"
+
+# name: the module it is in. Agents are not listed: they are whatever the library has.
+_PLACES = {
+    "Agent": "_agent",
+    "LinearAgent": "_agent",
+    "load": "_agent",
+    "Model": "_mdp",
+    "TabularMDP": "_mdp",
+    "NativeEnv": "envs",
+    "NativeVectorEnv": "envs",
+    "run": "_runs",
+    "sweep": "_runs",
+    "evaluate": "_runs",
+    "read_runs": "_runs",
+    "read_run": "_runs",
+    "Error": "_library",
+    "UsageError": "_library",
+    "OutOfMemory": "_library",
+    "FileError": "_library",
+    "NumericError": "_library",
+    "EnvironmentFailed": "_library",
+    "Interrupted": "_library",
+}
+
+
+def agents() -> "dict[str, type]":
+    """Every agent: its class by its name in Python."""
+    return dict(importlib.import_module("langevin._classes").CLASSES)
+
+
+def kernels() -> str:
+    """The set of compute kernels in use: part of what makes two runs equal bit for bit."""
+    return importlib.import_module("langevin._library").lib.lgv_kernels().decode()
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(f"module 'langevin' has no attribute '{name}'")
+    place = _PLACES.get(name)
+    if place:
+        value = getattr(importlib.import_module(f"langevin.{place}"), name)
+    else:
+        found = agents()
+        if name not in found:
+            near = difflib.get_close_matches(name, [*found, *_PLACES], 1, 0.7)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise AttributeError(f"module 'langevin' has no attribute '{name}'{hint}")
+        value = found[name]
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *_PLACES, *agents()})
+
+
+def _register_environments() -> None:
+    """gymnasium.make("langevin/NChain-v0"), where Gymnasium is installed."""
+    if getattr(sys, "argv", [""])[:1] == ["langevin-worker"]:
+        return  # src/env/process.c: a worker sets its number of threads before it imports anything
+    try:
+        importlib.import_module("gymnasium")
+    except ImportError:
+        return
+    importlib.import_module("langevin.envs")
+
+
+_register_environments()

@@ -23,7 +23,7 @@ import re
 import sys
 import warnings
 
-from langevin.task import BYTES, FLOATS, ONE_HOT, WRONG_USAGE, Failure, Spec, Task, install
+from langevin.task import WRONG_USAGE, Failure, Spec, Task, install
 
 try:
     import gymnasium
@@ -38,9 +38,7 @@ except ModuleNotFoundError as missing:
         f"{install('gymnasium')}"
     ) from None
 
-LEAST_PICTURE = 36  # pixels: what the three convolutions of the Nature network need
-MOST_CHANNELS = 64
-MOST_ENTRIES, MOST_STATES = 1 << 28, 1 << 24
+from langevin.observations import Observations, Wrong  # behind Gymnasium, which it needs
 
 # Environments that are registered when their package is imported: how their names begin, the module, and
 # what pip calls it.
@@ -126,175 +124,6 @@ def apply_wrapper(env, text: str):
     except (SyntaxError, ValueError):
         raise Failure(f"env.wrappers: cannot read the arguments of '{text}'", WRONG_USAGE) from None
     return wrapper(env, *args, **kwargs)
-
-
-# ---- Observations: encode(space) gives a size and a function that binds a view to a writer
-
-
-class Wrong(Exception):
-    """An observation that is not what its space says."""
-
-
-def as_array(value, shape, label):
-    array = value if isinstance(value, np.ndarray) else np.asarray(value)
-    if array.shape != shape:
-        raise Wrong(f"the observation{label} has the shape {array.shape}, its space says {shape}")
-    if array.dtype.kind not in "fiub":
-        raise Wrong(f"the observation{label} holds {array.dtype}, which are no numbers")
-    return array
-
-
-def encode_box(space, label, scale):
-    shape = tuple(space.shape)
-
-    def bind(view):
-        view = view.reshape(shape)
-
-        def write(value):
-            array = value
-            if type(array) is not np.ndarray or array.shape != shape or array.dtype.kind not in "fiub":
-                array = as_array(value, shape, label)
-            view[...] = array
-
-        def write_scaled(value):
-            np.multiply(as_array(value, shape, label), scale, out=view, casting="unsafe")
-
-        return write if scale == 1 else write_scaled
-
-    return int(np.prod(shape, dtype=np.int64)), bind
-
-
-def index_in(value, start, count, label):
-    try:
-        index = int(value) - start
-    except (TypeError, ValueError):
-        raise Wrong(f"the observation{label} is {value!r:.60}, not a whole number") from None
-    if not 0 <= index < count:
-        raise Wrong(f"the observation{label} is {value}, outside {start}..{start + count - 1}")
-    return index
-
-
-def encode_discrete(space, label):
-    count, start = int(space.n), int(space.start)
-
-    def bind(view):
-        def write(value):
-            index = index_in(value, start, count, label)
-            view.fill(0)
-            view[index] = 1
-
-        return write
-
-    return count, bind
-
-
-def encode_multi_discrete(space, label):
-    counts = np.asarray(space.nvec, dtype=np.int64)
-    start = np.asarray(getattr(space, "start", np.zeros_like(counts)), dtype=np.int64)
-    first = np.concatenate(([0], np.cumsum(counts.ravel())[:-1])).reshape(counts.shape)
-
-    def bind(view):
-        def write(value):
-            index = as_array(value, counts.shape, label).astype(np.int64) - start
-            if (index < 0).any() or (index >= counts).any():
-                raise Wrong(f"the observation{label} is {value!r:.80}, outside its space")
-            view.fill(0)
-            view[(first + index).ravel()] = 1
-
-        return write
-
-    return int(counts.sum()), bind
-
-
-def is_text(space) -> bool:
-    """Text, and whatever else is made of strings, such as the missions of MiniGrid."""
-    return isinstance(space, spaces.Text) or getattr(space.dtype, "kind", "") == "U"
-
-
-def members(space):
-    return list(space.spaces.items()) if isinstance(space, spaces.Dict) else list(enumerate(space.spaces))
-
-
-def encode_members(space, label, scale, notices):
-    parts, size = [], 0
-    for key, inner in members(space):
-        name = f"{label or ' '}[{key!r}]"
-        if is_text(inner):
-            notices.append(f"the text{name} is left out of the observation")
-            continue
-        length, bind = encode(inner, name, scale, notices)
-        parts.append((key, slice(size, size + length), bind))
-        size += length
-    kind, label_of_self = (dict, "Dict") if isinstance(space, spaces.Dict) else (tuple, "Tuple")
-
-    def bind_all(view):
-        writers = [(key, bind(view[part])) for key, part, bind in parts]
-
-        def write(value):
-            if not isinstance(value, kind) and not (kind is tuple and isinstance(value, list)):
-                raise Wrong(f"the observation{label} is a {type(value).__name__}, its space is a {label_of_self}")
-            try:
-                for key, write_member in writers:
-                    write_member(value[key])
-            except (KeyError, IndexError):
-                raise Wrong(f"the observation{label} has no member {key!r}") from None
-
-        return write
-
-    return size, bind_all
-
-
-def encode(space, label, scale, notices):
-    if isinstance(space, spaces.Box):
-        if space.dtype.kind not in "fiub":
-            raise Failure(f"observations{label} of type {space.dtype} cannot be used", WRONG_USAGE)
-        return encode_box(space, label, scale)
-    if isinstance(space, spaces.Discrete):
-        return encode_discrete(space, label)
-    if isinstance(space, spaces.MultiBinary):
-        return encode_box(space, label, 1)
-    if isinstance(space, spaces.MultiDiscrete):
-        return encode_multi_discrete(space, label)
-    if isinstance(space, (spaces.Dict, spaces.Tuple)):
-        return encode_members(space, label, scale, notices)
-    raise Failure(
-        f"the observation{label} is a {type(space).__name__}, which has no fixed number of entries: use Box, Discrete, "
-        f"MultiBinary, MultiDiscrete, Dict or Tuple (a wrapper can turn it into one of these: env.wrappers)",
-        WRONG_USAGE,
-    )
-
-
-# ---- Pictures
-
-
-def picture_of(space):
-    """(height, width, channels) and a function that turns an observation to that; None if it is no picture."""
-    if not isinstance(space, spaces.Box) or space.dtype != np.uint8:
-        return None
-    s = tuple(space.shape)
-    if len(s) == 2:
-        form, turn = (s[0], s[1], 1), lambda a: a[:, :, None]
-    elif len(s) == 3 and s[2] <= MOST_CHANNELS and s[2] < min(s[0], s[1]):
-        form, turn = s, lambda a: a
-    elif len(s) == 3 and s[0] <= MOST_CHANNELS and s[0] < min(s[1], s[2]):
-        form, turn = (s[1], s[2], s[0]), lambda a: a.transpose(1, 2, 0)
-    elif len(s) == 4 and s[0] * s[3] <= MOST_CHANNELS:  # a stack of pictures
-        form, turn = (s[1], s[2], s[0] * s[3]), lambda a: np.moveaxis(a, 0, 2).reshape(s[1], s[2], -1)
-    else:
-        return None
-    return (form, turn) if min(form[0], form[1]) >= LEAST_PICTURE else None
-
-
-def bind_picture(view, form, turn, shape):
-    view = view.reshape(form)
-
-    def write(value):
-        array = as_array(value, shape, "")
-        if array.dtype != np.uint8:
-            raise Wrong(f"the observation holds {array.dtype}, its space says uint8")
-        view[...] = turn(array)
-
-    return write
 
 
 # ---- The environment
@@ -406,39 +235,24 @@ class GymTask(Task):
         if not isinstance(actions, spaces.Discrete):
             raise Failure(f"its actions are {actions}; only Discrete actions can be chosen from", WRONG_USAGE)
         self.first_action, self.action_space = int(actions.start), actions
-        self.first_state = self.states = self.slot = 0
+        self.slot = 0
         self.env_step = self.env.step
-        horizon = horizon_of(self.env)
-        if isinstance(space, spaces.Discrete):
-            self.states, self.first_state = int(space.n), int(space.start)
-            if self.states > MOST_STATES:
-                raise Failure(f"{self.states} states are too many: at most {MOST_STATES}", WRONG_USAGE)
-            spec = Spec(int(actions.n), (self.states, 1, 1), 8, 16, FLOATS, ONE_HOT, self.states)
-            self.size = 0
-        else:
-            spec = self._make_array(space, int(actions.n), config["scale"], notices)
-        spec.horizon, spec.notices = horizon, notices
+        seen = self.seen = Observations(space, config["scale"], notices)
+        size = 8 if seen.states else seen.size * np.dtype(seen.dtype).itemsize
+        spec = Spec(
+            actions=int(actions.n),
+            shape=seen.shape,
+            obs_bytes=size,
+            memory_bytes=2 * size,
+            obs_kind=seen.kind,
+            obs_form=seen.form,
+            states=seen.states,
+            horizon=horizon_of(self.env),
+            notices=notices,
+        )
         if config.get("pictures") and self.env.render_mode == "rgb_array":
             self._add_picture(spec)
-        if spec.shape[0] > MOST_ENTRIES:
-            raise Failure(f"observations of {spec.shape[0]} entries are too large", WRONG_USAGE)
         return spec
-
-    def _make_array(self, space, actions: int, scale: float, notices: list) -> Spec:
-        picture = picture_of(space)
-        if picture:
-            form, turn = picture
-            shape = tuple(space.shape)
-            self.dtype, self.size = np.uint8, int(np.prod(form))
-            self.bind = lambda view: bind_picture(view, form, turn, shape)
-            return Spec(actions, form, self.size, 2 * self.size, BYTES)
-        if is_text(space):
-            raise Failure("its observations are texts", WRONG_USAGE)
-        self.size, self.bind = encode(space, "", scale, notices)
-        self.dtype = np.float32
-        if self.size == 0:
-            raise Failure("nothing of its observation can be used", WRONG_USAGE)
-        return Spec(actions, (self.size, 1, 1), 4 * self.size, 8 * self.size)
 
     def _add_picture(self, spec: Spec) -> None:
         """Room for what render() shows, behind the observations. What it is like shows after a reset."""
@@ -454,18 +268,19 @@ class GymTask(Task):
         if self.picture_shape:
             view = np.frombuffer(memory, np.uint8, int(np.prod(self.picture_shape)), self.picture_at)
             self.picture = view.reshape(self.picture_shape)
-        if self.states:
+        seen = self.seen
+        if seen.states:
             return
-        both = np.frombuffer(memory, self.dtype, 2 * self.size)
-        self.writers = [self.bind(both[: self.size]), self.bind(both[self.size :])]
+        both = np.frombuffer(memory, seen.dtype, 2 * seen.size)
+        self.writers = [seen.bind(both[: seen.size]), seen.bind(both[seen.size :])]
 
     def _show(self, observation) -> int:
         """Puts an observation where the other side finds it; the number of the state if there is one."""
         if self.picture_shape:
             self.picture[...] = self.env.render()
         try:
-            if self.states:
-                return index_in(observation, self.first_state, self.states, "")
+            if self.seen.states:
+                return self.seen.index(observation)
             slot = self.slot ^ 1
             self.writers[slot](observation)
             self.slot = slot

@@ -101,8 +101,10 @@ static bool open_descriptors(process *p, child_ends *child, bool show_output) {
   return p->socket >= 0 && child->socket >= 0 && p->lifeline >= 0 && child->lifeline >= 0;
 }
 
-/* Found at the end of the path, so that a package installed for this Python comes first. */
-static const char *const code = "import sys; sys.path += filter(None, [sys.argv[4]]); "
+/* Found at the end of the path, so that a package installed for this Python comes first. The name
+ * tells the package that it is imported by a worker. */
+static const char *const code = "import sys; sys.argv[0] = 'langevin-worker'; "
+                                "sys.path += filter(None, [sys.argv[4]]); "
                                 "from langevin.worker import main; main()";
 
 static int spawn(process *p, const child_ends *child, posix_spawn_file_actions_t *actions,

@@ -1,0 +1,165 @@
+"""The library's tables of environments, agents and optimisers, and their parameters as Python values."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import keyword
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+
+from langevin._library import BOOL, CHOICE, INT, INTS, MAP, REAL, TEXT, CEntry, Handle, UsageError, call, create, lib
+
+
+@dataclass(frozen=True)
+class Param:
+    name: str
+    type: int
+    default: str
+    range: str
+    choices: Tuple[str, ...]
+    help: str
+
+    @property
+    def keyword(self) -> str:
+        """As an argument: lambda is a word of Python's own."""
+        return self.name + "_" if keyword.iskeyword(self.name) else self.name
+
+    @property
+    def annotation(self) -> str:
+        if self.type == CHOICE:
+            plain = f"Literal[{', '.join(map(repr, self.choices))}]"
+            return f"{plain} | bool" if {"true", "false"} & set(self.choices) else plain
+        kinds = {REAL: "float", INT: "int", BOOL: "bool", TEXT: "str", INTS: "Sequence[int] | int", MAP: "dict[str, Any]"}
+        return kinds[self.type]
+
+    def parse(self, text: str) -> Any:
+        """A value as the library writes it."""
+        if self.type == REAL:
+            return float(text)
+        if self.type == INT:
+            return int(text)
+        if self.type == BOOL:
+            return text == "true"
+        if self.type == INTS:
+            return tuple(int(item) for item in text.split(",")) if text else ()
+        return text
+
+
+@dataclass(frozen=True)
+class Entry:
+    kind: str
+    name: str
+    summary: str
+    params: Tuple[Param, ...]
+    presets: Mapping[str, str]
+    optimiser: Optional[str]
+    traits: int
+
+    def find(self, keyword_: str) -> Optional[Param]:
+        return next((p for p in self.params if p.keyword == keyword_), None)
+
+
+def _read_params(table: Any) -> Tuple[Param, ...]:
+    found = []
+    text = ctypes.create_string_buffer(512)
+    i = 0
+    while table and table[i].name:
+        row = table[i]
+        lib.lgv_param_range(ctypes.byref(row), text, len(text))
+        choices = []
+        while row.choices and row.choices[len(choices)]:
+            choices.append(row.choices[len(choices)].decode())
+        help_ = (row.help or b"").decode()
+        found.append(
+            Param(row.name.decode(), row.type, row.fallback.decode(), text.value.decode(), tuple(choices), help_)
+        )
+        i += 1
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=None)
+def entries(kind: str) -> Dict[str, Entry]:
+    """kind: env, agent, optimiser or run."""
+    found: Dict[str, Entry] = {}
+    entry = CEntry()
+    while lib.lgv_registry_get(kind.encode(), len(found), ctypes.byref(entry)):
+        presets = {}
+        while entry.presets and entry.presets[len(presets)].name:
+            row = entry.presets[len(presets)]
+            presets[row.name.decode()] = row.values.decode()
+        name = entry.name.decode()
+        optimiser = entry.optimiser.decode() if entry.optimiser else None
+        found[name] = Entry(
+            kind, name, entry.summary.decode(), _read_params(entry.params), presets, optimiser, entry.traits
+        )
+    return found
+
+
+# ---- Names
+
+# How the words of a name are written in a class; words that are not here are abbreviations, all capitals.
+WORDS = {
+    "acrobot": "Acrobot",
+    "adam": "Adam",
+    "atari": "Atari",
+    "bootstrapped": "Bootstrapped",
+    "car": "Car",
+    "cartpole": "CartPole",
+    "deepsea": "DeepSea",
+    "double": "Double",
+    "langevin": "Langevin",
+    "linear": "Linear",
+    "mountain": "Mountain",
+    "nchain": "NChain",
+    "noisynet": "NoisyNet",
+    "prioritized": "Prioritized",
+    "riverswim": "RiverSwim",
+}
+
+
+def class_name(name: str) -> str:
+    """adam-lmcdqn: AdamLMCDQN."""
+    return "".join(WORDS.get(word, word.upper()) for word in name.split("-"))
+
+
+# ---- Settings
+
+
+def to_text(key: str, value: Any) -> str:
+    """A value as the library reads it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool,)) or type(value).__name__ in ("bool_", "bool"):
+        return "true" if value else "false"
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, numbers.Real):
+        number = float(value)
+        if number == int(number) if math.isfinite(number) else False:
+            return str(int(number)) if abs(number) < 1e15 else repr(number)
+        return repr(number)
+    if isinstance(value, Sequence) or type(value).__name__ == "ndarray":
+        return ",".join(to_text(key, item) for item in value)
+    raise UsageError(f"{key} = {value!r:.80} is a {type(value).__name__}: give a number, a text, or a list of numbers")
+
+
+def make_settings(values: Mapping[str, Any], origin: str = "") -> Handle:
+    """lgv_settings from {"agent.gamma": 0.9}; None leaves a key open, a dict sets keys below its own."""
+    settings = create("lgv_settings_create", "lgv_settings_free")
+    fill_settings(settings, values, origin)
+    return settings
+
+
+def fill_settings(settings: Handle, values: Mapping[str, Any], origin: str = "") -> None:
+    for key, value in values.items():
+        if value is None:
+            continue
+        parts = {f"{key}.{name}": inner for name, inner in value.items()} if isinstance(value, Mapping) else {key: value}
+        for name, inner in parts.items():
+            text = to_text(name, inner)
+            if "\0" in name or "\0" in text:
+                raise UsageError(f"{name!r}: texts cannot hold a zero character")
+            call("lgv_settings_set", settings.pointer, name.encode(), text.encode(), origin.encode())

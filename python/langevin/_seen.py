@@ -1,0 +1,133 @@
+"""What users hand to predict, act, observe and q_values, as the library takes it: arrays that fit are used where they
+lie, everything else is written once into an array that fits."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from langevin._library import BYTES, ONE_HOT, CSpec, UsageError
+
+
+class Batch(NamedTuple):
+    batched: bool
+    count: int
+    data: Optional[np.ndarray]  # (count x size), contiguous; None if states say it all
+    states: Optional[np.ndarray]  # (count); None without finitely many states
+
+
+def is_index(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) or (isinstance(value, np.ndarray) and value.dtype.kind in "iu")
+
+
+class Seen:
+    """Observations of a spec, without a Gymnasium space: arrays of its shape, or numbers of states."""
+
+    def __init__(self, spec: CSpec, shape: Optional[Tuple[int, ...]] = None):
+        h, w, c = spec.obs_shape
+        self.bytes = spec.obs_kind == BYTES
+        self.shape = shape or ((h, w, c) if self.bytes or w * c > 1 else (h,))
+        self.size = h * w * c
+        self.dtype = np.dtype(np.uint8 if self.bytes else np.float32)
+        self.states = int(spec.states)
+        self.one_hot = spec.obs_form == ONE_HOT
+
+    def read(self, observation: Any) -> Batch:
+        if self.states and is_index(observation):
+            return self._read_states(np.asarray(observation))
+        if isinstance(observation, (dict, str, bytes)) or observation is None:
+            raise UsageError(f"an observation is an array of shape {self.shape}, not a {type(observation).__name__}")
+        array = np.asarray(observation)
+        if array.dtype.kind not in "fiub":
+            raise UsageError(f"the observation holds {array.dtype}, which are no numbers")
+        if self.bytes and array.dtype != np.uint8:
+            raise UsageError(f"the observation holds {array.dtype}; pictures are uint8")
+        batched = array.ndim == len(self.shape) + 1
+        if array.shape[batched:] != self.shape:
+            raise UsageError(
+                f"the observation has the shape {array.shape}; it takes {self.shape}, or (n, "
+                f"{', '.join(map(str, self.shape))}) for a batch"
+            )
+        count = array.shape[0] if batched else 1
+        data = np.ascontiguousarray(array, self.dtype).reshape(count, self.size)
+        return Batch(batched, count, data, self._states_of(data))
+
+    def _read_states(self, states: np.ndarray) -> Batch:
+        if states.ndim > 1 or ((states < 0) | (states >= self.states)).any():
+            raise UsageError(f"states are 0..{self.states - 1}, one or a list; got {states!r:.80}")
+        flat = np.atleast_1d(states).astype(np.int64)
+        data = None
+        if self.one_hot and not self.bytes:
+            data = np.zeros((len(flat), self.size), np.float32)
+            data[np.arange(len(flat)), flat] = 1
+        return Batch(states.ndim == 1, len(flat), data, flat)
+
+    def _states_of(self, data: np.ndarray) -> Optional[np.ndarray]:
+        return data.argmax(1).astype(np.int64) if self.states and self.one_hot else None
+
+
+class SpaceSeen:
+    """Observations of a Gymnasium space."""
+
+    def __init__(self, space: Any, observations: Any):
+        self.space = space
+        self.inner = observations  # observations.Observations
+        self.shape = tuple(space.shape) if getattr(space, "shape", None) is not None else None
+        self.size, self.states = observations.size, observations.states
+
+    def read(self, observation: Any) -> Batch:
+        from langevin.observations import Wrong
+
+        try:
+            return self._read(observation)
+        except Wrong as wrong:
+            raise UsageError(str(wrong)) from None
+
+    def _read(self, observation: Any) -> Batch:
+        count = batch_size(self.space, observation)
+        n = 1 if count is None else count
+        if self._fits(observation):
+            data = observation.reshape(n, self.size)
+        else:
+            data = np.empty((n, self.size), self.inner.dtype)
+            for i in range(n):
+                self.inner.bind(data[i])(observation if count is None else item(self.space, observation, i))
+        states = data.argmax(1).astype(np.int64) if self.states else None
+        return Batch(count is not None, n, data, states)
+
+    def _fits(self, observation: Any) -> bool:
+        """Whether the memory of an array is what the library would be given."""
+        if type(observation) is not np.ndarray or not observation.flags.c_contiguous or self.states:
+            return False
+        if observation.dtype != self.inner.dtype or not hasattr(self.space, "low"):
+            return False
+        return self.inner.dtype == np.float32 or self.shape == tuple(self.inner.shape)
+
+
+def batch_size(space: Any, value: Any) -> Optional[int]:
+    """How many observations a value holds, or None if it is a single one."""
+    from langevin.observations import Wrong, is_text
+
+    inner = getattr(space, "spaces", None)
+    if inner is not None:
+        keys = [k for k in (inner if isinstance(inner, dict) else range(len(inner))) if not is_text(inner[k])]
+        try:
+            return batch_size(inner[keys[0]], value[keys[0]])
+        except (KeyError, IndexError, TypeError):
+            raise Wrong(f"the observation is a {type(value).__name__} without the member {keys[0]!r}") from None
+    shape = tuple(space.shape)
+    rank = np.ndim(value) - len(shape)
+    if rank not in (0, 1) or np.shape(value)[rank:] != shape:
+        raise Wrong(f"the observation has the shape {np.shape(value)}; it takes {shape}, or one more axis for a batch")
+    return np.shape(value)[0] if rank else None
+
+
+def item(space: Any, value: Any, i: int) -> Any:
+    """The i-th of a batch."""
+    inner = getattr(space, "spaces", None)
+    if isinstance(inner, dict):
+        return {key: item(inner[key], value[key], i) for key in inner}
+    if inner is not None:
+        return tuple(item(inner[key], value[key], i) for key in range(len(inner)))
+    return value[i]

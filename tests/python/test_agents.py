@@ -1,0 +1,287 @@
+"""Agents on environments: learning, acting, saving, looking inside."""
+
+import inspect
+import pickle
+import typing
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import langevin
+from langevin import _registry
+
+SMALL = {"warmup": 50, "replay": 500}
+
+
+def test_learns_in_c_as_a_run_does(tmp_path):
+    """The same bits as langevin.run: returns, steps, planned budget."""
+    env = gymnasium.make("langevin/CartPole-v0")
+    agent = langevin.AdamLMCDQN(env, seed=5)
+    agent.learn(3000)
+    (summary,) = langevin.run("cartpole", "adam-lmcdqn", {"run.eval_every": 0}, steps=3000, seed=5)
+    assert len(agent.returns) == summary["episodes"]
+    assert np.sum(agent.returns) / len(agent.returns) == summary["mean_return"]
+    assert agent.num_timesteps == 3000 and agent.lengths.sum() <= 3000
+
+
+def test_slices_do_not_matter():
+    one, many = (langevin.DQN(gymnasium.make("langevin/CartPole-v0"), seed=3, steps=2000, **SMALL) for _ in range(2))
+    one.learn(2000)
+    for part in (1, 7, 92, 400, 1500):
+        many.learn(part)
+    assert np.array_equal(one.parameters()["w"], many.parameters()["w"])
+    assert np.array_equal(one.returns, many.returns)
+
+
+def test_python_loop_equals_c_loop():
+    """The same environment behind a wrapper, which the loop in C cannot see, is stepped from Python."""
+    native = gymnasium.make("langevin/CartPole-v0")
+    wrapped = gymnasium.wrappers.TransformReward(gymnasium.make("langevin/CartPole-v0"), lambda r: r)
+    agents = [langevin.DoubleDQN(env, seed=3, steps=1500, **SMALL) for env in (native, wrapped)]
+    for agent in agents:
+        agent.learn(1500)
+    assert [type(a._loop).__name__ for a in agents] == ["NativeLoop", "GymLoop"]
+    assert np.array_equal(agents[0].returns, agents[1].returns)
+    assert np.array_equal(agents[0].parameters()["w"], agents[1].parameters()["w"])
+
+
+def test_solves_cartpole():
+    agent = langevin.AdamLMCDQN("CartPole-v1", seed=0)
+    agent.learn(15000)
+    env, total = gymnasium.make("CartPole-v1"), 0.0
+    for episode in range(5):
+        obs, _ = env.reset(seed=episode)
+        over = False
+        while not over:
+            action, state = agent.predict(obs)
+            assert state is None
+            obs, reward, terminated, truncated, _ = env.step(action)
+            total += reward
+            over = terminated or truncated
+    assert total / 5 > 150  # a random policy has 22
+
+
+FORMS = [
+    spaces.Box(0, 1, (5,), np.float32),
+    spaces.Discrete(5),
+    spaces.Discrete(5, start=3),
+    spaces.MultiBinary(5),
+    spaces.Dict({"cell": spaces.Discrete(5), "bits": spaces.MultiBinary(5)}),
+    spaces.Tuple((spaces.MultiDiscrete([5, 2]), spaces.Box(0, 1, (1,), np.float64))),
+]
+
+
+@pytest.mark.parametrize("space", FORMS, ids=str)
+def test_spaces(corridor, space):
+    env = corridor(space)
+    agent = langevin.DQN(env, seed=1, hidden=(16,), gamma=0.9, epsilon_steps=500, **SMALL)
+    agent.learn(3000)
+    assert np.mean(agent.lengths[-20:]) < 6
+    obs, _ = env.reset()
+    action, _ = agent.predict(obs)
+    assert action == 1 and isinstance(action, int)
+    batch = gymnasium.vector.utils.concatenate(
+        space, [obs, obs, obs], gymnasium.vector.utils.create_empty_array(space, 3)
+    )
+    actions, _ = agent.predict(batch)
+    assert actions.tolist() == [1, 1, 1]
+    q = agent.q_values(batch)
+    assert q.shape == (3, 2) and np.array_equal(q[2], agent.q_values(obs))
+    assert q[0, 1] == pytest.approx(0.9**3, abs=0.1)
+
+
+def test_action_start():
+    class Shifted(gymnasium.Env):
+        observation_space, action_space = spaces.Box(-1, 1, (1,), np.float32), spaces.Discrete(2, start=5)
+
+        def reset(self, *, seed=None, options=None):
+            return np.zeros(1, np.float32), {}
+
+        def step(self, action):
+            assert action in (5, 6)
+            return np.zeros(1, np.float32), float(action == 6), True, False, {}
+
+    agent = langevin.DQN(Shifted(), **SMALL)
+    agent.learn(300)
+    assert agent.predict(np.zeros(1))[0] == 6
+    assert agent.act(np.zeros(1, np.float32)) in (5, 6)
+
+
+PICTURES = [((44, 40, 4), np.uint8), ((4, 44, 40), np.uint8), ((44, 40), np.uint8), ((2, 44, 40, 3), np.uint8)]
+
+
+@pytest.mark.parametrize("shape,dtype", PICTURES, ids=str)
+def test_pictures(shape, dtype):
+    class Pictures(gymnasium.Env):
+        observation_space, action_space = spaces.Box(0, 255, shape, dtype), spaces.Discrete(3)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.t = 0
+            return self.observation_space.sample(), {}
+
+        def step(self, action):
+            self.t += 1
+            return self.observation_space.sample(), 1.0, self.t == 5, False, {}
+
+    env = Pictures()
+    agent = langevin.DQN(env, preset="small", hidden=(16,), batch=4, warmup=8, replay=50, scale_input=True)
+    agent.learn(20)
+    obs = env.observation_space.sample()
+    q = agent.q_values(np.stack([obs, obs]))
+    assert q.shape == (2, 3) and np.array_equal(q[0], agent.q_values(obs)) and np.isfinite(q).all()
+    with pytest.raises(langevin.UsageError, match="uint8|float"):
+        agent.predict(obs.astype(np.float32))
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_vector_modes(corridor, mode):
+    """Every way of beginning anew shows the agent the same: the last observation is the fifth cell."""
+    mode = gymnasium.vector.AutoresetMode(mode)
+    envs = gymnasium.vector.SyncVectorEnv([lambda: corridor()] * 3, autoreset_mode=mode)
+    agent = langevin.DQN(envs, seed=1, hidden=(16,), gamma=0.9, epsilon_steps=500, **SMALL)
+    agent.learn(3000)
+    assert agent.num_timesteps >= 3000
+    assert np.mean(agent.lengths[-20:]) < 6 and agent.lengths.min() >= 4
+    rewards, terminated = agent.arrays()["replay.reward"], agent.arrays()["replay.terminated"]
+    assert set(rewards.tolist()) <= {0.0, 1.0} and terminated.any()
+    one_hot = np.eye(5, dtype=np.float32)
+    q = agent.q_values(one_hot[3:4])[0]
+    assert q[1] == pytest.approx(1, abs=0.1)  # what lies behind the end is worth nothing
+
+
+def test_native_vector():
+    envs = gymnasium.make_vec("langevin/NChain-v0", num_envs=4, n=5)
+    agent = langevin.AdamLMCDQN(envs, seed=0, **SMALL)
+    agent.learn(4000)
+    assert (agent.lengths == 13).all() and agent.returns.max() == 10
+
+
+def test_callback_and_progress(capsys):
+    agent, seen = langevin.DQN(gymnasium.make("langevin/CartPole-v0"), **SMALL), []
+    agent.learn(2500, callback=lambda a: seen.append(a.num_timesteps), progress_bar=True)
+    assert seen == [1000, 2000, 2500]
+    assert "100 %  2,500 / 2,500 steps" in capsys.readouterr().err
+    agent.learn(10_000, callback=lambda a: a.num_timesteps < 3000, callback_every=100)
+    assert agent.num_timesteps == 3000
+    agent.learn(0)
+    assert agent.num_timesteps == 3000
+
+
+def test_save_and_load(tmp_path, corridor):
+    path = tmp_path / "agent.safetensors"
+    agent = langevin.AdamLMCDQN(corridor(), seed=1, **SMALL)
+    agent.learn(500)
+    agent.save(path)
+    other = langevin.load(path, env=corridor())
+    assert type(other) is langevin.AdamLMCDQN and other.num_timesteps == 500 and other.params == agent.params
+    cells, rng = np.eye(5, dtype=np.float32), np.random.default_rng(0)
+    for k in range(300):  # the same transitions: both stay equal, noise and replay included
+        (a, b), done = rng.integers(5, size=2), k % 15 == 14
+        actions = [x.act(cells[a]) for x in (agent, other)]
+        assert actions[0] == actions[1]
+        for x in (agent, other):
+            x.observe(cells[a], actions[0], 0.5, cells[b], done)
+    for name in ("w", "w_target"):
+        assert np.array_equal(agent.parameters()[name], other.parameters()[name])
+    alone = langevin.load(path)
+    assert alone.predict(cells[0])[0] in (0, 1)
+    with pytest.raises(langevin.UsageError, match="no environment"):
+        alone.learn(10)
+    alone.set_env(corridor())
+    alone.learn(10)
+
+
+def test_file_is_safetensors(tmp_path, corridor):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    agent = langevin.DQN(corridor(), **SMALL)
+    agent.learn(200)
+    agent.save(tmp_path / "agent.safetensors")
+    tensors = safetensors.load_file(tmp_path / "agent.safetensors")
+    assert np.array_equal(tensors["agent.w"], agent.parameters()["w"])
+
+
+def test_pickle(corridor):
+    agent = langevin.BootstrappedDQN(corridor(), **SMALL)
+    agent.learn(300)
+    copy = pickle.loads(pickle.dumps(agent))
+    cells = np.eye(5, dtype=np.float32)
+    assert np.array_equal(copy.q_values(cells), agent.q_values(cells))
+
+
+def test_parameters_are_views(corridor):
+    agent = langevin.DQN(corridor(), hidden=(8,), **SMALL)
+    view = agent.parameters()["w"]
+    assert view.dtype == np.float32 and view.shape == (5 * 8 + 8 + 8 * 2 + 2,)
+    view[:] = 0
+    view[-1] = 3  # the bias of the second action
+    assert agent.q_values(np.ones(5)).tolist() == [0, 3]
+    agent.close()
+    assert view[-1] == 3  # the memory lives as long as the view
+    with pytest.raises(ValueError):
+        langevin.DQN(corridor()).arrays()["w"][0] = 1
+
+
+def test_params(corridor):
+    agent = langevin.AdamLMCDQN(corridor(), lr=1e-3, hidden=(8, 9), double=True)
+    assert agent.params["lr"] == 1e-3 and agent.params["hidden"] == (8, 9) and agent.params["double"] is True
+    assert agent.params["optimiser"] == "asgld" and agent.params["preset"] == "small"
+    other = langevin.AdamLMCDQN(corridor(), optimiser="adam", alpha1=0.8)
+    assert other.params["optimiser"] == "adam" and other.params["alpha1"] == 0.8
+
+
+def test_no_name_means_two_things():
+    reserved = {"env", "seed", "steps", "episodes", "optimiser", "reward_range"}
+    optimisers = _registry.entries("optimiser").values()
+    for entry in _registry.entries("agent").values():
+        own = {p.keyword for p in entry.params}
+        assert not own & reserved, entry.name
+        for optimiser in optimisers if entry.optimiser else ():
+            theirs = {p.keyword for p in optimiser.params}
+            assert not theirs & (own | reserved), (entry.name, optimiser.name)
+
+
+def test_signatures():
+    for name, cls in langevin.agents().items():
+        signature = inspect.signature(cls)
+        assert list(signature.parameters)[:2] == ["env", "seed"], name
+        assert "Default" in cls.__doc__ and cls._entry.summary[1:] in cls.__doc__
+        for parameter in list(signature.parameters.values())[1:]:
+            eval(parameter.annotation, {**vars(typing), "Sequence": typing.Sequence})
+    assert "lambda_" in inspect.signature(langevin.LMCLSVI).parameters
+    assert "lr" in inspect.signature(langevin.AdamLMCDQN).parameters
+
+
+@pytest.mark.parametrize("name", list(langevin.agents()))
+def test_every_agent(name):
+    cls = langevin.agents()[name]
+    env = gymnasium.make("langevin/RiverSwim-v0", n=4, horizon=6)
+    agent = cls(env, seed=2)
+    agent.learn(120)
+    assert len(agent.returns) == 20
+    assert np.isfinite(agent.values).all() == issubclass(cls, langevin.LinearAgent)
+    q = agent.q_values(np.array([0, 3]))
+    assert q.shape == (2, 2) and np.isfinite(q).all()
+    action, state = agent.predict(1)
+    assert action in (0, 1)
+    assert state == (1 if issubclass(cls, langevin.LinearAgent) else None)
+    assert langevin.load is not None and pickle.loads(pickle.dumps(agent)).num_timesteps == 120
+
+
+def test_own_loop(corridor):
+    """act and observe alone learn as well as learn()."""
+    env = corridor()
+    agent = langevin.DQN(env, seed=1, hidden=(16,), gamma=0.9, epsilon_steps=500, **SMALL)
+    lengths = []
+    for _ in range(300):
+        obs, _ = env.reset()
+        over, length = False, 0
+        while not over:
+            action = agent.act(obs)
+            after, reward, terminated, truncated, _ = env.step(action)
+            agent.observe(obs, action, reward, after, terminated, truncated)
+            obs, over, length = after, terminated or truncated, length + 1
+        lengths.append(length)
+    assert np.mean(lengths[-20:]) < 6

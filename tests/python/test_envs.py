@@ -1,0 +1,160 @@
+"""The library's environments as Gymnasium's, and against Gymnasium's own."""
+
+import ctypes
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import langevin
+from langevin import _library as library
+from langevin import _registry, envs
+
+IDS = [i for i in envs.IDS if i != "langevin/Atari-v0"]
+
+
+def test_all_are_registered():
+    assert set(envs.IDS.values()) == set(_registry.entries("env")) - {"gym"}
+    for identifier, name in envs.IDS.items():
+        assert identifier == f"langevin/{_registry.class_name(name)}-v0"
+
+
+@pytest.mark.parametrize("identifier", IDS)
+def test_checker(identifier):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*infinity.*")  # what bounds would CartPole's velocities have?
+        warnings.filterwarnings("ignore", message=".*(spec was None|render|not have been registered|recommended).*")
+        check_env(gymnasium.make(identifier).unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize("identifier", IDS)
+def test_vector_equals_single(identifier):
+    """Each of a vector goes through the same episodes as one alone with its seed; the last observation is there."""
+    vector = gymnasium.make_vec(identifier, num_envs=3)
+    single = [gymnasium.make(identifier) for _ in range(3)]
+    seen, _ = vector.reset(seed=7)
+    for i, env in enumerate(single):
+        assert np.array_equal(seen[i], env.reset(seed=7 + i)[0])
+    rng, ended, ends = np.random.default_rng(0), [False] * 3, 0
+    for _ in range(550):
+        actions = rng.integers(vector.single_action_space.n, size=3)
+        seen, rewards, terminated, truncated, _ = vector.step(actions)
+        assert seen in vector.observation_space
+        for i, env in enumerate(single):
+            if ended[i]:
+                obs, reward, over = env.reset()[0], 0.0, (False, False)
+            else:
+                obs, reward, *over, _ = env.step(int(actions[i]))
+            assert np.array_equal(seen[i], obs) and rewards[i] == reward
+            assert (terminated[i], truncated[i]) == tuple(over)
+            ended[i] = any(over)
+            ends += ended[i]
+    assert ends > 0
+    vector.close()
+    with pytest.raises(langevin.UsageError, match="closed"):
+        vector.step(actions)
+
+
+def uniform_stream(seed):
+    """The library's own random numbers, so that both sides begin in the same state to the last bit."""
+    state = (ctypes.c_uint64 * 4)()
+    lib = library.lib
+    lib.lgv_rng_seed.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p]
+    lib.lgv_rng_uniform.restype, lib.lgv_rng_uniform.argtypes = ctypes.c_double, [ctypes.c_void_p]
+    lib.lgv_rng_seed(state, seed, b"env")
+    return lambda low, high: low + (high - low) * lib.lgv_rng_uniform(state)
+
+
+CLASSIC = {
+    "langevin/CartPole-v0": ("CartPole-v1", lambda u: np.array([u(-0.05, 0.05) for _ in range(4)])),
+    "langevin/MountainCar-v0": ("MountainCar-v0", lambda u: np.array([u(-0.6, -0.4), 0])),
+    "langevin/Acrobot-v0": ("Acrobot-v1", lambda u: np.array([u(-0.1, 0.1) for _ in range(4)]).astype(np.float32)),
+}
+
+
+def compare(ours_id, episodes):
+    theirs_id, draw = CLASSIC[ours_id]
+    ours, theirs = gymnasium.make(ours_id).unwrapped, gymnasium.make(theirs_id)
+    rng = np.random.default_rng(1)
+    for episode in range(episodes):
+        mine, _ = ours.reset(seed=episode)
+        theirs.reset(seed=episode)
+        theirs.unwrapped.state = draw(uniform_stream(episode))
+        over, step = False, 0
+        while not over:
+            action = int(rng.integers(ours.action_space.n))
+            mine, *my_outcome, _ = ours.step(action)
+            yours, *your_outcome, _ = theirs.step(action)
+            step += 1
+            assert np.abs(mine - yours).max() <= 1e-5, (episode, step)
+            assert my_outcome == your_outcome, (episode, step)
+            over = my_outcome[1] or my_outcome[2]
+
+
+@pytest.mark.parametrize("identifier", CLASSIC)
+def test_classic(identifier):
+    compare(identifier, 30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("identifier", CLASSIC)
+def test_classic_1000(identifier):
+    compare(identifier, 1000)
+
+
+def test_parameters():
+    env = gymnasium.make("langevin/NChain-v0", n=100)
+    assert env.observation_space.shape == (100,)
+    assert gymnasium.make("langevin/NChain-v0", n=7, features="one-hot").reset()[0].tolist() == [0, 1, 0, 0, 0, 0, 0]
+    with pytest.raises(langevin.UsageError, match="no parameter 'm'; it has n"):
+        gymnasium.make("langevin/NChain-v0", m=100)
+    with pytest.raises(langevin.UsageError, match="env.n = '0'"):
+        gymnasium.make("langevin/NChain-v0", n=0)
+    with pytest.raises(langevin.UsageError, match="no environment 'nchian'; did you mean|there is no environment"):
+        langevin.NativeEnv("nchian")
+
+
+def test_observations_stay():
+    env = langevin.NativeEnv("cartpole")
+    first, _ = env.reset(seed=1)
+    kept = first.copy()
+    for _ in range(5):
+        env.step(0)
+    assert np.array_equal(first, kept)
+
+
+def test_misuse():
+    env = langevin.NativeEnv("cartpole")
+    with pytest.raises(langevin.UsageError, match="reset before"):
+        env.step(0)
+    env.reset(seed=0)
+    for action, words in ((2, "outside 0..1"), (-1, "outside"), (0.5, "whole number"), ("a", "whole number"), (2**40, "outside")):
+        with pytest.raises(langevin.UsageError, match=words):
+            env.step(action)
+    for seed in (-1, 2**64):
+        with pytest.raises((langevin.UsageError, gymnasium.error.Error)):
+            env.reset(seed=seed)
+    env.close()
+    env.close()
+    for call in (lambda: env.step(0), env.reset, lambda: env.model):
+        with pytest.raises(langevin.UsageError, match="closed"):
+            call()
+    vector = langevin.NativeVectorEnv("cartpole", 2)
+    for actions in (0, [0], [0, 2], [0.5, 0], [[0, 0]]):
+        with pytest.raises(langevin.UsageError, match="actions"):
+            vector.step(actions)
+    with pytest.raises(langevin.UsageError, match="3 seeds"):
+        vector.reset(seed=[1, 2, 3])
+
+
+def test_atari():
+    pytest.importorskip("ale_py")
+    env = gymnasium.make("langevin/Atari-v0", game="freeway")
+    obs, _ = env.reset(seed=0)
+    assert obs.shape == (84, 84, 4) and obs.dtype == np.uint8 and obs in env.observation_space
+    obs, reward, *_ = env.step(1)
+    assert reward == 0
+    env.close()

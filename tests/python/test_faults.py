@@ -1,0 +1,294 @@
+"""Mistakes and mishaps: clear exceptions, never a crash, nothing left behind."""
+
+import _thread
+import gc
+import os
+import signal
+import threading
+import time
+
+import gymnasium
+import numpy as np
+import pytest
+
+import langevin
+from langevin import _library as library
+
+
+def cartpole(**kwargs):
+    return langevin.DQN(gymnasium.make("langevin/CartPole-v0"), warmup=50, replay=500, **kwargs)
+
+
+def raise_error(_):
+    raise ZeroDivisionError("the environment divides")
+
+
+FAULTS = [
+    (raise_error, ZeroDivisionError, "the environment divides"),
+    (lambda r: r[:4], langevin.EnvironmentFailed, "4 values; Gymnasium's are 5"),
+    (lambda r: None, langevin.EnvironmentFailed, "NoneType, not a tuple"),
+    (lambda r: (r[0], "much", *r[2:]), langevin.EnvironmentFailed, "not one number"),
+    (lambda r: (r[0], np.nan, *r[2:]), langevin.NumericError, "reward"),
+    (lambda r: (r[0], np.inf, *r[2:]), langevin.NumericError, "reward"),
+    (lambda r: (np.zeros(4, np.float32), *r[1:]), langevin.EnvironmentFailed, r"shape \(4,\)"),
+    (lambda r: (np.array(list("abcde")), *r[1:]), langevin.EnvironmentFailed, "no numbers"),
+    (lambda r: (np.full(5, np.nan, np.float32), *r[1:]), langevin.NumericError, "not finite"),
+    (lambda r: (None, *r[1:]), langevin.EnvironmentFailed, "shape"),
+]
+
+
+@pytest.mark.parametrize("fault,error,words", FAULTS, ids=[f"{e.__name__}-{w}" for _, e, w in FAULTS])
+@pytest.mark.parametrize("vector", [False, True], ids=["single", "vector"])
+def test_faults_of_environments(corridor, fault, error, words, vector):
+    if vector and error is not ZeroDivisionError:
+        pytest.skip("Gymnasium's vector stumbles over it first")
+    env = corridor(fault=fault).unwrapped  # wrappers of Gymnasium's raise errors of their own
+    if vector:
+        env = gymnasium.vector.SyncVectorEnv([lambda: corridor(fault=fault), lambda: corridor()])
+    agent = langevin.DQN(env, warmup=50, replay=500)
+    with pytest.raises(error, match=words):
+        agent.learn(100)
+    agent.learn(200)  # the fault was one step's; the agent goes on with a new episode
+    assert agent.num_timesteps >= 200 and np.isfinite(agent.parameters()["w"]).all()
+
+
+def test_faults_of_callbacks():
+    agent = cartpole()
+
+    def callback(agent):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        agent.learn(5000, callback=callback)
+    assert agent.num_timesteps == 1000
+    for wrong in (lambda a: a.learn(10), lambda a: a.close()):
+        with pytest.raises(RuntimeError, match="learn"):
+            agent.learn(100, callback=wrong)
+    agent.learn(100, callback=lambda a: (a.predict(np.zeros(4)), a.parameters()))
+
+
+def test_interrupt():
+    """Ctrl-C while C works: KeyboardInterrupt soon, and the agent goes on."""
+    agent = cartpole()
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    timer.start()
+    begun = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        agent.learn(10**12)
+    assert time.perf_counter() - begun < 60
+    assert agent.num_timesteps > 0
+    agent.learn(100)
+
+
+def test_interrupt_of_a_run(tmp_path):
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        langevin.run("cartpole", "dqn", steps=10**9, seeds=2, out=tmp_path / "run")
+    assert all(not (run["summary"] or {}).get("finished") for run in langevin.read_runs(tmp_path))
+
+
+def test_threads_are_refused():
+    agent, results = cartpole(), []
+    entered = threading.Event()
+
+    def other():
+        entered.wait()
+        try:
+            agent.predict(np.zeros(4))
+        except RuntimeError as error:
+            results.append(str(error))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+
+    def callback(_):
+        entered.set()
+        thread.join()
+
+    agent.learn(10, callback=callback)
+    assert "another thread" in results[0]
+
+
+def test_python_runs_while_c_works():
+    """The loop in C holds no lock of Python's: another thread counts on."""
+    agent, count, stop = cartpole(), [0], []
+
+    def spin():
+        while not stop:
+            count[0] += 1
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    before = count[0]
+    agent._loop = None
+    agent.learn(20_000)
+    counted = count[0] - before
+    stop.append(True)
+    thread.join()
+    assert counted > 1000
+
+
+def test_closed():
+    agent = cartpole()
+    agent.learn(10)
+    agent.close()
+    agent.close()
+    calls = [
+        lambda: agent.learn(10), lambda: agent.predict(np.zeros(4)), lambda: agent.act(np.zeros(4)),
+        lambda: agent.q_values(np.zeros(4)), agent.parameters, agent.arrays, lambda: agent.params,
+        lambda: agent.save("/tmp/x"), lambda: agent.observe(np.zeros(4), 0, 0.0, np.zeros(4), False),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(langevin.UsageError, match="closed"):
+            call()
+    env = gymnasium.make("langevin/CartPole-v0")
+    env.close()
+    with pytest.raises(langevin.UsageError, match="closed"):
+        langevin.DQN(env)
+    env = gymnasium.make("langevin/CartPole-v0")
+    agent = langevin.DQN(env)
+    agent.learn(100)
+    env.close()  # the agent's loop holds what it needs
+    agent.learn(100)
+
+
+WRONG = [
+    (lambda: langevin.DQN(None), "environment"),
+    (lambda: langevin.DQN(5), "this is a int"),
+    (lambda: langevin.DQN("Pendulum-v1"), "Discrete"),
+    (lambda: cartpole(seed=-1), "seed"),
+    (lambda: cartpole(seed=1.5), "seed"),
+    (lambda: cartpole(gamma=2), r"agent.gamma = '2' is not valid: it takes a number in \[0, 1\]"),
+    (lambda: cartpole(gamma="much"), "agent.gamma"),
+    (lambda: cartpole(gamma=object()), "agent.gamma"),
+    (lambda: cartpole(hidden=(0,)), "agent.hidden"),
+    (lambda: cartpole(optimiser="adma"), "optimiser 'adma'"),
+    (lambda: cartpole(steps=-1), "steps"),
+    (lambda: cartpole(reward_range=3), "reward_range"),
+    (lambda: cartpole(reward_range=(1, 0)), "reward_range"),
+    (lambda: cartpole().learn(), "how long"),
+    (lambda: cartpole().learn("abc"), "total_timesteps"),
+    (lambda: cartpole().learn(1.5), "total_timesteps"),
+    (lambda: cartpole().learn(-1), "total_timesteps"),
+    (lambda: cartpole().learn(1, callback_every=0), "callback_every"),
+    (lambda: cartpole().predict(np.zeros(5)), r"shape \(5,\)"),
+    (lambda: cartpole().predict(np.zeros((2, 2, 4))), "shape"),
+    (lambda: cartpole().predict("abcd"), "array of shape"),
+    (lambda: cartpole().predict(None), "array of shape"),
+    (lambda: cartpole().predict(np.array(list("abcd"))), "no numbers"),
+    (lambda: cartpole().predict(np.zeros(4, complex)), "no numbers"),
+    (lambda: cartpole().act(np.zeros((2, 4))), "one observation"),
+    (lambda: cartpole().act(np.zeros(4), stream=1), "stream"),
+    (lambda: cartpole().observe(np.zeros(4), 0, 0.0, np.zeros(4), False), "act"),
+    (lambda: langevin.LMCLSVI(gymnasium.make("langevin/CartPole-v0")), "finitely many states"),
+    (lambda: langevin.LMCLSVI(gymnasium.make_vec("FrozenLake-v1", num_envs=2)), "one environment|horizon"),
+    (lambda: langevin.run("nchian", "dqn"), "did you mean 'nchain'"),
+    (lambda: langevin.run("nchain", "dqn", {"agent.gama": 1}), "agent.gamma"),
+    (lambda: langevin.run("nchain", "dqn", {"gamma": 1}), "agent.gamma"),
+    (lambda: langevin.run("nchain", "dqn", seeds=0), "seeds"),
+    (lambda: langevin.run(), "no environment"),
+]
+
+
+@pytest.mark.parametrize("call,words", WRONG, ids=[str(i) for i in range(len(WRONG))])
+def test_wrong(call, words):
+    with pytest.raises(langevin.UsageError, match=words):
+        call()
+
+
+def test_unknown_parameter():
+    with pytest.raises(TypeError, match="DQN.. has no parameter 'gama'; did you mean 'gamma'"):
+        cartpole(gama=0.9)
+
+
+def test_wrong_actions():
+    agent, zeros = cartpole(), np.zeros(4)
+    agent.act(zeros)
+    for action, words in ((2, "none of"), (-1, "none of"), ("a", "whole number"), (None, "whole number")):
+        with pytest.raises(langevin.UsageError, match=words):
+            agent.observe(zeros, action, 0.0, zeros, False)
+    with pytest.raises(langevin.NumericError):
+        agent.observe(zeros, 0, np.nan, zeros, False)
+    with pytest.raises(langevin.NumericError):
+        agent.act(np.full(4, np.inf))
+
+
+def test_wrong_files(tmp_path, corridor):
+    agent = langevin.DQN(corridor(), replay=500)
+    path = tmp_path / "agent"
+    agent.save(path)
+    with pytest.raises(langevin.UsageError, match="made for another environment"):
+        langevin.load(path, env=gymnasium.make("langevin/CartPole-v0"))
+    with pytest.raises(langevin.UsageError, match="made for another environment"):
+        agent.set_env("CartPole-v1")
+    data = path.read_bytes()
+    for damaged in (b"", b"abc", data[:100], data[:-1], data[:-9] + b"\xff" + data[-8:], b"\xff" * 100):
+        path.write_bytes(damaged)
+        with pytest.raises((langevin.FileError, OSError)):
+            langevin.load(path)
+    for missing in (tmp_path / "none", tmp_path):
+        with pytest.raises(OSError):
+            langevin.load(missing)
+    with pytest.raises(langevin.FileError, match="cannot write"):
+        agent.save(tmp_path / "no" / "where")
+    (summary,) = langevin.run("cartpole", "dqn", steps=100, out=tmp_path / "run")
+    with pytest.raises(langevin.FileError, match="langevin eval"):
+        langevin.load(next((tmp_path / "run").rglob("checkpoint.safetensors")))
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_no_leaks(river, corridor):
+    """A thousand of each, made and closed; what is left is noise."""
+
+    def once():
+        env = gymnasium.make("langevin/NChain-v0", n=50)
+        env.reset(seed=1)
+        agent = langevin.DQN(env, warmup=8, replay=5000)
+        agent.learn(20)
+        agent.parameters()
+        agent.close()
+        env.close()
+        linear = langevin.LMCLSVI(river)
+        linear.learn(episodes=2)
+        try:
+            langevin.DQN(env)
+        except langevin.UsageError:
+            pass
+
+    for _ in range(100):
+        once()
+    gc.collect()
+    before = resident()
+    for _ in range(1000):
+        once()
+    gc.collect()
+    assert resident() - before < 20e6  # one agent has half a megabyte
+
+
+def test_handles_are_freed(river, monkeypatch):
+    freed = []
+    original = library.Handle.__del__
+    monkeypatch.setattr(library.Handle, "__del__", lambda self: (freed.append(1), original(self)))
+    agent = langevin.LMCLSVI(river)
+    agent.learn(episodes=1)
+    freed.clear()
+    del agent
+    gc.collect()
+    assert len(freed) >= 3  # trainer, agent, environment
+
+
+def test_fork():
+    agent = cartpole()
+    agent.learn(100)
+    child = os.fork()
+    if child == 0:
+        agent.close()
+        gc.collect()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    agent.learn(100)

@@ -1,0 +1,136 @@
+"""Models from arrays, linear agents on them: values in closed form."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+import langevin
+
+
+def test_values(river):
+    # V_3 = 0; at each stage state 1 pays 1/2 for moving on, which works with probability 3/4
+    assert river.optimal_values()[2].tolist() == [0, 0.5]
+    assert river.optimal_value == pytest.approx(0.75)
+    stay = np.zeros(2, int)
+    assert river.value(stay) == 0
+    half = np.full((3, 2, 2), 0.5)
+    v = np.zeros(2)
+    for _ in range(3):  # by hand
+        q0 = v[0]
+        q1 = np.array([0, 0.5]) + 0.25 * v[0] + 0.75 * v[1]
+        v = 0.5 * q0 + 0.5 * q1
+    assert river.values(half)[0] == pytest.approx(v)
+
+
+def test_stages_and_ends():
+    """One state, two stages: the first pays 1 or, half the time, ends; the second pays 4."""
+    p = np.zeros((2, 1, 2, 2))
+    p[:, 0, 0, 0] = 1
+    p[:, 0, 1] = [0.5, 0.5]
+    r = np.array([[[1.0, 3.0]], [[4.0, 0.0]]])
+    mdp = langevin.TabularMDP(p, r, 2)
+    assert mdp.optimal_value == 5  # 1 + 4 = 3 + 4 / 2
+    assert mdp.value(np.array([[1], [0]])) == 5 and mdp.value(np.array([[1], [1]])) == 3
+    agent = langevin.RLSVI(mdp, seed=0)
+    agent.learn(episodes=50)
+    assert set(agent.lengths) <= {1, 2} and 1 in agent.lengths
+
+
+def test_start():
+    mdp = langevin.TabularMDP(np.tile(np.eye(3)[:, None], (1, 2, 1)), [[1, 0], [2, 0], [6, 0]], 1, start=[0.5, 0.25, 0.25])
+    assert mdp.optimal_value == 2.5
+    env = mdp.to_env()
+    assert {env.reset(seed=s)[1]["state"] for s in range(50)} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("name", [n for n, c in langevin.agents().items() if issubclass(c, langevin.LinearAgent)])
+def test_linear_agents(river, name):
+    agent = langevin.agents()[name](river, seed=1)
+    agent.learn(episodes=400)
+    assert len(agent.returns) == 400 and agent.num_timesteps == 1200
+    assert agent.optimal_value == pytest.approx(0.75)
+    assert (np.diff(agent.regret) > -1e-12).all()
+    start = np.zeros(400)
+    assert np.diff(agent.regret) == pytest.approx((0.75 - agent.values)[1:])
+    assert agent.value() == pytest.approx(agent.values[-1]) and (agent.values <= 0.75 + 1e-12).all()
+    assert agent.values[-50:].mean() > agent.values[:5].mean() or agent.values[:5].mean() == pytest.approx(0.75)
+    policy = agent.policy()
+    assert policy.shape == (3, 2, 2) and policy.sum(-1) == pytest.approx(1)
+    assert agent.q_table().shape == (3, 2, 2) and start.sum() == 0
+    state, actions = None, []
+    for _ in range(3):
+        action, state = agent.predict(0, state)
+        actions.append(action)
+    assert state == 3
+    with pytest.raises(langevin.UsageError, match="stage"):
+        agent.predict(0, state)
+
+
+def test_weights(river):
+    agent = langevin.LMCLSVI(river, seed=1)
+    agent.learn(episodes=200)
+    assert agent.weights().shape == (3, 4)  # one-hot features
+    q = agent.q_table().reshape(3, 4)
+    assert np.clip(agent.weights()[2], 0, 1) == pytest.approx(q[2], abs=1e-6)
+    several = langevin.MSLMCLSVI(river, seed=1)
+    assert several.weights().shape[1:] == (3, 4)
+    with pytest.raises(langevin.UsageError, match="q_table"):
+        langevin.LSVIUCB(river).weights()
+
+
+def test_features(river):
+    """Features in which both states look alike: a linear agent can then not tell them apart."""
+    phi = np.zeros((2, 2, 2))
+    phi[:, 0, 0] = phi[:, 1, 1] = 1
+    p = np.zeros((2, 2, 2))
+    p[:, 0, 0] = 1
+    p[:, 1] = [0.25, 0.75]
+    mdp = langevin.TabularMDP(p, [[0, 0], [0, 0.5]], 3, features=phi)
+    agent = langevin.LSVIUCB(mdp, seed=1)
+    agent.learn(episodes=100)
+    q = agent.q_table()
+    assert q[:, 0] == pytest.approx(q[:, 1])
+    assert langevin.LMCLSVI(mdp).weights().shape == (3, 2)
+
+
+def test_model_of_native():
+    env = gymnasium.make("langevin/RiverSwim-v0").unwrapped
+    assert env.model.optimal_value == pytest.approx(3.878714, abs=1e-6)  # docs/environments.md
+    right = np.ones(12, int)
+    assert env.model.value(right) == pytest.approx(3.877104, abs=1e-6)
+    assert gymnasium.make("langevin/CartPole-v0").unwrapped.model is None
+
+
+def test_deep_agent_on_mdp(river):
+    agent = langevin.DQN(river, warmup=50, replay=500)
+    agent.learn(500)
+    assert agent.q_values(1).shape == (2,) and agent.q_values([[1, 0], [0, 1]]).shape == (2, 2)
+
+
+WRONG = [
+    (dict(P=np.ones((2, 2))), "P has the shape"),
+    (dict(P=np.full((2, 2, 2), 0.4)), "sum to 0.8"),
+    (dict(P=np.array([[[2.0, -1], [1, 0]]] * 2)), r"not in \[0, 1\]"),
+    (dict(r=np.zeros((3, 2))), "r has the shape"),
+    (dict(r=np.full((2, 2), np.nan)), "not finite"),
+    (dict(r="abc"), "array of numbers"),
+    (dict(horizon=0), "horizon"),
+    (dict(r=np.zeros((4, 2, 2))), "4 stages"),
+    (dict(start=2), "outside"),
+    (dict(start=[0.5, 0.6]), "sum to 1.1"),
+    (dict(start=[1, 0, 0]), "start is a state"),
+    (dict(features=np.ones((2, 3, 1))), "features"),
+]
+
+
+@pytest.mark.parametrize("change,words", WRONG, ids=[w for _, w in WRONG])
+def test_wrong(change, words):
+    arguments = dict(P=np.full((2, 2, 2), 0.5), r=np.zeros((2, 2)), horizon=3)
+    with pytest.raises(langevin.UsageError, match=words):
+        langevin.TabularMDP(**{**arguments, **change})
+
+
+def test_wrong_policies(river):
+    for policy in (np.ones((2, 3)), np.array([0, 2]), np.full((3, 2, 2), 0.4), "abc", np.array([0.5, 0.5])):
+        with pytest.raises(langevin.UsageError, match="policy"):
+            river.value(policy)

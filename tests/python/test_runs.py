@@ -1,0 +1,81 @@
+"""Runs, sweeps, records."""
+
+import json
+
+import numpy as np
+import pytest
+
+import langevin
+
+
+def test_run_and_records(tmp_path):
+    out = tmp_path / "run"
+    summaries = langevin.run("riverswim", "lmc-lsvi", {"env.n": 6, "agent": {"beta": 10}}, episodes=30, seeds=2, seed=3, out=out)
+    assert [s["seed"] for s in summaries] == [3, 4] and all(s["finished"] for s in summaries)
+    runs = langevin.read_runs(out)
+    assert [r["summary"]["regret"] for r in runs] == [s["regret"] for s in summaries]
+    assert runs[0]["config"]["env"]["n"] == 6 and runs[0]["config"]["agent"]["beta"] == 10
+    metrics = runs[0]["metrics"]
+    assert metrics["episode"][-1] == 30 and metrics["regret"][-1] == summaries[0]["regret"]
+    again = langevin.run(config=out / "seed-3" / "config.json", seed=3)
+    assert again[0]["regret"] == summaries[0]["regret"]
+    assert langevin.evaluate(out / "seed-3", 4).shape == (4,)
+    pandas = pytest.importorskip("pandas")
+    frame = langevin.read_runs(out, as_frame=True)
+    assert isinstance(frame, pandas.DataFrame) and set(frame["seed"]) == {3, 4} and len(frame) == 60
+    assert frame["agent"].unique().tolist() == ["lmc-lsvi"]
+
+
+def test_resume(tmp_path):
+    whole = langevin.run("cartpole", "dqn", {"run.checkpoint_every": 500}, steps=2000, out=tmp_path / "a")
+    langevin.run("cartpole", "dqn", {"run.checkpoint_every": 500}, steps=2000, out=tmp_path / "a", resume=True)
+    assert langevin.read_runs(tmp_path / "a")[0]["summary"]["mean_return"] == whole[0]["mean_return"]
+
+
+def test_torn_metrics(tmp_path):
+    langevin.run("riverswim", "psrl", episodes=5, out=tmp_path / "a")
+    file = next(tmp_path.rglob("metrics.csv"))
+    rows = len(langevin.read_runs(tmp_path)[0]["metrics"]["step"])
+    file.write_text(file.read_text()[:-3])
+    assert len(langevin.read_runs(tmp_path)[0]["metrics"]["step"]) == rows - 1
+    next(tmp_path.rglob("summary.json")).write_text("{")
+    with pytest.raises(langevin.FileError, match="damaged"):
+        langevin.read_runs(tmp_path)
+    with pytest.raises(langevin.FileError, match="no directory"):
+        langevin.read_runs(tmp_path / "none")
+    with pytest.raises(langevin.FileError, match="config.json"):
+        langevin.read_run(tmp_path)
+
+
+SWEEP = {
+    "env": {"name": "riverswim"},
+    "agent": {"name": "psrl"},
+    "run": {"episodes": 20},
+    "seeds": {"first": 0, "count": 2},
+    "grid": {"env.n": [4, 6]},
+}
+
+
+def test_sweep(tmp_path):
+    found = langevin.sweep(SWEEP, tmp_path / "sweep")
+    assert [(r["config"], r["seed"], r["env.n"]) for r in found] == [(0, 0, "4"), (0, 1, "4"), (1, 0, "6"), (1, 1, "6")]
+    for r in found:
+        assert langevin.read_run(r["path"])["summary"]["regret"] == r["regret"]
+    file = tmp_path / "sweep.yaml"
+    file.write_text(json.dumps(SWEEP))
+    again = langevin.sweep(file, tmp_path / "sweep")  # found, not run again
+    assert [r["regret"] for r in again] == [r["regret"] for r in found]
+
+
+def test_gymnasium_in_a_worker():
+    """The worker runs with this Python, from this package."""
+    (summary,) = langevin.run("gym:CartPole-v1", "dqn", steps=200)
+    assert summary["finished"] and np.isfinite(summary["mean_return"])
+    with pytest.raises(langevin.Error, match="did you mean 'CartPole"):
+        langevin.run("gym:CartPol-v1", "dqn", steps=200)
+
+
+def test_notices_are_warnings():
+    pytest.importorskip("minigrid")
+    with pytest.warns(UserWarning, match="mission.* is left out"):
+        langevin.run("gym:MiniGrid-Empty-5x5-v0", "dqn", steps=50)
