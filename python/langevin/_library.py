@@ -163,6 +163,8 @@ class CProgress(Structure):
         ("fraction", c_double),
         ("steps", c_int64),
         ("mean_return", c_double),
+        ("runs_running", c_int64),
+        ("runs_held", c_int64),
     ]
 
 
