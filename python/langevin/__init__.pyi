@@ -377,7 +377,8 @@ class DQN(Agent):
     Parameters of dqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -440,7 +441,7 @@ class DQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -485,7 +486,8 @@ class DoubleDQN(Agent):
     Parameters of double-dqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -547,7 +549,7 @@ class DoubleDQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -592,7 +594,8 @@ class PrioritizedDQN(Agent):
     Parameters of prioritized-dqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -656,7 +659,7 @@ class PrioritizedDQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -701,7 +704,8 @@ class C51(Agent):
     Parameters of c51:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -768,7 +772,7 @@ class C51(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -816,7 +820,8 @@ class QRDQN(Agent):
     Parameters of qr-dqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -881,7 +886,7 @@ class QRDQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -928,7 +933,8 @@ class IQN(Agent):
     Parameters of iqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -995,7 +1001,7 @@ class IQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -1044,7 +1050,8 @@ class NoisyNetDQN(Agent):
     Parameters of noisynet-dqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -1099,7 +1106,7 @@ class NoisyNetDQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -1140,7 +1147,8 @@ class BootstrappedDQN(Agent):
     Parameters of bootstrapped-dqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -1196,7 +1204,7 @@ class BootstrappedDQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -1239,7 +1247,8 @@ class AdamLMCDQN(Agent):
     Parameters of adam-lmcdqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -1292,6 +1301,9 @@ class AdamLMCDQN(Agent):
         one-hot: agent.warmup=1000 agent.warmup_actions=uniform agent.update_every=1 agent.hidden=64,64
             agent.one_hot_gain=3 agent.replay=100000 agent.target_every=200 optim.lr=1e-3 optim.a=0.1 optim.beta=3e3
             optim.form=paper
+        cyclic: agent.warmup=1000 agent.warmup_actions=uniform agent.update_every=1 agent.hidden=64,64
+            agent.one_hot_gain=3 agent.replay=100000 agent.target_every=200 agent.double=true agent.final_lr=0.05
+            agent.average=1000 optim.lr=1e-3 optim.a=0.1 optim.beta=3e4 optim.form=paper
         atari: agent.hidden=512 agent.replay=1000000 agent.n_step=3 agent.double=true agent.target_every=500
             optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 optim.form=code
     """
@@ -1305,7 +1317,7 @@ class AdamLMCDQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -1348,7 +1360,8 @@ class LMCDQN(Agent):
     Parameters of lmc-dqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -1404,7 +1417,7 @@ class LMCDQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -1442,7 +1455,8 @@ class PSGLDDQN(Agent):
     Parameters of psgld-dqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -1500,7 +1514,7 @@ class PSGLDDQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -1540,7 +1554,8 @@ class LangevinDQN(Agent):
     Parameters of langevin-dqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -1599,7 +1614,7 @@ class LangevinDQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -1640,7 +1655,8 @@ class FGLMCDQN(Agent):
     Parameters of fg-lmcdqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -1704,7 +1720,7 @@ class FGLMCDQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -1748,7 +1764,8 @@ class ULMCDQN(Agent):
     Parameters of ulmc-dqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -1812,7 +1829,7 @@ class ULMCDQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
@@ -1856,7 +1873,8 @@ class FGULMCDQN(Agent):
     Parameters of fg-ulmc-dqn:
 
         preset: values for what is left open; auto: atari for images, one-hot for one-hot observations where there
-            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | atari | zoo.
+            is one, else small. zoo: dqn as DQN Zoo has it. Default auto; auto | small | one-hot | cyclic | atari |
+            zoo.
         net: nature: three convolutions and dense layers; auto: nature for images, else mlp. Default auto; auto |
             mlp | nature.
         hidden: widths of the hidden dense layers. Default 32,32; a list like 32,32; each a whole number in [1,
@@ -1922,7 +1940,7 @@ class FGULMCDQN(Agent):
         episodes: int | None = None,
         optimiser: str | None = None,
         reward_range: tuple[float, float] | None = None,
-        preset: Literal['auto', 'small', 'one-hot', 'atari', 'zoo'] | None = None,
+        preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
         hidden: Sequence[int] | int | None = None,
         scale_input: bool | None = None,
