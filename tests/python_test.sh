@@ -1,5 +1,5 @@
 #!/bin/sh
-# python_test.sh LIBRARY SANITIZERS [PYTEST ARGUMENTS]: tests of the Python package of the sources with a built library, in .venv.
+# python_test.sh LIBRARY SANITIZERS|none [PYTEST ARGUMENTS]: tests of the Python package of the sources with a built library, in .venv.
 # Status 77 where .venv is missing, and 1 there if CI is set.
 set -eu
 library=$1 sanitizers=$2
@@ -12,11 +12,8 @@ if ! "$python" -c 'import gymnasium, pytest' 2>/dev/null; then
   exit 77
 fi
 export LANGEVIN_LIBRARY="$library" LANGEVIN_PYTHON="$python" PYTHONPATH="$root/python" PYTHONDONTWRITEBYTECODE=1
-if [ -n "$sanitizers" ]; then # Python is not built with them: their runtime must come first
+if [ "$sanitizers" != none ]; then # Python is not built with them: their runtime must come first
   export LANGEVIN_SANITIZED=1 ASAN_OPTIONS=detect_leaks=0
   LD_PRELOAD=$(cc -print-file-name=libasan.so) && export LD_PRELOAD
 fi
-status=0
-"$python" -m pytest -q -p no:cacheprovider --rootdir "$root" "$@" || status=$?
-if [ $status = 5 ]; then status=0; fi # nothing was chosen
-exit $status
+exec "$python" -m pytest -q -p no:cacheprovider --rootdir "$root" "$@"
