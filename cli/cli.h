@@ -24,8 +24,9 @@ typedef struct cli_command {
   int (*main)(const struct cli_command *command, int count, char **words);
 } cli_command;
 
-extern const cli_command cli_run, cli_sweep, cli_reproduce, cli_eval, cli_watch, cli_plot, cli_show,
-    cli_compare, cli_report, cli_list, cli_theory, cli_bench, cli_help, cli_version;
+extern const cli_command cli_run, cli_sweep, cli_reproduce, cli_eval, cli_watch, cli_export,
+    cli_plot, cli_show, cli_compare, cli_report, cli_list, cli_theory, cli_bench, cli_help,
+    cli_version;
 extern const cli_command *const cli_commands[]; /* NULL-terminated */
 
 /* ---- Options: while (cli_next(&args)) ...; if (args.stopped) return args.exit_code; ---- */

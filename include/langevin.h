@@ -334,6 +334,8 @@ typedef struct lgv_problem {
 
 enum { LGV_NEEDS_STATES = 1, LGV_NEEDS_HORIZON = 2, LGV_SETTLES_PER_EPISODE = 4 };
 
+typedef struct lgv_policy_parts lgv_policy_parts; /* the library's own */
+
 typedef struct lgv_agent_type {
   const char *name;
   const char *summary;
@@ -366,6 +368,8 @@ typedef struct lgv_agent_type {
   /* Optional: how an evaluation values every action there, (actions), without a draw: the mean over
    * members, atoms, quantiles or noise. Writes only scratch. */
   lgv_status (*q_values)(void *self, const lgv_obs *obs, double *q, lgv_error *err);
+  /* Of built-in agents: what lgv_agent_export writes. */
+  void (*policy_parts)(const void *self, lgv_policy_parts *parts);
 } lgv_agent_type;
 
 /* ---- Registry ---- */
@@ -476,6 +480,11 @@ LGV_API LGV_CHECK lgv_status lgv_agent_policy(const lgv_agent *agent, int64_t st
  * Nothing that decides the future changes, random streams included. */
 LGV_API LGV_CHECK lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count,
                                                 double *q, lgv_error *err);
+/* Writes the policy as one C99 file that needs nothing else: NAME_act, the action of an evaluation
+ * without its draws, and NAME_q, the values of lgv_agent_q_values. They take an observation; those
+ * of agents that plan by stage take stage and state. */
+LGV_API LGV_CHECK lgv_status lgv_agent_export(lgv_agent *agent, const char *path, const char *name,
+                                              lgv_error *err);
 /* The arrays of an agent, by name (see `layout`); NULL past the end. */
 LGV_API const void *lgv_agent_array(const lgv_agent *agent, size_t index, const char **name,
                                     lgv_dtype *dtype, size_t *count);

@@ -117,8 +117,13 @@ lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bo
 }
 
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent) { return agent->type; }
-const lgv_env_spec *lgv__agent_env(const lgv_agent *agent) { return &agent->problem.env; }
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent) { return &agent->arena; }
+
+const lgv_env_spec *lgv__agent_env(const lgv_agent *agent) { return &agent->problem.env; }
+
+void lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts) {
+  if (agent->type->policy_parts) agent->type->policy_parts(agent->self, parts);
+}
 
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed) {
   lgv_rng_seed(agent->problem.eval, seed, "agent.fresh");

@@ -21,6 +21,8 @@ const lgv_arena *lgv__agent_arena(const lgv_agent *agent);
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent);
 const lgv_env_spec *lgv__agent_env(const lgv_agent *agent); /* what it was made for */
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed); /* a fresh evaluation stream */
+const lgv_env_spec *lgv__agent_env(const lgv_agent *agent);
+void lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts); /* if it has any */
 void lgv__agent_stats(const lgv_agent *agent, double *values);
 
 /* The one tie rule: an index of the greatest value, uniform among equals. */

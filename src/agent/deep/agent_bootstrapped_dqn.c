@@ -19,6 +19,7 @@
 #include "agent/deep/dither.h"
 #include "agent/deep/random_prior.h"
 #include "agent/deep/sparse_first.h"
+#include "agent/export.h"
 #include "base/arena.h"
 #include "base/error.h"
 
@@ -296,6 +297,16 @@ static void stats(const void *self_, double *values) {
   values[DQN_STATS] = dither_epsilon(&s->p->base.dither, &s->core);
 }
 
+static void policy_parts(const void *self_, lgv_policy_parts *parts) {
+  const self *s = self_;
+  dqn_policy_parts(&s->core, parts);
+  parts->votes = s->p->eval == VOTE;
+  if (!s->prior.w) return;
+  parts->prior = &s->prior.net;
+  parts->prior_w = s->prior.w;
+  parts->prior_scale = s->prior.scale;
+}
+
 const lgv_agent_type lgv__agent_bootstrapped_dqn = {
     .name = "bootstrapped-dqn",
     .summary = "an ensemble of DQNs with random priors, one member an episode",
@@ -315,4 +326,5 @@ const lgv_agent_type lgv__agent_bootstrapped_dqn = {
     .stats = stats,
     .set_stream = dqn_set_stream,
     .q_values = q_values,
+    .policy_parts = policy_parts,
 };

@@ -15,6 +15,7 @@
  * from -10 to 10. */
 #include "agent/deep/categorical.h"
 #include "agent/deep/dither.h"
+#include "agent/export.h"
 #include "base/error.h"
 #include "base/param.h"
 #include "math/kernels.h"
@@ -162,6 +163,11 @@ static lgv_status open_agent(void *self_, lgv_error *err) {
   return dqn_open(self_, err);
 }
 
+static void policy_parts(const void *self_, lgv_policy_parts *parts) {
+  dqn_policy_parts(self_, parts);
+  parts->z = ((const self *)self_)->z;
+}
+
 const lgv_agent_type lgv__agent_c51 = {
     .name = "c51",
     .summary = "DQN that learns the distribution of returns on a grid",
@@ -174,5 +180,6 @@ const lgv_agent_type lgv__agent_c51 = {
     .open = open_agent,
     .act = dithered_act,
     .q_values = dqn_q_values,
+    .policy_parts = policy_parts,
     DITHERED_HOOKS,
 };

@@ -480,6 +480,9 @@ static void stats(const void *self_, double *values) {
   memcpy(values, ((const self *)self_)->stat, sizeof(double) * STATS);
 }
 
+/* Its observations are indices: there are its values, and that is enough. */
+static void policy_parts(const void *self_, lgv_policy_parts *parts) { (void)self_, (void)parts; }
+
 const lgv_agent_type lgv__agent_gn_lmcdqn = {
     .name = "gn-lmcdqn",
     .summary = "one Langevin chain on the posterior, with a Gauss-Newton preconditioner",
@@ -497,4 +500,5 @@ const lgv_agent_type lgv__agent_gn_lmcdqn = {
     .stats = stats,
     .set_stream = set_stream,
     .q_values = q_values,
+    .policy_parts = policy_parts,
 };

@@ -14,6 +14,7 @@
  * Zoo: 64 draws for everything. */
 #include "agent/deep/dither.h"
 #include "agent/deep/quantiles.h"
+#include "agent/export.h"
 
 typedef struct params {
   dithered_params base;
@@ -197,6 +198,11 @@ static lgv_status update(dqn *c, lgv_error *err) {
   return dqn_end_update(c, err);
 }
 
+static void policy_parts(const void *self_, lgv_policy_parts *parts) {
+  dqn_policy_parts(self_, parts);
+  parts->taus = ((const self *)self_)->p->taus_act;
+}
+
 const lgv_agent_type lgv__agent_iqn = {
     .name = "iqn",
     .summary = "DQN that learns the quantile function of the return",
@@ -209,5 +215,6 @@ const lgv_agent_type lgv__agent_iqn = {
     .open = dqn_open,
     .act = act,
     .q_values = q_values,
+    .policy_parts = policy_parts,
     DITHERED_HOOKS,
 };

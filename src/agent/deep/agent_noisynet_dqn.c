@@ -209,4 +209,5 @@ const lgv_agent_type lgv__agent_noisynet_dqn = {
     .stats = dqn_stats,
     .set_stream = dqn_set_stream,
     .q_values = dqn_q_values, /* without noise: mu comes first among the parameters */
+    .policy_parts = dqn_policy_parts,
 };

@@ -120,5 +120,6 @@ const lgv_agent_type lgv__agent_qr_dqn = {
     .open = open_agent,
     .act = dithered_act,
     .q_values = dqn_q_values,
+    .policy_parts = dqn_policy_parts,
     DITHERED_HOOKS,
 };

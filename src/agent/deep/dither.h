@@ -78,6 +78,6 @@ extern const char *const dithered_stat_names[];
 #define DITHERED_DQN_HOOKS                                                                         \
   DITHERED_HOOKS, .params_size = sizeof(dithered_params), .state_size = sizeof(dithered),          \
                   .resolve = dithered_resolve, .layout = dithered_layout, .open = dqn_open,        \
-                  .act = dithered_act, .q_values = dqn_q_values
+                  .act = dithered_act, .q_values = dqn_q_values, .policy_parts = dqn_policy_parts
 
 #endif

@@ -1,6 +1,7 @@
 #include "agent/deep/dqn_core.h"
 
 #include "agent/agent.h"
+#include "agent/export.h"
 #include "base/error.h"
 #include "base/param.h"
 #include "math/kernels.h"
@@ -465,4 +466,14 @@ lgv_status dqn_end_episode(void *self, lgv_error *err) {
 void dqn_stats(const void *self, double *values) {
   const dqn *c = self;
   memcpy(values, c->stat, sizeof(double) * DQN_STATS);
+}
+
+void dqn_policy_parts(const void *self, lgv_policy_parts *parts) {
+  const dqn *c = self;
+  parts->net = c->form.above_first ? NULL : &c->net;
+  parts->w = c->w;
+  parts->copies = c->form.copies;
+  parts->stride = c->dim;
+  parts->heads = c->form.heads;
+  parts->atoms = c->form.atoms;
 }

@@ -365,5 +365,6 @@ lgv_status dqn_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *er
 lgv_status dqn_observe(void *self, const lgv_transition *transition, lgv_error *err);
 lgv_status dqn_end_episode(void *self, lgv_error *err);
 void dqn_stats(const void *self, double *values);
+void dqn_policy_parts(const void *self, lgv_policy_parts *parts); /* of agents that have w alone */
 
 #endif

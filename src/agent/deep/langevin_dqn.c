@@ -1,5 +1,6 @@
 #include "agent/deep/langevin_dqn.h"
 
+#include "agent/export.h"
 #include "base/error.h"
 #include "base/param.h"
 
@@ -194,6 +195,13 @@ lgv_status langevin_q_values(void *self, const lgv_obs *obs, double *q, lgv_erro
   LGV_TRY(actor(s, obs, LGV_EVAL, &w, err));
   dqn_copy_values(&s->core, dqn_values(&s->core, w, obs), q);
   return LGV_OK;
+}
+
+void langevin_policy_parts(const void *self, lgv_policy_parts *parts) {
+  const langevin *s = self;
+  dqn_policy_parts(self, parts);
+  if (s->w_mean) parts->w = s->w_mean;
+  parts->by_stage = s->H > 0;
 }
 
 lgv_status langevin_observe(void *self, const lgv_transition *transition, lgv_error *err) {

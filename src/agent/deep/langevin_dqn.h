@@ -107,6 +107,7 @@ lgv_status langevin_begin_episode(void *self, lgv_error *err);
 lgv_status langevin_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                         lgv_error *err);
 lgv_status langevin_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
+void langevin_policy_parts(const void *self, lgv_policy_parts *parts);
 lgv_status langevin_observe(void *self, const lgv_transition *transition, lgv_error *err);
 lgv_status langevin_end_episode(void *self, lgv_error *err);
 
@@ -118,6 +119,7 @@ extern const char *const langevin_stat_names[];
   .resolve = langevin_resolve, .layout = langevin_layout, .open = langevin_open,                   \
   .begin_episode = langevin_begin_episode, .act = langevin_act, .observe = langevin_observe,       \
   .end_episode = langevin_end_episode, .stat_names = langevin_stat_names, .stats = dqn_stats,      \
-  .set_stream = dqn_set_stream, .q_values = langevin_q_values
+  .set_stream = dqn_set_stream, .q_values = langevin_q_values,                                     \
+  .policy_parts = langevin_policy_parts
 
 #endif

@@ -73,4 +73,5 @@ const lgv_agent_type lgv__agent_lmc_lsvi = {
     .end_episode = end_episode,
     .policy = lsvi_policy_greedy,
     .q_values = lsvi_q_values,
+    .policy_parts = lsvi_policy_parts,
 };

@@ -95,4 +95,5 @@ const lgv_agent_type lgv__agent_lsvi_ucb = {
     .end_episode = lsvi_absorb,
     .policy = lsvi_policy_greedy,
     .q_values = lsvi_q_values,
+    .policy_parts = lsvi_policy_parts,
 };

@@ -165,4 +165,5 @@ const lgv_agent_type lgv__agent_oppo = {
     .end_episode = end_episode,
     .policy = policy,
     .q_values = lsvi_q_values,
+    .policy_parts = lsvi_policy_parts,
 };

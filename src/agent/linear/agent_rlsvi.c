@@ -105,4 +105,5 @@ const lgv_agent_type lgv__agent_rlsvi = {
     .end_episode = lsvi_absorb,
     .policy = lsvi_policy_greedy,
     .q_values = lsvi_q_values,
+    .policy_parts = lsvi_policy_parts,
 };

@@ -1,6 +1,7 @@
 #include "agent/linear/lsvi_core.h"
 
 #include "agent/agent.h"
+#include "agent/export.h"
 #include "base/error.h"
 #include "math/dense.h"
 
@@ -276,6 +277,11 @@ lgv_status lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *e
   LGV_TRY(lsvi_check_obs(c, obs, err));
   memcpy(q, values_at(c, obs->stage, obs->state), (size_t)c->A * sizeof *q);
   return LGV_OK;
+}
+
+void lsvi_policy_parts(const void *self, lgv_policy_parts *parts) {
+  (void)self;
+  parts->by_stage = true;
 }
 
 lgv_status lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,

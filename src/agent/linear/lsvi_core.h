@@ -169,6 +169,7 @@ lgv_status lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_
 lgv_status lsvi_observe(void *self, const lgv_transition *transition, lgv_error *err);
 lgv_status lsvi_absorb(void *self, lgv_error *err); /* end_episode: the path becomes data */
 lgv_status lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
+void lsvi_policy_parts(const void *self, lgv_policy_parts *parts);
 void lsvi_policy_greedy(const void *self, int64_t stage, int64_t state, double *probabilities);
 /* What happened at stage h of the episode in play; false if it was not reached. */
 bool lsvi_path_step(const lsvi *core, int64_t h, int64_t *pair, int64_t *next);

@@ -1,0 +1,61 @@
+/* export: a trained policy as one C file. */
+#include "cli.h"
+
+enum { CHECKPOINT, OUT, NAME };
+
+static const cli_option options[] = {
+    [CHECKPOINT] = {"checkpoint", 0, "FILE", "the checkpoint, in place of DIR"},
+    [OUT] = {"out", 'o', "FILE", "what to write, such as policy.c"},
+    [NAME] = {"name", 0, "NAME", "what its functions begin with (default policy)"},
+    {0},
+};
+
+typedef struct request {
+  const char *path, *out, *name;
+} request;
+
+static void parse(cli_args *args, request *r) {
+  while (cli_next(args)) {
+    switch (cli_which(args)) {
+    case OUT: r->out = args->value; break;
+    case NAME: r->name = args->value; break;
+    default:
+      if (r->path)
+        cli_reject(args, "one run at a time: '%s' or '%s'?", r->path, args->value);
+      else
+        r->path = args->value;
+    }
+  }
+  if (args->stopped) return;
+  if (!r->path)
+    cli_reject(args, "which run? name its directory, or a checkpoint");
+  else if (!r->out)
+    cli_reject(args, "where to? --out policy.c");
+}
+
+static int export_main(const cli_command *command, int count, char **words) {
+  cli_args args = {.command = command, .count = count, .words = words};
+  request r = {.name = "policy"};
+  lgv_error err = {0};
+  lgv_trained *trained;
+  parse(&args, &r);
+  if (args.stopped) return args.exit_code;
+  if (lgv_trained_open(r.path, 0, false, &trained, &err) != LGV_OK) return cli_error(command, &err);
+  lgv_status status = lgv_agent_export(lgv_trained_agent(trained), r.out, r.name, &err);
+  lgv_trained_free(trained);
+  if (status != LGV_OK) return cli_error(command, &err);
+  printf("wrote %s: %s_act and %s_q\n", r.out, r.name, r.name);
+  return CLI_OK;
+}
+
+const cli_command cli_export = {
+    .name = "export",
+    .summary = "a trained policy as one C file without dependencies",
+    .usage = "DIR --out FILE [--name NAME]",
+    .options = options,
+    .notes = "DIR is the directory of a run, or a checkpoint in it. The file is C99: weights and a "
+             "forward pass, or a table where states are finite; NAME_act gives an action, NAME_q "
+             "the values of all. What evaluations draw (noise, quantiles, a member) is replaced by "
+             "its mean, or by the members' vote if agent.eval is vote.",
+    .main = export_main,
+};
