@@ -61,8 +61,11 @@ if(TARGET langevin_cli AND python3) # skips, and says so, without chromium
 endif()
 # The Python package, a test a file; what they mark as slow is one more. They skip where .venv is missing, unless CI is set.
 file(GLOB python_tests CONFIGURE_DEPENDS tests/python/test_*.py)
-set(python_test ${PROJECT_SOURCE_DIR}/tests/python_test.sh $<TARGET_FILE:langevin_shared>
-  $<IF:$<BOOL:${LANGEVIN_SANITIZE}>,${LANGEVIN_SANITIZE},none>)
+set(python_sanitizers none)
+if(LANGEVIN_SANITIZE)
+  set(python_sanitizers ${LANGEVIN_SANITIZE})
+endif()
+set(python_test ${PROJECT_SOURCE_DIR}/tests/python_test.sh $<TARGET_FILE:langevin_shared> ${python_sanitizers})
 if(NOT LANGEVIN_SANITIZE MATCHES thread) # Python itself is not built for it
   foreach(source ${python_tests})
     get_filename_component(name ${source} NAME_WE)
