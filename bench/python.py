@@ -11,9 +11,9 @@ import os
 import resource
 import subprocess
 import sys
-import time
+import tempfile
 
-CASES = [("nchain", "adam-lmcdqn", 40_000), ("cartpole", "dqn", 60_000), ("riverswim", "lmc-lsvi", 40_000)]
+CASES = [("nchain", "adam-lmcdqn", 40_000), ("cartpole", "dqn", 60_000), ("riverswim", "lmc-lsvi", 800_000)]
 SCRIPT = """
 import sys, langevin
 from langevin._classes import agent_class
@@ -25,15 +25,17 @@ if int(steps): trained.learn(int(steps))
 
 def cpu_of(command):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory() as directory:
+        command = [part.format(out=os.path.join(directory, "run")) for part in command]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def commands(langevin, env, agent, steps):
-    c = [langevin, "run", "--env", env, "--agent", agent, "--seed", "1", "--jobs", "1", "--quiet"]
+    c = [langevin, "run", "--env", env, "--agent", agent, "--seed", "1", "--quiet"]
     c += ["--set", "run.eval_every=0", "--set", "run.records=summary", "--set", "run.checkpoint_final=false"]
-    c += ["--steps", str(max(1, steps)), "--out", f"/tmp/langevin-bench-{os.getpid()}"]
+    c += ["--steps", str(max(1, steps)), "--out", "{out}"]
     return {"C": c, "Python": [sys.executable, "-c", SCRIPT, env, agent, str(steps)]}
 
 
@@ -52,7 +54,6 @@ def main():
         rate = {name: steps / (best[name, steps] - best[name, 0]) for name in ("C", "Python")}
         share = rate["Python"] / rate["C"]
         print(f"{agent} on {env}: C {rate['C']:,.0f} steps/s, Python {rate['Python']:,.0f} steps/s, {share:.1%}")
-        time.sleep(0.1)
 
 
 if __name__ == "__main__":
