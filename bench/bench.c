@@ -7,45 +7,74 @@
 #include <string.h>
 #include <time.h>
 
-extern const bench_group bench_yardstick, bench_net, bench_optim, bench_deep, bench_runs,
-    bench_bridge;
+extern const bench_group bench_machine, bench_yardstick, bench_net, bench_optim, bench_deep,
+    bench_replay, bench_linear, bench_envs, bench_runs, bench_checkpoint, bench_bridge;
 
+/* The limits come first. */
 const bench_group *const bench_groups[] = {
-    &bench_yardstick, &bench_net, &bench_optim, &bench_deep, &bench_runs, &bench_bridge, NULL};
+    &bench_machine, &bench_yardstick, &bench_net,  &bench_optim,      &bench_deep,   &bench_replay,
+    &bench_linear,  &bench_envs,      &bench_runs, &bench_checkpoint, &bench_bridge, NULL};
+
+enum { LIMIT_GROUPS = 2 };
+
+const char *const bench_limit_names[BENCH_LIMITS] = {"products", "fma",     "l2",  "l3",
+                                                     "dram",     "normals", "disk"};
+const char *const bench_limit_units[BENCH_LIMITS] = {"GFLOP/s", "GFLOP/s", "GB/s", "GB/s",
+                                                     "GB/s",    "G/s",     "GB/s"};
 
 /* ---- Measuring ---- */
 
 /* A repetition is long against the clock's steps; several of them see the core undisturbed. */
 enum { ENOUGH_REPETITIONS = 8 };
-static const double least_repetition = 2e-4, least_time = 0.08, most_time = 0.4;
+static const double least_repetition = 2e-4;
+static const struct effort {
+  double least_time, most_time; /* seconds that a line gets a round */
+} whole = {0.08, 0.4}, quick = {0.03, 0.12};
+static const struct effort *effort = &whole; /* of the request in hand */
 
-static double cpu_seconds(void) {
+bool bench_is_quick(void) { return effort == &quick; }
+
+static bool is_limit(const char *group) {
+  return group == bench_yardstick.name || group == bench_machine.name;
+}
+
+bool bench_is_wanted(const bench_report *report, const char *name) {
+  return !report->only || is_limit(report->group) || strstr(name, report->only);
+}
+
+static double seconds_of(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  clock_gettime(clock, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static lgv_status repeat(bench_work work, void *context, int times, double *seconds,
-                         lgv_error *err) {
-  double start = cpu_seconds();
+static lgv_status repeat(clockid_t clock, bench_work work, void *context, int times,
+                         double *seconds, lgv_error *err) {
+  double start = seconds_of(clock);
   for (int i = 0; i < times; i++) LGV_TRY(work(context, err));
-  *seconds = (cpu_seconds() - start) / times;
+  *seconds = (seconds_of(clock) - start) / times;
+  return LGV_OK;
+}
+
+static lgv_status best_of(clockid_t clock, bench_work work, void *context, double *seconds,
+                          lgv_error *err) {
+  double start = seconds_of(clock), taken, once;
+  LGV_TRY(repeat(clock, work, context, 1, seconds, err)); /* warms the caches up */
+  if (*seconds < effort->most_time) LGV_TRY(repeat(clock, work, context, 1, seconds, err));
+  int times = (int)ceil(least_repetition / fmax(*seconds, 1e-8));
+  taken = seconds_of(clock) - start;
+  for (int n = 0; taken < effort->least_time ||
+                  (n < ENOUGH_REPETITIONS && taken + *seconds < effort->most_time);
+       n++) {
+    LGV_TRY(repeat(clock, work, context, times, &once, err));
+    if (once < *seconds) *seconds = once;
+    taken = seconds_of(clock) - start;
+  }
   return LGV_OK;
 }
 
 lgv_status bench_best(bench_work work, void *context, double *seconds, lgv_error *err) {
-  double once;
-  LGV_TRY(repeat(work, context, 1, &once, err)); /* warms the caches up, so the next tells more */
-  LGV_TRY(repeat(work, context, 1, &once, err));
-  int times = once < least_repetition ? (int)ceil(least_repetition / fmax(once, 1e-8)) : 1;
-  double start = cpu_seconds(), taken = 0;
-  *seconds = once;
-  for (int n = 0; taken < least_time || (n < ENOUGH_REPETITIONS && taken < most_time); n++) {
-    LGV_TRY(repeat(work, context, times, &once, err));
-    if (once < *seconds) *seconds = once;
-    taken = cpu_seconds() - start;
-  }
-  return LGV_OK;
+  return best_of(CLOCK_THREAD_CPUTIME_ID, work, context, seconds, err);
 }
 
 lgv_status bench_record(bench_report *report, const char *name, bench_count count, double seconds,
@@ -73,8 +102,28 @@ lgv_status bench_record(bench_report *report, const char *name, bench_count coun
 lgv_status bench_measure(bench_report *report, const char *name, bench_count count, bench_work work,
                          void *context, lgv_error *err) {
   double seconds;
+  if (!bench_is_wanted(report, name)) return LGV_OK;
   LGV_TRY(bench_best(work, context, &seconds, err));
   return bench_record(report, name, count, seconds, err);
+}
+
+lgv_status bench_measure_wall(bench_report *report, const char *name, bench_count count,
+                              bench_work work, void *context, lgv_error *err) {
+  double seconds;
+  if (!bench_is_wanted(report, name)) return LGV_OK;
+  LGV_TRY(best_of(CLOCK_MONOTONIC, work, context, &seconds, err));
+  return bench_record(report, name, count, seconds, err);
+}
+
+lgv_status bench_settings(const char *list, lgv_settings **settings, lgv_error *err) {
+  char copy[512];
+  *settings = NULL;
+  LGV_TRY(lgv_settings_create(settings, err));
+  snprintf(copy, sizeof copy, "%s", list);
+  char *rest = copy;
+  for (char *item; (item = strsep(&rest, " "));)
+    if (*item) LGV_TRY(lgv_settings_assign(*settings, item, "bench", err));
+  return LGV_OK;
 }
 
 /* ---- Results ---- */
@@ -86,7 +135,8 @@ double bench_rate(const bench_line *line) {
 }
 
 double bench_share(const bench_report *report, const bench_line *line) {
-  return report->yardstick > 0 ? bench_rate(line) / report->yardstick : NAN;
+  double limit = report->limit[line->count.limit];
+  return limit > 0 ? bench_rate(line) / limit : NAN;
 }
 
 bool bench_is_met(const bench_report *report, const bench_line *line) {
@@ -106,8 +156,8 @@ static lgv_status run_rounds(const bench_request *request, const bool *chosen, v
     }
   for (size_t l = 0; l < report->lines; l++) {
     const bench_line *line = &report->line[l];
-    if (line->group == bench_yardstick.name)
-      report->yardstick = fmax(report->yardstick, bench_rate(line));
+    double *limit = &report->limit[line->count.limit];
+    if (is_limit(line->group)) *limit = fmax(*limit, bench_rate(line));
   }
   return LGV_OK;
 }
@@ -115,10 +165,12 @@ static lgv_status run_rounds(const bench_request *request, const bool *chosen, v
 lgv_status bench_run(const bench_request *request, bench_report *report, lgv_error *err) {
   bool chosen[BENCH_MOST_GROUPS];
   void *state[BENCH_MOST_GROUPS] = {0};
-  *report = (bench_report){0};
+  *report = (bench_report){.only = request->only};
   memcpy(chosen, request->wanted, sizeof chosen);
+  effort = request->quick ? &quick : &whole;
   for (size_t g = 0; bench_groups[g]; g++)
-    if (chosen[g] && bench_groups[g]->needs_yardstick) chosen[0] = true;
+    if (chosen[g] && bench_groups[g]->needs_limits)
+      for (size_t limits = 0; limits < LIMIT_GROUPS; limits++) chosen[limits] = true;
   lgv_status status = LGV_OK;
   for (size_t g = 0; status == LGV_OK && bench_groups[g]; g++)
     if (chosen[g]) status = bench_groups[g]->open(&state[g], err);

@@ -88,6 +88,7 @@ static lgv_status stretch(subject *s, double *seconds, lgv_error *err) {
 
 static lgv_status measure_round(void *state, bench_report *report, lgv_error *err) {
   subject *s = state;
+  if (!bench_is_wanted(report, NAME ", bridge")) return LGV_OK;
   if (s->skipped[0]) {
     snprintf(report->skipped, sizeof report->skipped, "bridge: not measured: %s", s->skipped);
     return LGV_OK;

@@ -8,85 +8,121 @@
 #include "math/crew.h"
 #include "math/flush.h"
 #include "nn/net.h"
+#include "registry.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { IMAGE_ACTIONS = 18, VECTOR_ACTIONS = 2, FIRST = 52 };
+enum { VECTOR_LENGTH = 4, CHAIN_LENGTH = 100, FIRST = 52, ACTORS = 32 };
 
-static const lgv_env_spec image = {.obs_kind = LGV_OBS_BYTE,
-                                   .obs_shape = {84, 84, 4},
-                                   .frames = 4,
-                                   .actions = IMAGE_ACTIONS,
-                                   .reward_min = -1,
-                                   .reward_max = 1};
-static const lgv_env_spec vector = {
-    .obs_shape = {4, 1, 1}, .actions = VECTOR_ACTIONS, .reward_max = 1};
-
-#define ALWAYS "agent.warmup=50 agent.replay=200 agent.update_every=1 "
-#define NATURE ALWAYS "agent.preset=atari "
-#define MLP ALWAYS "agent.preset=small agent.hidden=64,64 agent.double=true "
-
-/* Minibatches that go forward in one update, and rows of the layers above an embedding. */
-static const struct {
+/* What the agents see. */
+static const struct problem {
   const char *name, *settings;
-  bool image;
-  int32_t atoms, cosines, taus, batch;
-  double forward, target;
-} lines[] = {
-    {"Nature CNN, dqn: update", NATURE "agent.name=dqn", true, 1, 0, 1, 32, 2, 0},
-    {"Nature CNN, prioritized-dqn: update", NATURE "agent.name=prioritized-dqn", true, 1, 0, 1, 32,
-     3, 0},
-    {"Nature CNN, c51: update", NATURE "agent.name=c51", true, 51, 0, 1, 32, 2, 0.6},
-    {"Nature CNN, qr-dqn: update", NATURE "agent.name=qr-dqn", true, 201, 0, 1, 32, 2, 0.6},
-    {"Nature CNN, iqn: update", NATURE "agent.name=iqn", true, 1, 64, 64, 32, 3, 0.6},
-    {"MLP 4-64-64, prioritized-dqn: update", MLP "agent.name=prioritized-dqn agent.batch=64", false,
-     1, 0, 1, 64, 3, 0},
-    {"MLP 4-64-64, c51: update", MLP "agent.name=c51 agent.batch=64", false, 51, 0, 1, 64, 3, 0},
-    {"MLP 4-64-64, qr-dqn: update", MLP "agent.name=qr-dqn agent.batch=64 agent.quantiles=51",
-     false, 51, 0, 1, 64, 3, 0},
-    {"MLP 4-64-64, iqn: update",
-     MLP "agent.name=iqn agent.batch=64 agent.cosines=64 agent.taus=16 agent.taus_act=16", false, 1,
-     64, 16, 64, 3, 0},
+  lgv_env_spec env;
+} problems[] = {
+    {"Nature CNN",
+     "agent.preset=atari",
+     {.obs_kind = LGV_OBS_BYTE,
+      .obs_shape = {84, 84, 4},
+      .frames = 4,
+      .actions = 18,
+      .reward_min = -1,
+      .reward_max = 1}},
+    {"MLP 4-64-64",
+     "agent.preset=small agent.hidden=64,64 agent.batch=64",
+     {.obs_shape = {VECTOR_LENGTH, 1, 1}, .actions = 2, .reward_max = 1}},
+};
+static const struct problem chain = {"MLP 100-32-32-2",
+                                     "agent.preset=small agent.hidden=32,32",
+                                     {.obs_form = LGV_FORM_THERMOMETER,
+                                      .obs_shape = {CHAIN_LENGTH, 1, 1},
+                                      .actions = 2,
+                                      .reward_max = 1}};
+
+enum { IMAGE, VECTOR, PROBLEMS };
+
+/* How to count what an update multiplies: outputs an action, and rows of the layers above an
+ * embedding. Agents that are not here have no share: theirs is not one network, or not one pass. */
+static const struct {
+  const char *agent;
+  int32_t atoms[PROBLEMS], cosines[PROBLEMS], taus[PROBLEMS];
+  const char *settings[PROBLEMS];
+  double target[PROBLEMS]; /* least share of the products; 0: none */
+} counted[] = {
+    {.agent = "dqn", .atoms = {1, 1}},
+    {.agent = "double-dqn", .atoms = {1, 1}},
+    {.agent = "prioritized-dqn", .atoms = {1, 1}},
+    {.agent = "adam-lmcdqn", .atoms = {1, 1}, .target = {0.75}},
+    {.agent = "lmc-dqn", .atoms = {1, 1}},
+    {.agent = "psgld-dqn", .atoms = {1, 1}},
+    {.agent = "langevin-dqn", .atoms = {1, 1}},
+    {.agent = "ulmc-dqn", .atoms = {1, 1}},
+    {.agent = "c51", .atoms = {51, 51}, .target = {0.6}},
+    {.agent = "qr-dqn",
+     .atoms = {201, 51},
+     .settings = {"", "agent.quantiles=51"},
+     .target = {0.6}},
+    {.agent = "iqn",
+     .atoms = {1, 1},
+     .cosines = {64, 64},
+     .taus = {64, 16},
+     .settings = {"", "agent.cosines=64 agent.taus=16 agent.taus_act=16"},
+     .target = {0.6}},
 };
 
-enum { LINES = sizeof lines / sizeof *lines };
+enum { COUNTED = sizeof counted / sizeof *counted };
 
 typedef struct subject {
   lgv_agent *agent;
   unsigned char *obs, *next; /* one observation each */
   int64_t stage;
-  double operations;
+  double operations; /* of an update; 0: not counted */
+  double *q;         /* (ACTORS x actions) */
+  lgv_obs seen[ACTORS];
 } subject;
+
+static int count_of(const char *agent) {
+  for (int i = 0; i < COUNTED; i++)
+    if (strcmp(counted[i].agent, agent) == 0) return i;
+  return -1;
+}
 
 static size_t obs_bytes(const lgv_env_spec *env) {
   size_t length = (size_t)env->obs_shape[0] * (size_t)env->obs_shape[1] * (size_t)env->obs_shape[2];
   return length * (env->obs_kind == LGV_OBS_BYTE ? 1 : sizeof(float));
 }
 
+/* How many minibatches go forward: at s, at s' by the target network, and by double Q at s' once
+ * more; iqn chooses by further levels. */
+static lgv_status forward_passes(const lgv_agent *agent, int c, double *passes, lgv_error *err) {
+  char text[LGV_TEXT_SIZE];
+  LGV_TRY(lgv_agent_get(agent, "agent.double", text, sizeof text, err));
+  *passes = strcmp(text, "true") == 0 || counted[c].taus[IMAGE] ? 3 : 2;
+  return LGV_OK;
+}
+
 /* Useful operations of one update: products forward, and twice as many backward but for the first
  * layer. */
-static lgv_status count_operations(int i, double *operations, lgv_error *err) {
-  const lgv_env_spec *env = lines[i].image ? &image : &vector;
+static lgv_status count_operations(subject *s, int c, int which, lgv_error *err) {
+  const lgv_env_spec *env = &problems[which].env;
+  int32_t taus = counted[c].taus[which];
   net_shape shape = {.obs_kind = env->obs_kind,
                      .obs_shape = {env->obs_shape[0], env->obs_shape[1], env->obs_shape[2]},
-                     .hidden = lines[i].image ? (lgv_ints){1, {512}} : (lgv_ints){2, {64, 64}},
-                     .outputs = env->actions * lines[i].atoms,
-                     .cosines = lines[i].cosines,
-                     .taus = lines[i].taus};
+                     .hidden = which == IMAGE ? (lgv_ints){1, {512}} : (lgv_ints){2, {64, 64}},
+                     .outputs = env->actions * counted[c].atoms[which],
+                     .cosines = counted[c].cosines[which],
+                     .taus = taus ? taus : 1};
   net n;
-  *operations = 0;
+  double passes, batch = which == IMAGE ? 32 : 64;
+  LGV_TRY(forward_passes(s->agent, c, &passes, err));
   LGV_TRY(net_build(&n, &shape, err));
   for (int32_t l = 0; l < n.n_layers; l++) {
     const net_layer *layer = &n.layer[l];
     double rows = layer->kernel ? (double)layer->out_height * layer->out_width : 1;
-    if (n.embedding && l >= n.embedding) rows *= lines[i].taus;
+    if (n.embedding && l >= n.embedding) rows *= taus;
     double backward = l == 0 || (n.embedding && l == n.embedding) ? 1 : 2;
-    *operations +=
-        2 * rows * lines[i].batch * (double)layer->n_weights * (lines[i].forward + backward);
+    s->operations += 2 * rows * batch * (double)layer->n_weights * (passes + backward);
   }
   return LGV_OK;
 }
@@ -102,95 +138,158 @@ static lgv_status update(void *context, lgv_error *err) {
   return lgv_agent_observe(s->agent, &t, err);
 }
 
-static lgv_status open_subject(subject *s, int i, lgv_error *err) {
-  const lgv_env_spec *env = lines[i].image ? &image : &vector;
-  LGV_TRY(count_operations(i, &s->operations, err));
+static lgv_status make_observations(subject *s, const lgv_env_spec *env, lgv_error *err) {
   size_t bytes = obs_bytes(env);
   s->obs = lgv__calloc(2, bytes);
-  if (!s->obs) return lgv_fail(err, LGV_ERR_MEMORY, "not enough memory for a benchmark");
+  s->q = lgv__calloc((size_t)ACTORS * (size_t)env->actions, sizeof *s->q);
+  if (!s->obs || !s->q) return lgv__out_of_memory(err, "a benchmark");
   s->next = s->obs + bytes;
+  for (int i = 0; i < ACTORS; i++) s->seen[i] = (lgv_obs){s->obs, -1, 0};
   lgv_rng rng;
   lgv_rng_seed(&rng, 1, "bench.deep");
-  if (lines[i].image)
+  if (env->obs_kind == LGV_OBS_BYTE)
     for (size_t k = 0; k < 2 * bytes; k++) s->obs[k] = (unsigned char)lgv_rng_below(&rng, 256);
-  lgv_settings *settings = NULL;
-  LGV_TRY(lgv_settings_create(&settings, err));
-  char copy[512];
-  snprintf(copy, sizeof copy, "%s", lines[i].settings);
-  char *rest = copy;
-  lgv_status status = LGV_OK;
-  for (char *item; status == LGV_OK && (item = strsep(&rest, " "));)
-    if (*item) status = lgv_settings_assign(settings, item, "bench", err);
-  if (status == LGV_OK) status = lgv_agent_create(settings, env, 0, 0, 1, &s->agent, err);
+  return LGV_OK;
+}
+
+static void close_subject(subject *s) {
+  lgv_agent_free(s->agent);
+  lgv__free(s->obs);
+  lgv__free(s->q);
+}
+
+static lgv_status open_subject(subject *s, const char *agent, const struct problem *problem,
+                               const char *more, lgv_error *err) {
+  char list[400];
+  snprintf(
+      list, sizeof list,
+      "agent.name=%s agent.warmup=50 agent.replay=200 agent.update_every=1 agent.updates=1 %s %s",
+      agent, problem->settings, more ? more : "");
+  LGV_TRY(make_observations(s, &problem->env, err));
+  lgv_settings *settings;
+  lgv_status status = bench_settings(list, &settings, err);
+  if (status == LGV_OK) status = lgv_agent_create(settings, &problem->env, 0, 0, 1, &s->agent, err);
   lgv_settings_free(settings);
   for (int k = 0; status == LGV_OK && k < FIRST; k++) status = update(s, err);
   return status;
 }
 
-static lgv_status open_agents(void **state, lgv_error *err) {
-  subject *subjects = lgv__calloc(LINES, sizeof *subjects);
-  if (!subjects) return lgv_fail(err, LGV_ERR_MEMORY, "not enough memory for a benchmark");
-  *state = subjects;
-  for (int i = 0; i < LINES; i++) LGV_TRY(open_subject(&subjects[i], i, err));
+static lgv_status open_group(void **state, lgv_error *err) {
+  (void)err;
+  static char nothing; /* agents are opened one after the other: together they are gigabytes */
+  *state = &nothing;
   return LGV_OK;
 }
 
-static void close_agents(void *state) {
-  subject *subjects = state;
-  for (int i = 0; subjects && i < LINES; i++) {
-    lgv_agent_free(subjects[i].agent);
-    lgv__free(subjects[i].obs);
-  }
-  lgv__free(subjects);
+static void close_group(void *state) { (void)state; }
+
+/* ---- What is timed ---- */
+
+static lgv_status act(void *context, lgv_error *err) {
+  subject *s = context;
+  int32_t action;
+  return lgv_agent_act(s->agent, &s->seen[0], LGV_TRAIN, &action, err);
 }
 
-/* By the clock on the wall, which is what helping threads are for: best of many, of a machine that
- * has a core to spare. */
+static lgv_status act_for_all(void *context, lgv_error *err) {
+  subject *s = context;
+  return lgv_agent_q_values(s->agent, s->seen, ACTORS, s->q, err);
+}
+
+static lgv_status measure_acting(bench_report *report, subject *s, const struct problem *problem,
+                                 lgv_error *err) {
+  char name[BENCH_NAME_SIZE];
+  snprintf(name, sizeof name, "%s, adam-lmcdqn: act", problem->name);
+  bench_count count = {.units = 1, .unit = "action"};
+  LGV_TRY(bench_measure(report, name, count, act, s, err));
+  snprintf(name, sizeof name, "%s, adam-lmcdqn: values, batch 32", problem->name);
+  count = (bench_count){.units = 1, .unit = "batch"};
+  return bench_measure(report, name, count, act_for_all, s, err);
+}
+
+/* By the clock on the wall, which is what helping threads are for: of a machine that has a core to
+ * spare. */
 static lgv_status measure_with_help(bench_report *report, subject *s, lgv_error *err) {
-  enum { REPETITIONS = 60 };
-  double best = INFINITY;
   lgv_crew *crew;
   if (sysconf(_SC_NPROCESSORS_ONLN) < 2) return LGV_OK;
   LGV_TRY(lgv__crew_create(2, &crew, err));
   lgv_crew *before = lgv__crew_use(crew);
-  lgv_status status = LGV_OK;
-  for (int i = 0; i < REPETITIONS && status == LGV_OK; i++) {
-    struct timespec begin, end;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    status = update(s, err);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    best = fmin(best,
-                (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec));
-  }
+  bench_count count = {.operations = s->operations, .units = 1, .unit = "update"};
+  lgv_status status =
+      bench_measure_wall(report, "Nature CNN, dqn: update, 2 threads", count, update, s, err);
   lgv__crew_use(before);
   lgv__crew_free(crew);
-  LGV_TRY(status);
-  bench_count count = {.operations = s->operations, .units = 1, .unit = "update"};
-  return bench_record(report, "Nature CNN, dqn: update, 2 threads", count, best, err);
+  return status;
+}
+
+static void line_name(char name[BENCH_NAME_SIZE], int which, const char *agent) {
+  snprintf(name, BENCH_NAME_SIZE, "%s, %s: update", problems[which].name, agent);
+}
+
+static lgv_status measure_subject(bench_report *report, subject *s, const char *agent, int which,
+                                  lgv_error *err) {
+  char name[BENCH_NAME_SIZE];
+  int c = count_of(agent);
+  if (c >= 0) LGV_TRY(count_operations(s, c, which, err));
+  double target = c >= 0 ? counted[c].target[which] : 0;
+  bench_count count = {.operations = s->operations,
+                       .units = 1,
+                       .unit = "update",
+                       .goal = target > 0 ? BENCH_SHARE : BENCH_NO_GOAL,
+                       .target = target};
+  line_name(name, which, agent);
+  if (strcmp(agent, "adam-lmcdqn") == 0) LGV_TRY(measure_acting(report, s, &problems[which], err));
+  LGV_TRY(bench_measure(report, name, count, update, s, err));
+  return which == IMAGE && strcmp(agent, "dqn") == 0 ? measure_with_help(report, s, err) : LGV_OK;
+}
+
+static lgv_status measure_agent(bench_report *report, const char *agent, int which,
+                                lgv_error *err) {
+  int c = count_of(agent);
+  subject s = {0};
+  char name[BENCH_NAME_SIZE];
+  line_name(name, which, agent);
+  if (!bench_is_wanted(report, name)) return LGV_OK;
+  lgv_status status =
+      open_subject(&s, agent, &problems[which], c >= 0 ? counted[c].settings[which] : NULL, err);
+  if (status == LGV_OK) status = measure_subject(report, &s, agent, which, err);
+  close_subject(&s);
+  return status;
+}
+
+static lgv_status measure_chain(bench_report *report, lgv_error *err) {
+  subject s = {0};
+  lgv_status status = open_subject(&s, "adam-lmcdqn", &chain, NULL, err);
+  if (status == LGV_OK) status = measure_acting(report, &s, &chain, err);
+  close_subject(&s);
+  return status;
+}
+
+/* The others work between episodes: they have lines as linear agents, or as whole runs. */
+static bool learns_by_step(const lgv_agent_type *type) {
+  for (const lgv_param *p = type->params; p && p->name; p++)
+    if (strcmp(p->name, "update_every") == 0) return true;
+  return false;
 }
 
 static lgv_status measure_round(void *state, bench_report *report, lgv_error *err) {
-  subject *subjects = state;
+  (void)state;
   uint64_t mode = lgv__flush_begin();
   lgv_status status = LGV_OK;
-  for (int i = 0; status == LGV_OK && i < LINES; i++) {
-    bench_count count = {.operations = subjects[i].operations,
-                         .units = 1,
-                         .unit = "update",
-                         .goal = lines[i].target > 0 ? BENCH_SHARE : BENCH_NO_GOAL,
-                         .target = lines[i].target};
-    status = bench_measure(report, lines[i].name, count, update, &subjects[i], err);
-  }
-  if (status == LGV_OK) status = measure_with_help(report, &subjects[0], err);
+  for (int which = 0; which < PROBLEMS; which++)
+    for (size_t i = 0; status == LGV_OK && lgv__agents[i]; i++)
+      if (learns_by_step(lgv__agents[i]))
+        status = measure_agent(report, lgv__agents[i]->name, which, err);
+  if (status == LGV_OK) status = measure_chain(report, err);
   lgv__flush_end(mode);
   return status;
 }
 
 const bench_group bench_deep = {
     .name = "deep",
-    .summary = "whole updates of deep agents, as a share of the yardstick",
-    .needs_yardstick = true,
-    .open = open_agents,
+    .summary = "whole updates of deep agents, as a share of the yardstick, and acting",
+    .needs_limits = true,
+    .open = open_group,
     .round = measure_round,
-    .close = close_agents,
+    .close = close_group,
 };

@@ -7,11 +7,14 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define CHAIN "env.name=nchain env.n=100 run.steps=1e12 run.eval_every=0 "
+/* The paper's Algorithm 2, whatever the presets for small problems become. */
+#define PAPER                                                                                      \
+  "agent.hidden=32,32 agent.batch=32 agent.n_step=1 agent.double=false agent.target_every=100 "    \
+  "agent.update_every=1 agent.replay=10000 "
+#define LMC PAPER "agent.name=adam-lmcdqn agent.average=0 agent.final_lr=1 optim.l2=0 "
 #define UPDATES "agent.warmup=100 agent.update_every=1 agent.updates=100 "
+#define CART "env.name=cartpole run.steps=1e12 run.eval_every=0 "
 #define RIVER "env.name=riverswim env.n=12 run.episodes=1e9 run.eval_every=0 agent.name=lmc-lsvi "
 
 static const struct {
@@ -21,10 +24,14 @@ static const struct {
   double units;  /* of a step */
   const char *unit;
 } lines[] = {
-    {"N-Chain, adam-lmcdqn: update", CHAIN UPDATES "agent.name=adam-lmcdqn", 105, 1, 100, "update"},
-    {"N-Chain, dqn: update", CHAIN UPDATES "agent.name=dqn", 105, 1, 100, "update"},
-    {"N-Chain, adam-lmcdqn: run", CHAIN "agent.name=adam-lmcdqn", 1100, 1000, 1, "step"},
-    {"N-Chain, dqn: run", CHAIN "agent.name=dqn", 1100, 1000, 1, "step"},
+    {"N-Chain, adam-lmcdqn: update", CHAIN LMC UPDATES, 105, 1, 100, "update"},
+    {"N-Chain, dqn: update", CHAIN PAPER UPDATES "agent.name=dqn", 105, 1, 100, "update"},
+    {"N-Chain, adam-lmcdqn: run", CHAIN LMC, 1100, 1000, 1, "step"},
+    {"N-Chain, adam-lmcdqn, preset small: run", CHAIN "agent.name=adam-lmcdqn", 1100, 1000, 1,
+     "step"},
+    {"N-Chain, dqn: run", CHAIN PAPER "agent.name=dqn", 1100, 1000, 1, "step"},
+    {"N-Chain, gn-lmcdqn: run", CHAIN "agent.name=gn-lmcdqn", 1100, 1000, 1, "step"},
+    {"CartPole, dqn: run", CART PAPER "agent.name=dqn", 1100, 1000, 1, "step"},
     {"RiverSwim, lmc-lsvi, J = 1000, exact: run", RIVER "agent.updates=1000", 100, 100, 1, "step"},
     {"RiverSwim, lmc-lsvi, J = 1000, loop: run", RIVER "agent.updates=1000 agent.sampler=loop", 100,
      100, 1, "step"},
@@ -38,19 +45,9 @@ typedef struct subject {
   int64_t steps;
 } subject;
 
-static lgv_status assign_all(lgv_settings *settings, const char *list, lgv_error *err) {
-  char copy[512];
-  snprintf(copy, sizeof copy, "%s", list);
-  char *rest = copy;
-  for (char *item; (item = strsep(&rest, " "));)
-    if (*item) LGV_TRY(lgv_settings_assign(settings, item, "bench", err));
-  return LGV_OK;
-}
-
 static lgv_status open_subject(subject *s, const char *list, lgv_error *err) {
-  lgv_settings *settings = NULL;
-  LGV_TRY(lgv_settings_create(&settings, err));
-  lgv_status status = assign_all(settings, list, err);
+  lgv_settings *settings;
+  lgv_status status = bench_settings(list, &settings, err);
   if (status == LGV_OK) status = lgv_plan_create(settings, &s->plan, err);
   lgv_settings_free(settings);
   LGV_TRY(status);

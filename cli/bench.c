@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS, JSON };
+enum { ROUNDS, QUICK, ONLY, JSON };
 
 static const cli_option options[] = {
     [ROUNDS] = {"rounds", 'r', "N", "how often everything is measured in turn (default 3)"},
-    [JSON] = {"json", 0, "FILE", "write the results as one JSON object too; -: on stdout, alone"},
+    [QUICK] = {"quick", 'q', NULL, "one round, less time for each line: half a minute for all"},
+    [ONLY] = {"only", 0, "TEXT", "only the lines with TEXT in their name, and the limits"},
+    [JSON] = {"json", 0, NULL, "print one JSON object"},
     {0},
 };
 
@@ -40,8 +42,8 @@ static void print_goal(lgv_table *table, const bench_report *report, const bench
 }
 
 static void print_table(const bench_report *report) {
-  const char *const head[] = {"group",   "what",  "time",   "per", "a second",
-                              "GFLOP/s", "share", "target", "met"};
+  const char *const head[] = {"group", "what",  "time",   "per", "a second",
+                              "rate",  "share", "target", "met"};
   lgv_table table = lgv__table("llrlrrrrl");
   for (size_t i = 0; i < sizeof head / sizeof *head; i++) lgv__table_cell(&table, "%s", head[i]);
   for (size_t l = 0; l < report->lines; l++) {
@@ -55,7 +57,8 @@ static void print_table(const bench_report *report) {
     lgv__table_cell(&table, "%s", time);
     lgv__table_cell(&table, "%s", line->count.unit);
     lgv__table_cell(&table, "%.4g", 1 / bench_unit_seconds(line));
-    lgv__table_cell(&table, isnan(rate) ? "-" : "%.1f", 1e-9 * rate);
+    lgv__table_cell(&table, isnan(rate) ? "-" : "%.3g %s", 1e-9 * rate,
+                    bench_limit_units[line->count.limit]);
     lgv__table_cell(&table, isnan(share) ? "-" : "%.1f %%", 100 * share);
     print_goal(&table, report, line);
   }
@@ -69,6 +72,8 @@ static void json_line(lgv_json *json, const bench_report *report, const bench_li
   lgv__json_string(json, "unit", line->count.unit);
   lgv__json_real(json, "seconds_per_unit", bench_unit_seconds(line));
   lgv__json_real(json, "operations_per_second", bench_rate(line));
+  if (line->count.operations > 0)
+    lgv__json_string(json, "limit", bench_limit_names[line->count.limit]);
   lgv__json_real(json, "share", bench_share(report, line));
   if (line->count.goal != BENCH_NO_GOAL) {
     bool share = line->count.goal == BENCH_SHARE;
@@ -82,26 +87,24 @@ static void json_report(lgv_json *json, const bench_report *report) {
   lgv__json_open(json, NULL, '{');
   lgv__json_string(json, "version", lgv_version());
   lgv__json_string(json, "kernels", lgv_kernels());
-  lgv__json_real(json, "yardstick", report->yardstick > 0 ? report->yardstick : NAN);
+  lgv__json_open(json, "limits", '{');
+  for (int i = 0; i < BENCH_LIMITS; i++)
+    if (report->limit[i] > 0) lgv__json_real(json, bench_limit_names[i], report->limit[i]);
+  lgv__json_close(json, '}');
   lgv__json_open(json, "lines", '[');
   for (size_t l = 0; l < report->lines; l++) json_line(json, report, &report->line[l]);
   lgv__json_close(json, ']');
   lgv__json_close(json, '}');
 }
 
-static int write_json(const cli_command *command, const bench_report *report, const char *path) {
+static int print_json(const cli_command *command, const bench_report *report) {
   lgv_json json = {0};
   json_report(&json, report);
-  if (strcmp(path, "-") == 0) return cli_print_json(command, &json);
-  FILE *file = json.failed ? NULL : fopen(path, "w");
-  bool ok = file && fputs(json.text, file) >= 0;
-  if (file) ok = fclose(file) == 0 && ok;
-  lgv__json_free(&json);
-  return ok ? CLI_OK : (cli_wrong(command, "cannot write %s", path), CLI_FAILED);
+  return cli_print_json(command, &json);
 }
 
 static void choose_group(cli_args *args, bench_request *request) {
-  char names[128] = "";
+  char names[256] = "";
   for (size_t g = 0; bench_groups[g]; g++) {
     if (strcmp(bench_groups[g]->name, args->value) == 0) {
       request->wanted[g] = true;
@@ -113,19 +116,30 @@ static void choose_group(cli_args *args, bench_request *request) {
   cli_reject(args, "'%s' is none of %s", args->value, names);
 }
 
+static bool any_line_has(const bench_report *report, const char *text) {
+  for (size_t l = 0; l < report->lines; l++)
+    if (strstr(report->line[l].name, text)) return true;
+  return false;
+}
+
 static int bench_main(const cli_command *command, int count, char **words) {
   cli_args args = {.command = command, .count = count, .words = words};
   bench_request request = {.rounds = 3};
-  const char *json = NULL;
-  bool any = false;
+  bool any = false, json = false, rounds_are_set = false;
   while (cli_next(&args)) {
     switch (cli_which(&args)) {
-    case ROUNDS: request.rounds = (int)cli_value_int(&args, 1, 1000000); break;
-    case JSON: json = args.value; break;
+    case ROUNDS:
+      request.rounds = (int)cli_value_int(&args, 1, 1000000);
+      rounds_are_set = true;
+      break;
+    case QUICK: request.quick = true; break;
+    case ONLY: request.only = args.value; break;
+    case JSON: json = true; break;
     default: choose_group(&args, &request); any = true;
     }
   }
   if (args.stopped) return args.exit_code;
+  if (request.quick && !rounds_are_set) request.rounds = 1;
   for (size_t g = 0; !any && bench_groups[g]; g++) request.wanted[g] = true;
   bench_report *report = calloc(1, sizeof *report);
   if (!report) return cli_wrong(command, "not enough memory");
@@ -134,9 +148,13 @@ static int bench_main(const cli_command *command, int count, char **words) {
   if (bench_run(&request, report, &err) != LGV_OK) {
     code = cli_error(command, &err);
   } else {
-    if (!json || strcmp(json, "-") != 0) print_table(report);
+    if (request.only && !any_line_has(report, request.only))
+      code = cli_wrong(command, "no line that was measured has '%s' in its name", request.only);
     if (report->skipped[0]) fprintf(stderr, "%s\n", report->skipped);
-    if (json) code = write_json(command, report, json);
+    if (code == CLI_OK && json)
+      code = print_json(command, report);
+    else if (code == CLI_OK)
+      print_table(report);
   }
   free(report);
   return code;
@@ -145,15 +163,21 @@ static int bench_main(const cli_command *command, int count, char **words) {
 const cli_command cli_bench = {
     .name = "bench",
     .summary = "how fast networks, optimisers and runs are on this machine",
-    .usage = "[yardstick] [net] [optim] [deep] [run] [bridge] [--rounds N] [--json FILE]",
+    .usage = "[GROUP...] [--quick] [--only TEXT] [--rounds N] [--json]",
     .options = options,
     .notes =
-        "yardstick: large matrix products by our kernels and by OpenBLAS; the fastest is what the "
-        "core can do.\n"
+        "Groups; without a name, all of them:\n"
+        "machine: multiply-adds, reading from caches and memory, normal numbers: limits.\n"
+        "yardstick: large matrix products by our kernels and by OpenBLAS; the fastest is the limit "
+        "of networks.\n"
         "net: passes through networks, with useful operations only, as a share of it.\n"
         "optim: steps of the optimisers, noise included.\n"
-        "deep: whole updates of deep agents.\n"
+        "deep: whole updates of every deep agent, and acting.\n"
+        "replay: drawing minibatches, uniformly and by priority.\n"
+        "linear: episodes of every linear agent.\n"
+        "env: steps of every environment of the library, and the pictures of Atari.\n"
         "run: whole runs and updates of agents.\n"
+        "checkpoint: writing and reading them (wall-clock time).\n"
         "bridge: what a Gymnasium environment costs beyond a bare Python loop over it (wall-clock "
         "time).\n"
         "Other times are CPU time of one thread, and the best of many repetitions.",

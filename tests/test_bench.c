@@ -56,13 +56,17 @@ static void lines_have_an_end(void **state) {
 
 static void targets_are_shares_or_times(void **state) {
   (void)state;
-  report = (bench_report){.yardstick = 1000};
+  report = (bench_report){.limit = {[BENCH_PRODUCTS] = 1000, [BENCH_DRAM] = 1600}};
   bench_line share = {.count = {.operations = 800, .units = 1, .goal = BENCH_SHARE, .target = 0.8},
                       .seconds = 1};
   assert_true(bench_share(&report, &share) == 0.8 && bench_is_met(&report, &share));
   share.seconds = 1.01;
   assert_false(bench_is_met(&report, &share));
-  report.yardstick = 0; /* not measured */
+  share.count.limit = BENCH_DRAM; /* of each limit its own */
+  share.seconds = 1;
+  assert_true(bench_share(&report, &share) == 0.5);
+  share.count.limit = BENCH_PRODUCTS;
+  report.limit[BENCH_PRODUCTS] = 0; /* not measured */
   assert_true(isnan(bench_share(&report, &share)));
   assert_false(bench_is_met(&report, &share));
   bench_line time = {.count = {.units = 10, .goal = BENCH_SECONDS, .target = 1.3}, .seconds = 13};
@@ -74,6 +78,30 @@ static void targets_are_shares_or_times(void **state) {
 static lgv_status count_calls(void *context, lgv_error *err) {
   (void)err;
   return --*(int *)context > 0 ? LGV_OK : LGV_ERR_NUMERIC;
+}
+
+static void what_is_not_wanted_is_not_measured(void **state) {
+  (void)state;
+  int left = 1; /* the first call would fail */
+  lgv_error err = {0};
+  report = (bench_report){.group = "g", .only = "CNN"};
+  bench_count count = {.units = 1, .unit = "item"};
+  assert_int_equal(bench_measure(&report, "MLP", count, count_calls, &left, &err), LGV_OK);
+  assert_int_equal(bench_measure_wall(&report, "MLP", count, count_calls, &left, &err), LGV_OK);
+  assert_int_equal(report.lines, 0);
+  assert_true(bench_is_wanted(&report, "Nature CNN, dqn"));
+  report.group = bench_groups[0]->name; /* limits are */
+  assert_true(bench_is_wanted(&report, "multiply-adds"));
+}
+
+static void wrong_settings_are_refused(void **state) {
+  (void)state;
+  lgv_settings *settings;
+  lgv_error err = {0};
+  assert_int_equal(bench_settings("agent.name=dqn  agent.batch=7", &settings, &err), LGV_OK);
+  lgv_settings_free(settings);
+  assert_int_equal(bench_settings("agent.name", &settings, &err), LGV_ERR_USAGE);
+  lgv_settings_free(settings);
 }
 
 static void a_failure_ends_the_measurement(void **state) {
@@ -104,6 +132,8 @@ int main(void) {
       cmocka_unit_test(the_best_time_of_a_name_is_kept),
       cmocka_unit_test(lines_have_an_end),
       cmocka_unit_test(targets_are_shares_or_times),
+      cmocka_unit_test(what_is_not_wanted_is_not_measured),
+      cmocka_unit_test(wrong_settings_are_refused),
       cmocka_unit_test(a_failure_ends_the_measurement),
       cmocka_unit_test(every_group_opens_and_closes),
   };
