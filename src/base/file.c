@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include "base/disk.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -41,15 +42,14 @@ lgv_status lgv__make_directory(const char *path, lgv_error *err) {
   return LGV_OK;
 }
 
-static bool write_all(int descriptor, const char *text, size_t length) {
-  while (length > 0) {
-    ssize_t written = write(descriptor, text, length);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text += written;
-    length -= (size_t)written;
-  }
-  return true;
+static bool write_whole(const char *path, const char *text, size_t length, bool sync) {
+  int descriptor = lgv__disk_open(path, O_WRONLY | O_CREAT | O_TRUNC);
+  if (descriptor < 0) return false;
+  bool ok = lgv__disk_write(descriptor, text, length) && (!sync || lgv__disk_sync(descriptor));
+  int reason = errno;
+  bool closed = lgv__disk_close(descriptor);
+  if (!ok) errno = reason;
+  return ok && closed;
 }
 
 static lgv_status write_file(const char *directory, const char *name, const char *text,
@@ -57,16 +57,8 @@ static lgv_status write_file(const char *directory, const char *name, const char
   char path[PATH_MAX], temporary[PATH_MAX];
   LGV_TRY(lgv__join_path(directory, name, path, sizeof path - 8, err));
   snprintf(temporary, sizeof temporary, "%.*s.tmp", PATH_MAX - 8, path);
-  int descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return io_error(err, "write", temporary);
-  bool ok = write_all(descriptor, text, length) && (!sync || fsync(descriptor) == 0);
-  int saved = errno;
-  if (close(descriptor) != 0 && ok) {
-    ok = false;
-    saved = errno;
-  }
-  if (ok && rename(temporary, path) == 0) return LGV_OK;
-  if (!ok) errno = saved;
+  if (write_whole(temporary, text, length, sync) && lgv__disk_rename(temporary, path))
+    return LGV_OK;
   lgv_status status = io_error(err, "write", path);
   unlink(temporary);
   return status;

@@ -1,12 +1,12 @@
 #include "base/tensors.h"
 
+#include "base/disk.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,13 @@
 #error "safetensors files are little-endian; this machine would need byte swaps"
 #endif
 
-static const char format_name[] = "langevin-checkpoint-1";
-enum { MOST_HEADER = 1 << 24, CHUNK = 1 << 20 };
+/* The header's metadata have the format, the checksum of the header itself (with zeros in its
+ * place), and one for each array. The first format had none of the header. */
+static const char format_name[] = "langevin-checkpoint-2", first_format[] = "langevin-checkpoint-1";
+static const char header_key[] = "header";
+static const char no_sum[] = "0000000000000000";
+enum { MOST_HEADER = 1 << 22, CHUNK = 1 << 20, SYNC_EVERY = 1 << 26 };
+enum { SUM_DIGITS = sizeof no_sum - 1 };
 
 static const char *dtype_name(lgv_dtype dtype) {
   static const char *const names[] = {
@@ -118,17 +123,25 @@ lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *prefix, cons
 
 /* ---- writing ---- */
 
-static void make_header(const lgv_tensors *tensors, lgv_json *json) {
-  char hex[20];
+/* Digits to be filled in later; returns where they stand. */
+static size_t leave_room(lgv_json *json, const char *name) {
+  lgv__json_string(json, name, no_sum);
+  return json->length - 1 - SUM_DIGITS;
+}
+
+static void put_sum(char *digits, uint64_t sum) {
+  for (int i = SUM_DIGITS - 1; i >= 0; i--, sum >>= 4) digits[i] = "0123456789abcdef"[sum & 15];
+}
+
+static void make_header(lgv_tensors_image *image, lgv_json *json) {
+  const lgv_tensors *tensors = image->tensors;
   lgv__json_open(json, NULL, '{');
   lgv__json_open(json, "__metadata__", '{');
   lgv__json_string(json, "format", format_name);
+  image->header_sum = leave_room(json, header_key);
   if (tensors->about) lgv__json_string(json, "about", tensors->about);
-  for (size_t i = 0; i < tensors->count; i++) {
-    const lgv_tensor *t = &tensors->items[i];
-    snprintf(hex, sizeof hex, "%016" PRIx64, checksum(byte_count(t), bytes_of(t), byte_count(t)));
-    lgv__json_string(json, t->name, hex);
-  }
+  for (size_t i = 0; i < tensors->count; i++)
+    image->sums[i] = leave_room(json, tensors->items[i].name);
   lgv__json_close(json, '}');
   size_t offset = 0;
   for (size_t i = 0; i < tensors->count; i++) {
@@ -147,40 +160,88 @@ static void make_header(const lgv_tensors *tensors, lgv_json *json) {
     offset += size;
   }
   lgv__json_close(json, '}');
+  image->bytes = offset;
 }
 
-static bool write_parts(FILE *file, const lgv_json *json, const lgv_tensors *tensors) {
-  uint64_t length = json->length;
-  bool ok =
-      fwrite(&length, 8, 1, file) == 1 && fwrite(json->text, 1, json->length, file) == json->length;
-  for (size_t i = 0; ok && i < tensors->count; i++) {
-    size_t size = byte_count(&tensors->items[i]);
-    if (size) ok = fwrite(bytes_of(&tensors->items[i]), 1, size, file) == size;
+lgv_status lgv__tensors_prepare(lgv_tensors_image *image, const lgv_tensors *tensors,
+                                const char *path, lgv_error *err) {
+  *image = (lgv_tensors_image){.tensors = tensors};
+  int length = snprintf(image->temporary, sizeof image->temporary, "%s.tmp", path);
+  if (length >= (int)sizeof image->temporary)
+    return lgv_fail(err, LGV_ERR_IO, "the path %.200s... is too long", path);
+  memcpy(image->path, path, strlen(path) + 1);
+  image->sums = lgv__calloc(tensors->count + 1, sizeof *image->sums);
+  if (!image->sums) return lgv__out_of_memory(err, "a checkpoint");
+  lgv_json json = {0};
+  make_header(image, &json);
+  image->header = json.text;
+  image->header_length = json.length;
+  if (!json.failed) return LGV_OK;
+  lgv__tensors_image_free(image);
+  return lgv__out_of_memory(err, "a checkpoint");
+}
+
+void lgv__tensors_image_free(lgv_tensors_image *image) {
+  lgv__free(image->header);
+  lgv__free(image->sums);
+  *image = (lgv_tensors_image){0};
+}
+
+static bool is_wanted(const lgv_tensors_image *image) {
+  if (image->parent == 0 || getppid() == image->parent) return true;
+  errno = ECANCELED;
+  return false;
+}
+
+/* Syncs on the way: whoever waits for the end, or for the end of a process that nobody wants any
+ * more, waits for the last part alone. */
+static bool write_array(const lgv_tensors_image *image, int file, size_t i, size_t *unsynced) {
+  const lgv_tensor *t = &image->tensors->items[i];
+  const unsigned char *data = bytes_of(t);
+  size_t size = byte_count(t);
+  uint64_t sum = size;
+  for (size_t done = 0, part; done < size; done += part) {
+    part = size - done < CHUNK ? size - done : CHUNK;
+    sum = checksum(sum, data + done, part);
+    if (!is_wanted(image) || !lgv__disk_write(file, data + done, part)) return false;
+    *unsynced += part;
+    if (*unsynced < SYNC_EVERY) continue;
+    if (!lgv__disk_sync(file)) return false;
+    *unsynced = 0;
   }
-  return ok && fflush(file) == 0 && fsync(fileno(file)) == 0;
+  put_sum(image->header + image->sums[i], sum);
+  return true;
+}
+
+/* The data first, then the header, which has their checksums. */
+static bool write_parts(const lgv_tensors_image *image, int file) {
+  uint64_t length = image->header_length;
+  size_t unsynced = 0;
+  bool ok = lseek(file, 8 + (off_t)length, SEEK_SET) >= 0;
+  for (size_t i = 0; ok && i < image->tensors->count; i++)
+    ok = write_array(image, file, i, &unsynced);
+  put_sum(image->header + image->header_sum,
+          checksum(length, (unsigned char *)image->header, length));
+  return ok && lgv__disk_write_at(file, &length, 8, 0) &&
+         lgv__disk_write(file, image->header, length) && lgv__disk_sync(file) && is_wanted(image);
+}
+
+int lgv__tensors_emit(const lgv_tensors_image *image) {
+  int file = lgv__disk_open(image->temporary, O_WRONLY | O_CREAT | O_TRUNC);
+  if (file < 0) return errno;
+  int reason = write_parts(image, file) ? 0 : errno;
+  if (!lgv__disk_close(file) && !reason) reason = errno;
+  if (!reason && !lgv__disk_rename(image->temporary, image->path)) reason = errno;
+  if (reason) unlink(image->temporary);
+  return reason;
 }
 
 lgv_status lgv__tensors_write(const lgv_tensors *tensors, const char *path, lgv_error *err) {
-  char temporary[PATH_MAX];
-  if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
-    return lgv_fail(err, LGV_ERR_IO, "the path %.200s... is too long", path);
-  lgv_json json = {0};
-  make_header(tensors, &json);
-  if (json.failed) {
-    lgv__json_free(&json);
-    return lgv__out_of_memory(err, "a checkpoint");
-  }
-  FILE *file = fopen(temporary, "wb");
-  bool ok = file && write_parts(file, &json, tensors);
-  int reason = errno;
-  lgv__json_free(&json);
-  if (file && fclose(file) != 0 && ok) {
-    ok = false;
-    reason = errno;
-  }
-  if (ok && rename(temporary, path) == 0) return LGV_OK;
-  if (ok) reason = errno;
-  if (file) unlink(temporary);
+  lgv_tensors_image image;
+  LGV_TRY(lgv__tensors_prepare(&image, tensors, path, err));
+  int reason = lgv__tensors_emit(&image);
+  lgv__tensors_image_free(&image);
+  if (!reason) return LGV_OK;
   return lgv_fail(err, LGV_ERR_IO, "cannot write %s: %s", path, strerror(reason));
 }
 
@@ -196,7 +257,17 @@ typedef struct reader {
 } reader;
 
 static lgv_status refuse(const reader *r, const char *why) {
-  return lgv_fail(r->err, LGV_ERR_IO, "%s is not a checkpoint of this run: %s", r->path, why);
+  return lgv_fail(r->err, LGV_ERR_IO, "%.300s is not a checkpoint of this run: %s", r->path, why);
+}
+
+/* The sum stands in the header that it is the sum of, which has zeros there afterwards. */
+static bool has_sum(char *header, size_t length) {
+  char *key = strstr(header, "\"header\": \""), sum[SUM_DIGITS], found[SUM_DIGITS];
+  if (!key || (size_t)(key - header) + 11 + SUM_DIGITS > length) return false;
+  memcpy(found, key + 11, SUM_DIGITS);
+  memcpy(key + 11, no_sum, SUM_DIGITS);
+  put_sum(sum, checksum(length, (unsigned char *)header, length));
+  return memcmp(sum, found, SUM_DIGITS) == 0;
 }
 
 static yaml_node_t *member(reader *r, const yaml_node_t *map, const char *key) {
@@ -227,6 +298,47 @@ static long number(reader *r, const yaml_node_t *list, int i) {
   return *end == '\0' && end != digits && errno == 0 ? value : -1;
 }
 
+static bool parse(reader *r, const char *header, size_t length) {
+  yaml_parser_t parser;
+  if (!yaml_parser_initialize(&parser)) return false;
+  yaml_parser_set_input_string(&parser, (const unsigned char *)header, length);
+  r->has_document = yaml_parser_load(&parser, &r->document);
+  yaml_parser_delete(&parser);
+  return r->has_document;
+}
+
+static lgv_status check_format(reader *r, char *header, size_t length) {
+  yaml_node_t *root = yaml_document_get_root_node(&r->document);
+  const char *format = text(member(r, member(r, root, "__metadata__"), "format"));
+  char why[200];
+  if (format && strcmp(format, first_format) == 0) return LGV_OK;
+  if (format && strcmp(format, format_name) == 0)
+    return has_sum(header, length) ? LGV_OK : refuse(r, "its header is damaged");
+  snprintf(why, sizeof why, "its format is %.60s, and this version reads %s",
+           format ? format : "another one", format_name);
+  return refuse(r, why);
+}
+
+/* The arrays lie one behind the other and end where the file does: none overlaps another, so that
+ * all of them together take no more memory than the file is long. */
+static lgv_status check_cover(reader *r) {
+  const yaml_node_t *root = yaml_document_get_root_node(&r->document);
+  long end = 0;
+  if (!root || root->type != YAML_MAPPING_NODE) return refuse(r, "its header is damaged");
+  for (yaml_node_pair_t *p = root->data.mapping.pairs.start; p < root->data.mapping.pairs.top;
+       p++) {
+    const char *name = text(yaml_document_get_node(&r->document, p->key));
+    if (name && strcmp(name, "__metadata__") == 0) continue;
+    yaml_node_t *entry = yaml_document_get_node(&r->document, p->value);
+    yaml_node_t *offsets = member(r, entry, "data_offsets");
+    long begin = number(r, offsets, 0), next = number(r, offsets, 1);
+    if (begin != end || next < begin) return refuse(r, "its arrays overlap or leave gaps");
+    end = next;
+  }
+  if (end == r->data_size) return LGV_OK;
+  return refuse(r, end > r->data_size ? "it is cut off" : "it is longer than its arrays");
+}
+
 static lgv_status open_header(reader *r) {
   r->file = fopen(r->path, "rb");
   if (!r->file) return lgv_fail(r->err, LGV_ERR_IO, "cannot read %s: %s", r->path, strerror(errno));
@@ -236,19 +348,15 @@ static lgv_status open_header(reader *r) {
   rewind(r->file);
   if (size < 8 || fread(&length, 8, 1, r->file) != 1) return refuse(r, "it is too short");
   if (length > MOST_HEADER || (long)length > size - 8) return refuse(r, "its header is torn");
-  unsigned char *header = lgv__calloc(length + 1, 1);
+  char *header = lgv__calloc(length + 1, 1);
   if (!header) return lgv__out_of_memory(r->err, "a checkpoint's header");
-  yaml_parser_t parser;
-  bool ok = fread(header, 1, length, r->file) == length && yaml_parser_initialize(&parser);
-  if (ok) {
-    yaml_parser_set_input_string(&parser, header, length);
-    ok = r->has_document = yaml_parser_load(&parser, &r->document);
-    yaml_parser_delete(&parser);
-  }
+  bool ok = fread(header, 1, length, r->file) == length && parse(r, header, length);
+  lgv_status status = ok ? check_format(r, header, length) : refuse(r, "its header is damaged");
   lgv__free(header);
+  LGV_TRY(status);
   r->data_start = 8 + (long)length;
   r->data_size = size - r->data_start;
-  return ok ? LGV_OK : refuse(r, "its header is damaged");
+  return check_cover(r);
 }
 
 /* Where a tensor lies, after checking that it is what we expect. */
@@ -257,15 +365,15 @@ static lgv_status locate(reader *r, const lgv_tensor *t, long *offset, size_t *s
   char why[200];
   yaml_node_t *root = yaml_document_get_root_node(&r->document);
   yaml_node_t *metadata = member(r, root, "__metadata__"), *entry = member(r, root, t->name);
-  const char *format = text(member(r, metadata, "format")),
-             *sum = text(member(r, metadata, t->name));
-  if (!format || strcmp(format, format_name) != 0) return refuse(r, "its format is another one");
+  const char *sum = text(member(r, metadata, t->name));
   const char *dtype = text(member(r, entry, "dtype"));
   yaml_node_t *offsets = member(r, entry, "data_offsets");
   long begin = number(r, offsets, 0), end = number(r, offsets, 1);
   bool fits = begin >= 0 && begin <= end && end <= r->data_size;
+  long count = number(r, member(r, entry, "shape"), 0);
   bool same = dtype && sum && strcmp(dtype, dtype_name(t->dtype)) == 0 && fits &&
-              can_be(t, (size_t)(end - begin));
+              can_be(t, (size_t)(end - begin)) &&
+              (size_t)count * lgv__dtype_size(t->dtype) == (size_t)(end - begin);
   if (!same) {
     snprintf(why, sizeof why, "the array %s is missing, cut off, or of another size", t->name);
     return refuse(r, why);
@@ -324,18 +432,23 @@ static lgv_status check_rows(reader *r, const lgv_tensor *t) {
   return refuse(r, why);
 }
 
+static bool may_be_left(reader *r, const lgv_tensor *t) {
+  return t->optional && !member(r, yaml_document_get_root_node(&r->document), t->name);
+}
+
 static lgv_status read_all(reader *r, lgv_tensors *tensors) {
   LGV_TRY(open_header(r));
   unsigned char *buffer = lgv__calloc(CHUNK, 1);
   if (!buffer) return lgv__out_of_memory(r->err, "a checkpoint");
   lgv_status status = LGV_OK;
-  for (size_t i = 0; status == LGV_OK && i < tensors->count; i++)
-    status = verify(r, &tensors->items[i], buffer);
+  lgv_tensor *first = tensors->items, *end = first + tensors->count;
+  for (lgv_tensor *t = first; status == LGV_OK && t < end; t++)
+    if (!may_be_left(r, t)) status = verify(r, t, buffer);
   lgv__free(buffer);
-  for (size_t i = 0; status == LGV_OK && i < tensors->count; i++)
-    status = load(r, &tensors->items[i]);
-  for (size_t i = 0; status == LGV_OK && i < tensors->count; i++)
-    status = check_rows(r, &tensors->items[i]);
+  for (lgv_tensor *t = first; status == LGV_OK && t < end; t++)
+    if (!may_be_left(r, t)) status = load(r, t);
+  for (lgv_tensor *t = first; status == LGV_OK && t < end; t++)
+    if (!may_be_left(r, t)) status = check_rows(r, t);
   return status;
 }
 

@@ -78,13 +78,18 @@ static lgv_status load_plan(const char *directory, lgv_plan **plan, lgv_error *e
 static lgv_status load_agent(lgv_agent *agent, const char *directory, const char *file,
                              lgv_error *err) {
   lgv_tensors tensors = {0};
+  lgv_error refused = {0};
   bool found = true;
   lgv_status status = lgv__tensors_add_arena(&tensors, "agent", lgv__agent_arena(agent), err);
   lgv__tensors_drop_rows(&tensors);
   if (status == LGV_OK)
     status = file ? lgv__tensors_read(&tensors, file, err)
-                  : lgv__checkpoint_read(&tensors, directory, &found, err);
+                  : lgv__checkpoint_read(&tensors, directory, &found, &refused, err);
   lgv__tensors_free(&tensors);
+  if (status == LGV_OK && refused.status != LGV_OK) /* nobody here could be told */
+    return lgv_fail(err, LGV_ERR_IO,
+                    "%.380s; name the one before it: checkpoint-previous.safetensors",
+                    refused.message);
   if (status == LGV_OK && !found)
     return lgv_fail(err, LGV_ERR_IO, "%s holds no checkpoint (run.checkpoint_final was off)",
                     directory);

@@ -3,14 +3,11 @@
 #include "base/error.h"
 #include "base/file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* Keys of the protocol buffers: 8 * field + wire type (0 varint, 1 eight bytes, 2 length and bytes,
  * 5 four bytes). */
@@ -63,27 +60,10 @@ static uint32_t masked_crc(const lgv_event_file *f) {
 
 /* ---- writing ---- */
 
-static void spill(lgv_event_file *f) {
-  for (size_t done = 0; done < f->used && !f->error;) {
-    ssize_t n = write(f->descriptor, f->buffer + done, f->used - done);
-    if (n >= 0)
-      done += (size_t)n;
-    else if (errno != EINTR)
-      f->error = errno;
-  }
-  f->used = 0;
-}
-
-/* Failures are kept in f->error, which is looked at once a record. */
+/* Failures are kept in f->out, which is looked at once a record. */
 static void put(lgv_event_file *f, const void *bytes, size_t count) {
   add_to_crc(f, bytes, count);
-  for (size_t done = 0, n; done < count; done += n) {
-    size_t room = sizeof f->buffer - f->used;
-    n = count - done < room ? count - done : room;
-    memcpy(f->buffer + f->used, (const char *)bytes + done, n);
-    f->used += n;
-    if (f->used == sizeof f->buffer) spill(f);
-  }
+  lgv__out_put(&f->out, bytes, count);
 }
 
 static void put_fixed(lgv_event_file *f, uint64_t value, size_t size) {
@@ -132,7 +112,7 @@ static void begin_event(lgv_event_file *f, double time, int64_t step, size_t res
 
 static lgv_status end_event(lgv_event_file *f, lgv_error *err) {
   put_fixed(f, masked_crc(f), 4);
-  return f->error ? write_error(f->error, err) : LGV_OK;
+  return f->out.error ? write_error(f->out.error, err) : LGV_OK;
 }
 
 static size_t tag_length(const lgv_column *c) { return strlen(c->group) + 1 + strlen(c->name); }
@@ -155,7 +135,7 @@ static void put_value(lgv_event_file *f, const lgv_column *c, double value) {
 
 lgv_status lgv__event_file_row(lgv_event_file *f, int64_t step, const lgv_column *columns,
                                const double *values, size_t count, lgv_error *err) {
-  if (!f->is_open) return LGV_OK;
+  if (!f->out.is_open) return LGV_OK;
   double time = now();
   size_t summary = 0;
   for (size_t i = 0; i < count; i++)
@@ -179,17 +159,11 @@ static lgv_status put_version(lgv_event_file *f, lgv_error *err) {
 }
 
 lgv_status lgv__event_file_flush(lgv_event_file *f, lgv_error *err) {
-  if (!f->is_open) return LGV_OK;
-  spill(f);
-  return f->error ? write_error(f->error, err) : LGV_OK;
+  if (!f->out.is_open || lgv__out_flush(&f->out)) return LGV_OK;
+  return write_error(f->out.error, err);
 }
 
-void lgv__event_file_close(lgv_event_file *f) {
-  if (!f->is_open) return;
-  spill(f);
-  close(f->descriptor);
-  f->is_open = false;
-}
+void lgv__event_file_close(lgv_event_file *f) { lgv__out_close(&f->out); }
 
 /* ---- going on ---- */
 
@@ -251,10 +225,6 @@ lgv_status lgv__event_file_open(lgv_event_file *f, const char *directory, int64_
   make_table(f);
   LGV_TRY(lgv__join_path(directory, LGV_EVENT_FILE_NAME, path, sizeof path, err));
   long known = last_step >= 0 ? known_bytes(f, path, last_step) : 0;
-  f->descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (f->descriptor < 0) return write_error(errno, err);
-  f->is_open = true;
-  if (ftruncate(f->descriptor, known) != 0 || lseek(f->descriptor, known, SEEK_SET) != known)
-    return write_error(errno, err);
+  if (!lgv__out_open(&f->out, path, known)) return write_error(f->out.error, err);
   return known == 0 ? put_version(f, err) : LGV_OK;
 }

@@ -13,6 +13,7 @@
 #ifndef LGV_RUN_EVENT_FILE_H
 #define LGV_RUN_EVENT_FILE_H
 
+#include "base/out.h"
 #include "langevin.h"
 
 #define LGV_EVENT_FILE_NAME "events.out.tfevents.langevin"
@@ -22,14 +23,10 @@ typedef struct lgv_column {
 } lgv_column;
 
 typedef struct lgv_event_file {
-  bool is_open; /* false: nothing is written */
-  int descriptor;
-  int error; /* errno of the first write that failed; 0: none did */
+  lgv_out out; /* not open: nothing is written */
   uint32_t crc_of[256];
   uint32_t crc;   /* of the bytes since it was last started */
   double flushed; /* when the system was last given what is buffered here */
-  size_t used;
-  unsigned char buffer[8192];
 } lgv_event_file;
 
 /* last_step: of the last event to keep; -1: a new file. A file that is damaged is kept up to there,

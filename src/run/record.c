@@ -1,9 +1,11 @@
 #include "run/record.h"
 
+#include "base/disk.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "run/checkpoint.h"
 #include "run/config_check.h"
 #include "run/summary.h"
 
@@ -13,6 +15,8 @@
 #include <math.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef lgv_status (*write_fn)(const char *directory, const char *name, const char *text,
@@ -34,18 +38,31 @@ static write_fn writer_of(const lgv_plan *plan) {
 
 static lgv_status metrics_error(const lgv_record *record, lgv_error *err) {
   return lgv_fail(err, LGV_ERR_IO, "cannot write %.300s/metrics.csv: %s", record->directory,
-                  strerror(errno));
+                  strerror(record->metrics.error));
+}
+
+/* Whether it was free. A killed run's child may be writing a checkpoint still: it ends soon after
+ * its parent, and is worth waiting for. */
+static bool take_lock(int descriptor, double patience) {
+  const struct timespec pause = {.tv_nsec = 20000000};
+  for (double waited = 0; flock(descriptor, LOCK_EX | LOCK_NB) != 0; waited += 0.02) {
+    if (errno != EWOULDBLOCK) return true; /* there are no locks here */
+    if (waited >= patience) return false;
+    nanosleep(&pause, NULL);
+  }
+  return true;
 }
 
 /* Two runs at once would mix their records. The lock is on the directory itself: it leaves no file
  * behind, and the system takes it back from a program that dies. Where file systems have no locks,
  * the run goes on without. */
-static lgv_status lock_directory(lgv_record *record, lgv_error *err) {
+lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_error *err) {
+  if (record->locked) return LGV_OK;
   int descriptor = open(record->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0)
     return lgv_fail(err, LGV_ERR_IO, "cannot open the directory %.300s: %s", record->directory,
                     strerror(errno));
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  if (!take_lock(descriptor, patience)) {
     close(descriptor);
     return lgv_fail(err, LGV_ERR_IO,
                     "another run is writing into %.300s; wait for its end, or choose another "
@@ -60,31 +77,29 @@ static lgv_status lock_directory(lgv_record *record, lgv_error *err) {
 /* An old summary.json would call a run finished that has only begun again, and an old checkpoint
  * would be gone on from. */
 static lgv_status remove_old(const char *directory, lgv_error *err) {
-  static const char *const names[] = {"summary.json",
-                                      "timing.json",
-                                      "metrics.csv",
-                                      "checkpoint.safetensors",
-                                      "checkpoint-previous.safetensors",
+  static const char *const names[] = {"summary.json", "timing.json", "metrics.csv",
                                       LGV_EVENT_FILE_NAME};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char path[PATH_MAX];
     LGV_TRY(lgv__join_path(directory, names[i], path, sizeof path, err));
-    if (unlink(path) != 0 && errno != ENOENT)
+    if (!lgv__disk_remove(path))
       return lgv_fail(err, LGV_ERR_IO, "cannot replace %.300s: %s", path, strerror(errno));
   }
-  return LGV_OK;
+  return lgv__checkpoint_remove(directory, err);
 }
 
 /* A full disk shows when a buffer is written, in whichever call that falls: the run must not go on
  * without its records. */
-static lgv_status end_row(const lgv_record *record, lgv_error *err) {
-  fputc('\n', record->metrics);
-  return ferror(record->metrics) ? metrics_error(record, err) : LGV_OK;
+static lgv_status end_row(lgv_record *record, lgv_error *err) {
+  lgv__out_text(&record->metrics, "\n");
+  return record->metrics.error ? metrics_error(record, err) : LGV_OK;
 }
 
 static lgv_status write_header(lgv_record *record, lgv_error *err) {
-  for (size_t i = 0; i < record->n_columns; i++)
-    fprintf(record->metrics, "%s%s", i ? "," : "", record->columns[i].name);
+  for (size_t i = 0; i < record->n_columns; i++) {
+    if (i > 0) lgv__out_text(&record->metrics, ",");
+    lgv__out_text(&record->metrics, record->columns[i].name);
+  }
   return end_row(record, err);
 }
 
@@ -101,24 +116,24 @@ lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t s
   if (!directory) return LGV_OK;
   char path[PATH_MAX];
   LGV_TRY(lgv__make_directory(directory, err));
-  LGV_TRY(lock_directory(record, err));
+  LGV_TRY(lgv__record_lock(record, 0, err));
   LGV_TRY(lgv__config_check(plan, seed, directory, LGV_EXACTLY, err));
   LGV_TRY(remove_old(directory, err));
   LGV_TRY(write_config(plan, seed, directory, err));
   if (plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
-  record->metrics = fopen(path, "wb");
-  if (!record->metrics) return metrics_error(record, err);
+  if (!lgv__out_open(&record->metrics, path, 0)) return metrics_error(record, err);
   LGV_TRY(write_header(record, err));
   return plan->run.tensorboard ? lgv__event_file_open(&record->events, directory, -1, err) : LGV_OK;
 }
 
 lgv_status lgv__record_row(lgv_record *record, const double *values, lgv_error *err) {
-  if (!record->metrics) return LGV_OK;
+  if (!record->metrics.is_open) return LGV_OK;
   for (size_t i = 0; i < record->n_columns; i++) {
     char text[40] = "";
     if (!isnan(values[i])) lgv__format_real(values[i], text, sizeof text);
-    fprintf(record->metrics, "%s%s", i ? "," : "", text);
+    if (i > 0) lgv__out_text(&record->metrics, ",");
+    lgv__out_text(&record->metrics, text);
   }
   LGV_TRY(end_row(record, err));
   return lgv__event_file_row(&record->events, (int64_t)values[0], record->columns + 1, values + 1,
@@ -127,57 +142,52 @@ lgv_status lgv__record_row(lgv_record *record, const double *values, lgv_error *
 
 lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err) {
   *size = 0;
-  if (!record->metrics) return LGV_OK;
+  if (!record->metrics.is_open) return LGV_OK;
   LGV_TRY(lgv__event_file_flush(&record->events, err));
-  bool ok = fflush(record->metrics) == 0 && !ferror(record->metrics) &&
-            fdatasync(fileno(record->metrics)) == 0;
-  if (!ok) return metrics_error(record, err);
-  *size = ftell(record->metrics);
-  return *size >= 0 ? LGV_OK : metrics_error(record, err);
+  if (!lgv__out_sync(&record->metrics)) return metrics_error(record, err);
+  *size = record->metrics.size;
+  return LGV_OK;
 }
 
 lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed, int64_t size,
                               int64_t steps, lgv_error *err) {
   const char *directory = record->directory;
   char path[PATH_MAX];
-  LGV_TRY(lock_directory(record, err));
   LGV_TRY(lgv__config_check(plan, seed, directory, LGV_UP_TO_BUDGET, err));
+  LGV_TRY(lgv__checkpoint_tidy(directory, err));
   if (lgv__config_check(plan, seed, directory, LGV_EXACTLY, NULL) != LGV_OK)
     LGV_TRY(write_config(plan, seed, directory, err));
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
-  record->metrics = fopen(path, "r+b");
-  if (!record->metrics) return metrics_error(record, err);
-  if (fseek(record->metrics, 0, SEEK_END) != 0 || ftell(record->metrics) < size)
-    return lgv_fail(err, LGV_ERR_IO, "%s is shorter than its checkpoint says: it was changed since",
-                    path);
-  bool ok =
-      ftruncate(fileno(record->metrics), size) == 0 && fseek(record->metrics, size, SEEK_SET) == 0;
-  if (!ok) return metrics_error(record, err);
+  struct stat info;
+  if (stat(path, &info) != 0 || info.st_size < size)
+    return lgv_fail(err, LGV_ERR_IO,
+                    "%.300s is shorter than its checkpoint says: it was changed since", path);
+  if (!lgv__out_open(&record->metrics, path, size)) return metrics_error(record, err);
   if (!plan->run.tensorboard) return LGV_OK;
   return lgv__event_file_open(&record->events, directory, steps, err);
 }
 
 void lgv__record_close(lgv_record *record) {
   lgv__event_file_close(&record->events);
-  if (record->metrics) fclose(record->metrics);
+  lgv__out_close(&record->metrics);
   if (record->locked) close(record->lock);
-  record->metrics = NULL;
   record->locked = false;
 }
 
 lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan, const lgv_summary *summary,
-                               const char *failure, lgv_error *err) {
+                               int64_t given_up, const char *failure, lgv_error *err) {
   if (!record->directory) return LGV_OK;
   lgv_json json = {0};
   lgv__json_open(&json, NULL, '{');
   lgv__summary_json(&json, plan, summary, failure);
+  if (given_up > 0) lgv__json_int(&json, "given_up_episodes", given_up);
   lgv__json_close(&json, '}');
   return write_json(writer_of(plan), record->directory, "summary.json", &json, err);
 }
 
 lgv_status lgv__record_timing(lgv_record *record, double seconds, double computed, int64_t steps,
                               lgv_error *err) {
-  if (!record->metrics) return LGV_OK;
+  if (!record->metrics.is_open) return LGV_OK;
   lgv_json json = {0};
   lgv__json_open(&json, NULL, '{');
   lgv__json_real(&json, "seconds", seconds);

@@ -7,17 +7,15 @@
 #include "run/event_file.h"
 #include "run/plan.h"
 
-#include <stdio.h>
-
 /* What is above the line is the caller's, set before the record is opened, and outlives it. */
 typedef struct lgv_record {
   const char *directory;     /* NULL: nothing is written */
   const lgv_column *columns; /* of metrics.csv; the first is the step */
   size_t n_columns;
   /* ---- */
-  FILE *metrics; /* NULL also with run.records = summary, which writes no timing.json either */
-  bool locked;   /* no other run may write into the directory meanwhile */
-  int lock;      /* descriptor of the directory, if locked */
+  lgv_out metrics; /* not open with run.records = summary, which writes no timing.json either */
+  bool locked;     /* no other run may write into the directory meanwhile */
+  int lock;        /* descriptor of the directory, if locked */
   lgv_event_file events; /* not open with run.tensorboard = false */
 } lgv_record;
 
@@ -25,8 +23,11 @@ typedef struct lgv_record {
  * directory that another run is writing into. */
 LGV_CHECK lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
                                       lgv_error *err);
-/* Goes on with the records of the same run after the first `size` bytes of metrics.csv, and after
- * `steps` steps. */
+/* No other run may write into the directory until the record is closed; refuses one that another
+ * run still writes into after so many seconds. */
+LGV_CHECK lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_error *err);
+/* Of a locked directory: goes on with the records of the same run after the first `size` bytes of
+ * metrics.csv, and after `steps` steps. */
 LGV_CHECK lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
                                         int64_t size, int64_t steps, lgv_error *err);
 /* One line of metrics.csv, a value for every column; NaN is an empty field. */
@@ -34,10 +35,11 @@ LGV_CHECK lgv_status lgv__record_row(lgv_record *record, const double *values, l
 /* Everything written so far is on the disk, as what refers to it will be; *size: bytes of
  * metrics.csv. */
 LGV_CHECK lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err);
-/* failure: why the run stopped early, or NULL. */
+/* given_up: episodes that could not go on when the run was resumed. failure: why the run stopped
+ * early, or NULL. */
 LGV_CHECK lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan,
-                                         const lgv_summary *summary, const char *failure,
-                                         lgv_error *err);
+                                         const lgv_summary *summary, int64_t given_up,
+                                         const char *failure, lgv_error *err);
 /* computed: processor seconds of the run's own thread. */
 LGV_CHECK lgv_status lgv__record_timing(lgv_record *record, double seconds, double computed,
                                         int64_t steps, lgv_error *err);

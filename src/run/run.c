@@ -18,6 +18,7 @@
 #include "run/run.h"
 #include "agent/agent.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "env/env.h"
 #include "math/crew.h"
@@ -80,7 +81,10 @@ struct lgv_run {
   double computed;      /* processor seconds of finished calls of lgv_run_advance */
   double entered;       /* processor clock when the present call began */
   bool out_of_time;
-  int64_t saved_at; /* steps at the newest checkpoint, -1 if there is none */
+  lgv_checkpoint_writer writer;
+  int64_t saved_at;   /* steps at the newest checkpoint, -1 if there is none */
+  int64_t resumed_at; /* steps that an earlier process did */
+  int64_t given_up;   /* episodes that could not go on when the run was resumed */
 
   run_state at;
 };
@@ -221,10 +225,19 @@ static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
   if (run->last_returns)
     LGV_TRY(lgv__tensors_add(tensors, "run.last_returns", LGV_F64,
                              (size_t)run->plan->run.stop_window, run->last_returns, err));
+  LGV_TRY(lgv__tensors_add(tensors, "run.given_up", LGV_I64, 1, &run->given_up, err));
+  tensors->items[tensors->count - 1].optional = true;
   return lgv__tensors_add_arena(tensors, "agent", lgv__agent_arena(run->agent), err);
 }
 
-lgv_status lgv_run_checkpoint(lgv_run *run, lgv_error *err) {
+static void tell(const lgv_run *run, const char *text) {
+  if (run->plan->host.notice) run->plan->host.notice(run->plan->host.context, text);
+}
+
+typedef lgv_status (*save_fn)(lgv_checkpoint_writer *writer, const lgv_tensors *tensors,
+                              lgv_error *err);
+
+static lgv_status save(lgv_run *run, save_fn write_out, lgv_error *err) {
   if (!run->directory || run->plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
   lgv_tensors tensors = {0};
   lgv_status status = lgv__record_flush(&run->record, &run->at.metrics_size, err);
@@ -232,36 +245,86 @@ lgv_status lgv_run_checkpoint(lgv_run *run, lgv_error *err) {
     status = lgv__env_save(run->streams[i].env, err);
   if (status == LGV_OK && run->eval_env) status = lgv__env_save(run->eval_env, err);
   if (status == LGV_OK) status = collect(run, &tensors, err);
-  if (status == LGV_OK) status = lgv__checkpoint_write(&tensors, run->directory, err);
+  run->writer.directory = run->directory;
+  run->writer.lock = run->record.locked ? run->record.lock : -1;
+  if (status == LGV_OK) status = write_out(&run->writer, &tensors, err);
   lgv__tensors_free(&tensors);
   if (status == LGV_OK) run->saved_at = run->at.steps;
   return status;
 }
 
-/* An episode that cannot go on is given up: it counts neither as an episode nor in any mean. */
+lgv_status lgv_run_checkpoint(lgv_run *run, lgv_error *err) {
+  return save(run, lgv__checkpoint_write, err);
+}
+
+/* Of a checkpoint that somebody else is writing. */
+static lgv_status
+ask_for_checkpoint(lgv_run *run, lgv_status (*ask)(lgv_checkpoint_writer *, bool *, lgv_error *),
+                   lgv_error *err) {
+  bool lost;
+  LGV_TRY(ask(&run->writer, &lost, err));
+  if (!lost) return LGV_OK;
+  run->saved_at = -1;
+  tell(run, "the process that was writing a checkpoint has been killed; the one before it is kept");
+  return LGV_OK;
+}
+
+/* An episode that cannot go on counts neither as an episode nor in any mean. */
+static void give_up(lgv_run *run, int32_t i) {
+  char name[2 * LGV_TEXT_SIZE], text[2 * LGV_TEXT_SIZE + 256];
+  lgv__plan_env_name(run->plan, name, sizeof name);
+  snprintf(text, sizeof text,
+           "%s cannot go on within an episode: the one in hand is given up and a new one begins "
+           "(given_up_episodes in summary.json)",
+           name);
+  tell(run, text);
+  run->episodes[i].in_episode = false;
+  run->given_up++;
+}
+
 static lgv_status restore_envs(lgv_run *run, lgv_error *err) {
   bool goes_on;
   if (run->eval_env) LGV_TRY(lgv__env_restore(run->eval_env, &goes_on, err));
   for (int32_t i = 0; i < run->n_streams; i++) {
     lgv_stream *s = &run->streams[i];
     LGV_TRY(lgv__env_restore(s->env, &goes_on, err));
-    run->episodes[i].in_episode &= goes_on;
+    if (run->episodes[i].in_episode && !goes_on) give_up(run, i);
     s->obs = lgv__env_obs(s->env);
   }
   return LGV_OK;
 }
 
-static lgv_status restore(lgv_run *run, lgv_error *err) {
+static void tell_of_refusal(const lgv_run *run, const lgv_error *refused) {
+  char text[sizeof refused->message + 96];
+  snprintf(text, sizeof text, "%s. The one before it is used: step %lld", refused->message,
+           (long long)run->at.steps);
+  tell(run, text);
+}
+
+static lgv_status read_checkpoint(lgv_run *run, bool *found, lgv_error *err) {
   lgv_tensors tensors = {0};
-  bool found = false;
+  lgv_error refused;
   lgv_status status = collect(run, &tensors, err);
-  if (status == LGV_OK) status = lgv__checkpoint_read(&tensors, run->directory, &found, err);
+  if (status == LGV_OK)
+    status = lgv__checkpoint_read(&tensors, run->directory, found, &refused, err);
   lgv__tensors_free(&tensors);
   LGV_TRY(status);
+  if (refused.status != LGV_OK) tell_of_refusal(run, &refused);
+  return LGV_OK;
+}
+
+/* Seconds until the directory of a run that was killed is free. */
+static const double patience = 10;
+
+static lgv_status restore(lgv_run *run, lgv_error *err) {
+  bool found = false;
+  LGV_TRY(lgv__make_directory(run->directory, err));
+  LGV_TRY(lgv__record_lock(&run->record, patience, err));
+  LGV_TRY(read_checkpoint(run, &found, err));
   if (!found) /* stopped before its first checkpoint: from the start */
     return lgv__record_open(&run->record, run->plan, run->seed, err);
   LGV_TRY(restore_envs(run, err));
-  run->saved_at = run->at.steps;
+  run->saved_at = run->resumed_at = run->at.steps;
   return lgv__record_reopen(&run->record, run->plan, run->seed, run->at.metrics_size, run->at.steps,
                             err);
 }
@@ -275,6 +338,9 @@ lgv_status lgv_run_resume(const lgv_plan *plan, uint64_t seed, const char *direc
 
 void lgv_run_free(lgv_run *run) {
   if (!run) return;
+  bool lost;
+  lgv_status ignored = lgv__checkpoint_wait(&run->writer, &lost, NULL);
+  (void)ignored; /* whoever wanted to know has called lgv_run_finish */
   lgv__record_close(&run->record);
   lgv_agent_free(run->agent);
   lgv__crew_free(run->crew);
@@ -413,12 +479,14 @@ static lgv_status advance(lgv_run *run, int64_t max_steps, lgv_error *err) {
     int64_t before = run->at.steps;
     LGV_TRY(advance_round(run, err));
     if (run->eval_env && run->at.steps >= run->at.next_eval) LGV_TRY(evaluate(run, err));
-    if (every > 0 && run->at.steps / every > before / every) LGV_TRY(lgv_run_checkpoint(run, err));
+    if (every > 0 && run->at.steps / every > before / every)
+      LGV_TRY(save(run, lgv__checkpoint_start, err));
   }
   return LGV_OK;
 }
 
 lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_error *err) {
+  LGV_TRY(ask_for_checkpoint(run, lgv__checkpoint_look, err));
   run->entered = read_clock(CLOCK_THREAD_CPUTIME_ID);
   lgv_crew *before = lgv__crew_use(run->crew);
   lgv_status status = advance(run, max_steps, err);
@@ -457,14 +525,15 @@ lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *
   lgv_summary summary;
   lgv_run_summary(run, &summary);
   summary.finished &= !failure; /* the last step of the budget may be the one that failed */
+  LGV_TRY(ask_for_checkpoint(run, lgv__checkpoint_wait, err));
   LGV_TRY(lgv__record_flush(&run->record, &run->at.metrics_size, err));
   /* a run that stopped for want of time can go on; one that failed keeps its last good checkpoint
    */
   bool save = !failure && run->plan->run.checkpoint_final && run->saved_at != run->at.steps;
   if (save) LGV_TRY(lgv_run_checkpoint(run, err));
-  LGV_TRY(
-      lgv__record_timing(&run->record, now() - run->started, run->computed, run->at.steps, err));
-  return lgv__record_summary(&run->record, run->plan, &summary, failure, err);
+  LGV_TRY(lgv__record_timing(&run->record, now() - run->started, run->computed,
+                             run->at.steps - run->resumed_at, err));
+  return lgv__record_summary(&run->record, run->plan, &summary, run->given_up, failure, err);
 }
 
 lgv_status lgv_run_finish(lgv_run *run, lgv_error *err) {

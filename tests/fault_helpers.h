@@ -1,0 +1,60 @@
+/* What tests of faults share: a run from its start or its last checkpoint to its end, and the
+ * comparison of what two of them left. */
+#ifndef LGV_TESTS_FAULT_HELPERS_H
+#define LGV_TESTS_FAULT_HELPERS_H
+
+#include "file_helpers.h"
+#include "run_helpers.h"
+
+enum { FAULT_SEED = 3 };
+
+/* Begins, or goes on, and ends the run in the directory; frees it in every case. */
+static inline lgv_status finish_run(const lgv_plan *plan, const char *directory, bool resume,
+                                    lgv_error *err) {
+  lgv_run *run;
+  bool done = false;
+  lgv_status status = resume ? lgv_run_resume(plan, FAULT_SEED, directory, &run, err)
+                             : lgv_run_create(plan, FAULT_SEED, directory, &run, err);
+  if (status != LGV_OK) return status;
+  while (status == LGV_OK && !done) status = lgv_run_advance(run, 64, &done, err);
+  if (status == LGV_OK) status = lgv_run_finish(run, err);
+  lgv_run_free(run);
+  return status;
+}
+
+static inline size_t read_bytes(const char *directory, const char *name, char **bytes) {
+  char path[PATH_MAX];
+  join(path, directory, name);
+  FILE *file = fopen(path, "rb");
+  if (!file) fail_msg("%s is missing", path);
+  fseek(file, 0, SEEK_END);
+  size_t size = (size_t)ftell(file);
+  rewind(file);
+  *bytes = malloc(size + 1);
+  assert_non_null(*bytes);
+  assert_int_equal(fread(*bytes, 1, size, file), size);
+  fclose(file);
+  return size;
+}
+
+/* Two finished runs left the same bytes, and no half-written file. */
+static inline void assert_same_records(const char *one, const char *other) {
+  static const char *const names[] = {"config.json", "metrics.csv", "summary.json",
+                                      "checkpoint.safetensors"};
+  static const char *const never[] = {"checkpoint-new.safetensors",
+                                      "checkpoint-new.safetensors.tmp", "summary.json.tmp"};
+  char path[PATH_MAX];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char *a, *b;
+    size_t n = read_bytes(one, names[i], &a), m = read_bytes(other, names[i], &b);
+    if (n != m || memcmp(a, b, n) != 0) fail_msg("%s of %s and %s differ", names[i], one, other);
+    free(a);
+    free(b);
+  }
+  for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+    join(path, other, never[i]);
+    if (access(path, F_OK) == 0) fail_msg("%s was left behind", path);
+  }
+}
+
+#endif
