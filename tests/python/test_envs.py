@@ -76,33 +76,47 @@ CLASSIC = {
 
 
 def compare(ours_id, episodes):
+    """Rewards and ends must be the same throughout. The steps at which observations first differ by more than 1e-5, one
+    an episode in which they do."""
     theirs_id, draw = CLASSIC[ours_id]
     ours, theirs = gymnasium.make(ours_id).unwrapped, gymnasium.make(theirs_id)
-    rng = np.random.default_rng(1)
+    rng, parted = np.random.default_rng(1), []
     for episode in range(episodes):
-        mine, _ = ours.reset(seed=episode)
+        ours.reset(seed=episode)
         theirs.reset(seed=episode)
         theirs.unwrapped.state = draw(uniform_stream(episode))
-        over, step = False, 0
+        over, step, first = False, 0, None
         while not over:
             action = int(rng.integers(ours.action_space.n))
             mine, *my_outcome, _ = ours.step(action)
             yours, *your_outcome, _ = theirs.step(action)
             step += 1
-            assert np.abs(mine - yours).max() <= 1e-5, (episode, step)
             assert my_outcome == your_outcome, (episode, step)
+            difference = np.abs(mine - yours).max()
+            assert difference < 1e-2, (episode, step)
+            if difference > 1e-5 and first is None:
+                first = step
             over = my_outcome[1] or my_outcome[2]
+        if first:
+            parted.append(first)
+    return parted
 
 
 @pytest.mark.parametrize("identifier", CLASSIC)
 def test_classic(identifier):
-    compare(identifier, 30)
+    assert compare(identifier, 30) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("identifier", CLASSIC)
 def test_classic_1000(identifier):
-    compare(identifier, 1000)
+    """Acrobot is chaotic, and Gymnasium squares with pow(), whose last bit is now and then another one than that of a
+    product: late in 3 of 1000 episodes that has grown beyond 1e-5."""
+    parted = compare(identifier, 1000)
+    if identifier != "langevin/Acrobot-v0":
+        assert parted == []
+    else:
+        assert len(parted) <= 10 and all(step > 300 for step in parted)
 
 
 def test_parameters():
