@@ -339,7 +339,13 @@ static void wrong_scales_are_refused(void **state) {
   assert_int_equal(try_load_scale(scaled, "huge", &sweep, &err), LGV_ERR_USAGE);
   assert_non_null(strstr(err.message, "'huge'; there is paper, quick, wide, none"));
   assert_int_equal(try_load_scale(scaled, "none", &sweep, &err), LGV_ERR_USAGE);
-  assert_non_null(strstr(err.message, "no case has one of these labels"));
+  assert_non_null(strstr(err.message, "no case has the label"));
+  const char *none = "agent: dqn\nscales: {quick: {cases: [DQN]}}\n";
+  const char *some = "cases: [{agent: dqn, label: A}]\nscales: {quick: {cases: [A, B]}}\n";
+  assert_int_equal(try_load_scale(none, "quick", &sweep, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "no case has the label 'DQN'"));
+  assert_int_equal(try_load_scale(some, "quick", &sweep, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "no case has the label 'B'"));
   assert_int_equal(
       try_load_scale("agent: dqn\nscales: {quick: {measure: regret}}\n", "quick", &sweep, &err),
       LGV_ERR_USAGE);

@@ -360,16 +360,30 @@ static bool is_filled_list(const yaml_node_t *node) {
          node->data.sequence.items.start < node->data.sequence.items.top;
 }
 
+/* Every label that a scale names is that of a case. */
+static lgv_status check_kept(const part *scale, lgv_error *err) {
+  const lgv_sweep *sweep = scale->sweep;
+  const yaml_node_item_t *item = scale->cases ? scale->cases->data.sequence.items.start : NULL;
+  for (; scale->cases && item < scale->cases->data.sequence.items.top; item++) {
+    const yaml_node_t *node = list_node(scale, item);
+    size_t c = 0;
+    while (c < sweep->info.cases && strcmp(sweep->cases[c].label, lgv__yaml_text(node)) != 0) c++;
+    if (c == sweep->info.cases)
+      return lgv__yaml_fail(scale->yaml, node, err, "no case has the label '%.80s'",
+                            lgv__yaml_text(node));
+  }
+  return LGV_OK;
+}
+
 static lgv_status add_cases(const part *common, const part *scale, lgv_error *err) {
   const yaml_node_t *list = common->cases;
-  if (!list) return add_case(common, scale, NULL, err);
-  if (!is_filled_list(list))
+  if (list && !is_filled_list(list))
     return lgv__yaml_fail(common->yaml, list, err, "cases is a list: - {agent: lmc-lsvi, ...}");
-  for (yaml_node_item_t *i = list->data.sequence.items.start; i < list->data.sequence.items.top;
-       i++)
+  if (!list) LGV_TRY(add_case(common, scale, NULL, err));
+  for (yaml_node_item_t *i = list ? list->data.sequence.items.start : NULL;
+       list && i < list->data.sequence.items.top; i++)
     LGV_TRY(add_case(common, scale, list_node(common, i), err));
-  if (common->sweep->info.cases > 0) return LGV_OK;
-  return lgv__yaml_fail(common->yaml, scale->cases, err, "no case has one of these labels");
+  return check_kept(scale, err);
 }
 
 /* ---- Scales ---- */
