@@ -391,7 +391,7 @@ static int sweep_main(const cli_command *command, int count, char **words) {
   } else if (args.stopped) {
     code = args.exit_code;
   } else if (lgv_sweep_load(r.file, r.scale, &sweep, &err) != LGV_OK ||
-             lgv__figures_draw(&(lgv_figure_job){.file = r.file}, &err) != LGV_OK) {
+             lgv__figures_draw(&(lgv_figure_job){.file = r.file, .sweep = sweep}, &err) != LGV_OK) {
     cli_error(command, &err);
     code = err.status == LGV_ERR_MEMORY ? CLI_FAILED : CLI_USAGE;
   } else {

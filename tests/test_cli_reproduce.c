@@ -128,6 +128,32 @@ static void mistakes_are_named(void **state) {
              "env: riverswim\nagent: lsvi-ucb\nfigures: [{name: a, wide: 3}]\n");
   expect("sweep bad.yaml", 2);
   assert_says(err, "unknown key 'wide'");
+  static const char *const late[][2] = {{"statistic: iqr", "no statistic 'iqr'"},
+                                        {"band: sd", "no band 'sd'"},
+                                        {"kind: bars, y: regrets", "did you mean 'regret'?"},
+                                        {"each: env.m", "did you mean 'env.n'?"}};
+  for (size_t i = 0; i < sizeof late / sizeof *late; i++) { /* known before anything runs */
+    char text[300];
+    snprintf(text, sizeof text,
+             "env: riverswim\nagent: lsvi-ucb\nrun.episodes: 3\ngrid: {env.n: [4, 5]}\n"
+             "figures: [{name: a, %s}]\n",
+             late[i][0]);
+    write_text(directory, "bad.yaml", text);
+    expect("sweep bad.yaml -q", 2);
+    assert_says(err, "bad.yaml:5");
+    assert_says(err, late[i][1]);
+    assert_false(has_file("runs/bad"));
+  }
+}
+
+/* Where a scale leaves one value of `each`, that is one figure. */
+static void a_figure_of_one_value_is_drawn(void **state) {
+  (void)state;
+  write_text(directory, "one.yaml",
+             "env: riverswim\nagent: lsvi-ucb\nrun.episodes: 9\ngrid: {env.n: [4, 5]}\n"
+             "scales: {quick: {env.n: 4}}\nfigures: [{name: a, each: env.n, y: regret}]\n");
+  expect("sweep one.yaml --scale quick -q", 0);
+  assert_true(has_file("runs/one/figures/a.png"));
 }
 
 int main(void) {
@@ -135,6 +161,7 @@ int main(void) {
       cmocka_unit_test(every_experiment_can_be_read),
       cmocka_unit_test_setup_teardown(a_figure_is_one_command, set_up, tear_down),
       cmocka_unit_test_setup_teardown(mistakes_are_named, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_figure_of_one_value_is_drawn, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "report/measure.h"
 #include "report/plot.h"
 #include "run/yaml_file.h"
 
@@ -71,6 +73,16 @@ static lgv_status read_figure_key(void *context, const char *key, const yaml_nod
                         key);
 }
 
+/* What would else be known only when all runs have finished. */
+static lgv_status check_words(const figure *f, lgv_error *err) {
+  lgv_statistic statistic;
+  lgv_measure measure;
+  bool standard_error;
+  LGV_TRY(lgv__statistic_find(f->statistic, &statistic, err));
+  LGV_TRY(lgv__band_find(f->band, &standard_error, err));
+  return strcmp(f->kind, "bars") == 0 ? lgv__measure_find(f->y, &measure, err) : LGV_OK;
+}
+
 static lgv_status read_figure(reader *r, const yaml_node_t *node, lgv_error *err) {
   r->figure = (figure){.smooth = 1, .kind = "curves", .statistic = "mean", .band = "interval"};
   if (node->type != YAML_MAPPING_NODE)
@@ -81,6 +93,9 @@ static lgv_status read_figure(reader *r, const yaml_node_t *node, lgv_error *err
     return lgv__yaml_fail(&r->yaml, node, err, "a figure has a name, of its file: name: regret");
   if (strcmp(f->kind, "curves") != 0 && strcmp(f->kind, "bars") != 0)
     return lgv__yaml_fail(&r->yaml, node, err, "kind is curves or bars, not '%.40s'", f->kind);
+  lgv_error wrong = {0};
+  if (check_words(f, &wrong) != LGV_OK)
+    return lgv__yaml_fail(&r->yaml, node, err, "%s", wrong.message);
   return LGV_OK;
 }
 
@@ -207,10 +222,42 @@ static bool is_repeated(const lgv_sweep *sweep, size_t config, size_t key, const
   return false;
 }
 
+/* Whether a key varies, or is set in some configuration. */
+static bool is_set(const lgv_sweep *sweep, const char *key) {
+  bool found = lgv_sweep_key(sweep, key_index(sweep, key)) != NULL;
+  for (size_t c = 0; !found && c < lgv_sweep_get_info(sweep)->configs; c++) {
+    lgv_settings *settings;
+    if (lgv_sweep_settings(sweep, c, &settings, NULL) != LGV_OK) return false;
+    found = lgv_settings_get(settings, key) != NULL;
+    lgv_settings_free(settings);
+  }
+  return found;
+}
+
+/* A scale may keep no case that sets the key; then another one does. */
+static lgv_status check_each(const reader *r, const yaml_node_t *node, lgv_error *err) {
+  const char *each = r->figure.each;
+  if (!each || is_set(r->job->sweep, each)) return LGV_OK;
+  lgv_sweep *whole;
+  LGV_TRY(lgv_sweep_load(r->job->file, NULL, &whole, err));
+  lgv_guess guess = {.wrong = each};
+  for (size_t k = 0; lgv_sweep_key(whole, k); k++)
+    lgv__guess_offer(&guess, lgv_sweep_key(whole, k));
+  lgv_status status = LGV_OK;
+  if (!is_set(whole, each))
+    status = lgv__yaml_fail(
+        &r->yaml, node, err, "no configuration sets '%.60s', which each names%s%s%s", each,
+        guess.best ? "; did you mean '" : "", guess.best ? guess.best : "", guess.best ? "'?" : "");
+  lgv_sweep_free(whole);
+  return status;
+}
+
 static lgv_status draw_figure(const reader *r, lgv_error *err) {
   const lgv_sweep *sweep = r->job->sweep;
   if (!r->figure.each) return draw_value(r, NULL, err);
   size_t key = key_index(sweep, r->figure.each);
+  if (!lgv_sweep_key(sweep, key)) /* one value, one figure */
+    return is_set(sweep, r->figure.each) ? draw_value(r, NULL, err) : LGV_OK;
   for (size_t c = 0; c < lgv_sweep_get_info(sweep)->configs; c++) {
     const char *value = lgv_sweep_value(sweep, c, key);
     if (value && !is_repeated(sweep, c, key, value)) LGV_TRY(draw_value(r, value, err));
@@ -230,7 +277,9 @@ static lgv_status draw_all(reader *r, lgv_error *err) {
   if (r->job->summaries) LGV_TRY(make_folder(r->job, err));
   const yaml_node_item_t *item = r->figures->data.sequence.items.start;
   for (; item < r->figures->data.sequence.items.top; item++) {
-    LGV_TRY(read_figure(r, yaml_document_get_node(&r->yaml.document, *item), err));
+    const yaml_node_t *node = yaml_document_get_node(&r->yaml.document, *item);
+    LGV_TRY(read_figure(r, node, err));
+    LGV_TRY(check_each(r, node, err));
     if (r->job->summaries) LGV_TRY(draw_figure(r, err));
   }
   return LGV_OK;
