@@ -269,17 +269,11 @@ void lgv__comparison_notes(const lgv_comparison *c, char *text, size_t size) {
 
 /* ---- For programs ---- */
 
-static void csv_real(FILE *out, double value) {
-  char text[40] = "";
-  if (!isnan(value)) lgv__format_real(value, text, sizeof text);
-  fprintf(out, ",%s", text);
-}
-
 static void csv_interval(FILE *out, const lgv_interval *e) {
-  csv_real(out, e->value);
-  csv_real(out, e->standard_error);
-  csv_real(out, e->low);
-  csv_real(out, e->high);
+  lgv__csv_real(out, e->value);
+  lgv__csv_real(out, e->standard_error);
+  lgv__csv_real(out, e->low);
+  lgv__csv_real(out, e->high);
 }
 
 void lgv__comparison_csv(const lgv_comparison *c, FILE *out) {
@@ -299,7 +293,7 @@ void lgv__comparison_csv(const lgv_comparison *c, FILE *out) {
     csv_interval(out, &r->improvement);
     if (c->threshold[0]) {
       fprintf(out, ",%zu", r->reached);
-      csv_real(out, r->reach.value);
+      lgv__csv_real(out, r->reach.value);
     }
     fputc('\n', out);
   }

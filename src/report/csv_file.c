@@ -162,3 +162,9 @@ void lgv__csv_text(FILE *out, const char *text) {
   for (; *text; text++) fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
   fputc('"', out);
 }
+
+void lgv__csv_real(FILE *out, double value) {
+  char text[40] = "";
+  if (!isnan(value)) lgv__format_real(value, text, sizeof text);
+  fprintf(out, ",%s", text);
+}

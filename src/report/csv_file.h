@@ -1,4 +1,4 @@
-/* Columns of numbers from a CSV file such as metrics.csv; and a field to write. */
+/* Columns of numbers from a CSV file such as metrics.csv; and fields to write. */
 #ifndef LGV_REPORT_CSV_FILE_H
 #define LGV_REPORT_CSV_FILE_H
 
@@ -20,5 +20,7 @@ LGV_CHECK lgv_status lgv__csv_has(const char *path, const char *name, bool *has,
 void lgv__series_free(lgv_series *series);
 /* A field; one with a comma, a quote or an end of line is quoted, as RFC 4180 says. */
 void lgv__csv_text(FILE *out, const char *text);
+/* A comma and a number with all its digits; for NaN nothing behind the comma. */
+void lgv__csv_real(FILE *out, double value);
 
 #endif

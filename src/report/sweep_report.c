@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/lock.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "report/csv_file.h"
 #include "report/text_table.h"
 #include "run/summary.h"
 
@@ -45,23 +45,6 @@ static size_t finished_seeds(const lgv_sweep_report *r, size_t config) {
 
 /* ---- table.csv ---- */
 
-/* A field with a comma or quote is quoted, as RFC 4180 says. */
-static void csv_text(FILE *out, const char *text) {
-  if (!strpbrk(text, ",\"\n\r")) {
-    fputs(text, out);
-    return;
-  }
-  fputc('"', out);
-  for (; *text; text++) fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
-  fputc('"', out);
-}
-
-static void csv_real(FILE *out, double value) {
-  char text[40] = "";
-  if (!isnan(value)) lgv__format_real(value, text, sizeof text);
-  fprintf(out, ",%s", text);
-}
-
 /* A measure that no run has makes no columns. */
 static bool has_measure(const lgv_sweep_report *r, size_t measure) {
   for (size_t c = 0; c < lgv_sweep_get_info(r->sweep)->configs; c++)
@@ -72,7 +55,7 @@ static bool has_measure(const lgv_sweep_report *r, size_t measure) {
 static void csv_key_names(const lgv_sweep_report *r, FILE *out) {
   for (size_t k = 0; lgv_sweep_key(r->sweep, k); k++) {
     fputc(',', out);
-    csv_text(out, lgv_sweep_key(r->sweep, k));
+    lgv__csv_text(out, lgv_sweep_key(r->sweep, k));
   }
 }
 
@@ -80,7 +63,7 @@ static void csv_keys(const lgv_sweep_report *r, size_t config, FILE *out) {
   for (size_t k = 0; lgv_sweep_key(r->sweep, k); k++) {
     const char *value = lgv_sweep_value(r->sweep, config, k);
     fputc(',', out);
-    if (value) csv_text(out, value);
+    if (value) lgv__csv_text(out, value);
   }
 }
 
@@ -103,10 +86,10 @@ static void csv_row(const lgv_sweep_report *r, size_t config, const bool *has, F
   for (size_t m = 0; m < r->measures; m++) {
     const lgv_estimate *e = estimate_of(r, config, m);
     if (!has[m]) continue;
-    csv_real(out, e->mean);
-    csv_real(out, e->standard_error);
-    csv_real(out, e->low);
-    csv_real(out, e->high);
+    lgv__csv_real(out, e->mean);
+    lgv__csv_real(out, e->standard_error);
+    lgv__csv_real(out, e->low);
+    lgv__csv_real(out, e->high);
   }
   fputc('\n', out);
 }
@@ -136,9 +119,9 @@ static void runs_row(const lgv_sweep_report *r, size_t run, const bool *has, FIL
   else
     fprintf(out, ",");
   for (size_t m = 0; m < r->measures; m++)
-    if (has[m]) csv_real(out, summary->finished ? lgv_measure_value(summary, m) : NAN);
+    if (has[m]) lgv__csv_real(out, summary->finished ? lgv_measure_value(summary, m) : NAN);
   fputc(',', out);
-  if (failure) csv_text(out, failure);
+  if (failure) lgv__csv_text(out, failure);
   fputc('\n', out);
 }
 
