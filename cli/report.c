@@ -2,7 +2,6 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { OUT, TITLE, MEASURE, STATISTIC, THRESHOLD, WHERE, LABEL };
 
@@ -46,8 +45,7 @@ static int report_main(const cli_command *command, int count, char **words) {
   parse(&args, &page, inputs);
   int code = args.exit_code;
   if (!args.stopped) {
-    const char *equals = page.out ? NULL : strchr(inputs[0], '=');
-    snprintf(path, sizeof path, "%.*s/report.html", PATH_MAX, equals ? equals + 1 : inputs[0]);
+    snprintf(path, sizeof path, "%.*s/report.html", PATH_MAX, lgv__input_directory(inputs[0]));
     if (!page.out) page.out = path;
     code = lgv__page_write(&page, &err) == LGV_OK ? CLI_OK : cli_error(command, &err);
     if (code == CLI_OK) printf("wrote %s\n", page.out);

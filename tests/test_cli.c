@@ -537,6 +537,9 @@ static void a_page_is_written(void **state) {
   assert_true(begins("one.html", "<!DOCTYPE html>"));
   assert_int_equal(unlink(at("runs/a/seed-0/summary.json")), 0); /* runs without a result */
   assert_int_equal(unlink(at("runs/a/seed-1/summary.json")), 0);
+  assert_int_equal(rename(at("runs/b"), at("b=1")), 0);
+  expect("report 'b=1'", 0);
+  assert_says(out, "wrote b=1/report.html");
   expect("report runs/a", 0);
   text = read_text(at("runs/a"), "report.html");
   assert_says(text, "none of the runs has finished");

@@ -61,6 +61,11 @@ static lgv_status add_seeds(lgv_group *g, lgv_error *err) {
 
 static lgv_status read_names(lgv_group *g, lgv_error *err) {
   char path[PATH_MAX];
+  struct stat info;
+  if (stat(g->directory, &info) != 0)
+    return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", g->directory, strerror(errno));
+  g->device = info.st_dev;
+  g->inode = info.st_ino;
   LGV_TRY(lgv__join_path(g->runs[0], "config.json", path, sizeof path, err));
   LGV_TRY(lgv_settings_create(&g->settings, err));
   LGV_TRY(lgv_settings_load(g->settings, path, err));
@@ -91,16 +96,17 @@ typedef struct input {
   size_t label_length;
 } input;
 
-/* Where the directory begins in [LABEL=]DIR. Labels and names of directories may hold a = too: the
- * longest end that exists is meant. */
-static input split_input(const char *text) {
+/* Labels and names of directories may hold a = too: the longest end that exists is meant. */
+const char *lgv__input_directory(const char *text) {
   struct stat info;
-  const char *first = strchr(text, '='), *directory = first ? first + 1 : text;
+  const char *first = strchr(text, '=');
   for (const char *end = text; end; end = strchr(end, '='), end = end ? end + 1 : NULL)
-    if (stat(end, &info) == 0) {
-      directory = end;
-      break;
-    }
+    if (stat(end, &info) == 0) return end;
+  return first ? first + 1 : text;
+}
+
+static input split_input(const char *text) {
+  const char *directory = lgv__input_directory(text);
   if (directory == text) return (input){.directory = text};
   return (input){directory, text, (size_t)(directory - text - 1)};
 }
@@ -204,12 +210,9 @@ static char *read_table(const char *directory) {
 
 /* Links such as `latest` show what is there anyway. */
 static bool is_known(const lgv_groups *groups, size_t first, const struct stat *info) {
-  for (size_t i = first; i < groups->count; i++) {
-    struct stat known;
-    if (stat(groups->items[i].directory, &known) == 0 && known.st_ino == info->st_ino &&
-        known.st_dev == info->st_dev)
+  for (size_t i = first; i < groups->count; i++)
+    if (groups->items[i].inode == info->st_ino && groups->items[i].device == info->st_dev)
       return true;
-  }
   return false;
 }
 
@@ -264,18 +267,12 @@ static lgv_status add_input(lgv_groups *groups, const char *text, const char *wh
 
 /* ---- Rows ---- */
 
-static bool is_same_directory(const lgv_group *a, const lgv_group *b) {
-  struct stat one, other;
-  return stat(a->directory, &one) == 0 && stat(b->directory, &other) == 0 &&
-         one.st_ino == other.st_ino && one.st_dev == other.st_dev;
-}
-
 /* In one row the same runs would count twice. */
 static lgv_status refuse_twins(const lgv_groups *groups, lgv_error *err) {
   for (size_t i = 0; i < groups->count; i++)
     for (size_t k = 0; k < i; k++) {
       const lgv_group *a = &groups->items[i], *b = &groups->items[k];
-      if (strcmp(a->label, b->label) == 0 && is_same_directory(a, b))
+      if (a->inode == b->inode && a->device == b->device && strcmp(a->label, b->label) == 0)
         return lgv_fail(err, LGV_ERR_USAGE, "%.300s is given twice", a->directory);
     }
   return LGV_OK;

@@ -7,11 +7,14 @@
 #include "langevin.h"
 
 #include <limits.h>
+#include <sys/types.h>
 
 enum { LGV_LABEL_SIZE = 160 };
 
 typedef struct lgv_group {
   char directory[PATH_MAX];
+  dev_t device; /* with inode: the directory, whatever its path */
+  ino_t inode;
   char env[64], agent[64];
   char label[LGV_LABEL_SIZE]; /* given as LABEL=DIR, or chosen */
   bool labelled;              /* the user gave it */
@@ -50,6 +53,8 @@ typedef struct lgv_selection {
 LGV_CHECK lgv_status lgv__groups_open(lgv_groups *groups, const lgv_selection *selection,
                                       lgv_error *err);
 void lgv__groups_close(lgv_groups *groups);
+/* Where the directory begins in [LABEL=]DIR. */
+const char *lgv__input_directory(const char *text);
 enum { LGV_MOST_VARIED = 64 };
 /* The settings in which groups differ, besides run.*: names; and of the others those in which
  * groups of the same environment or agent differ, since what comes with a name needs no telling.
