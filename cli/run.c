@@ -49,7 +49,8 @@ static int64_t find_seeds(const char *directory, unsigned long long *least) {
   *least = ULLONG_MAX;
   for (const struct dirent *entry; stream && (entry = readdir(stream));) {
     unsigned long long seed;
-    if (sscanf(entry->d_name, "seed-%llu", &seed) != 1) continue;
+    int end = 0; /* seed-3.old is none of them */
+    if (sscanf(entry->d_name, "seed-%llu%n", &seed, &end) != 1 || entry->d_name[end]) continue;
     if (seed < *least) *least = seed;
     count++;
   }
@@ -183,6 +184,12 @@ static size_t print_failures(const cli_command *command, const lgv_run_report *r
   return failed;
 }
 
+static void print_resume(const lgv_run_report *report) {
+  fputs("langevin run --resume ", stderr);
+  lgv__shell_word(stderr, report->directory);
+  fputs(report->seeds > 1 ? " and the same --seeds goes on\n" : " goes on\n", stderr);
+}
+
 static int execute(const cli_command *command, const request *r, const lgv_plan *plan,
                    lgv_batch *batch, lgv_run_report *report) {
   cli_progress progress;
@@ -202,9 +209,7 @@ static int execute(const cli_command *command, const request *r, const lgv_plan 
   bool began = false;         /* a run that never began has no result */
   for (size_t i = 0; i < report->seeds; i++) began |= report->summaries[i].steps > 0;
   int code = began || r->json ? print_result(command, r, report) : CLI_OK;
-  if (cli_interrupted() && began)
-    fprintf(stderr, "langevin run --resume %s%s goes on\n", report->directory,
-            report->seeds > 1 ? " and the same --seeds" : "");
+  if (cli_interrupted() && began) print_resume(report);
   if (cli_interrupted()) return 128 + cli_interrupted();
   if (status != LGV_OK) return status == LGV_ERR_USAGE ? CLI_USAGE : CLI_FAILED;
   return code;

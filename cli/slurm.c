@@ -39,12 +39,6 @@ static size_t array_size(void) {
   return size;
 }
 
-static void print_quoted(FILE *out, const char *text) {
-  fputc('\'', out);
-  for (; *text; text++) fprintf(out, *text == '\'' ? "'\\''" : "%c", *text);
-  fputc('\'', out);
-}
-
 /* In a comment for sbatch, where % begins a symbol. */
 static void print_log_path(FILE *out, const char *directory) {
   fputs("#SBATCH --output=\"", out);
@@ -69,21 +63,26 @@ static void print_array(const script *s, FILE *out) {
   free(chosen);
 }
 
+/* What names the sweep on a command line. */
+static void print_sweep(const cli_slurm *slurm, const char *file, const char *out, FILE *stream) {
+  fputs("sweep ", stream);
+  lgv__shell_word(stream, file);
+  fputs(" --out ", stream);
+  lgv__shell_word(stream, out);
+  if (!slurm->scale) return;
+  fputs(" --scale ", stream);
+  lgv__shell_word(stream, slurm->scale);
+}
+
 static void print_work(const script *s, FILE *out) {
   fprintf(out,
           "first=$((SLURM_ARRAY_TASK_ID * %zu))\n"
           "last=$((first + %zu))\n"
           "if [ \"$last\" -gt %zu ]; then last=%zu; fi\n",
           s->per_task, s->per_task - 1, s->slurm->runs - 1, s->slurm->runs - 1);
-  print_quoted(out, s->program);
-  fputs(" sweep ", out);
-  print_quoted(out, s->file);
-  fputs(" --out ", out);
-  print_quoted(out, s->out);
-  if (s->slurm->scale) {
-    fputs(" --scale ", out);
-    print_quoted(out, s->slurm->scale);
-  }
+  lgv__shell_word(out, s->program);
+  fputc(' ', out);
+  print_sweep(s->slurm, s->file, s->out, out);
   fprintf(
       out,
       " \\\n  --quiet --jobs \"${SLURM_CPUS_PER_TASK:-1}\" --index \"$first-$last\" &\n"
@@ -118,7 +117,7 @@ static void print_script(const script *s, FILE *out) {
   fputs("#SBATCH --open-mode=append\n#SBATCH --requeue\n#SBATCH --signal=B:TERM@60\n"
         "cd ",
         out);
-  print_quoted(out, s->here);
+  lgv__shell_word(out, s->here);
   fputs(" || exit 1\n", out);
   print_work(s, out);
 }
@@ -207,8 +206,10 @@ static int submit(const script *s, const char *path) {
   }
   answer[strcspn(answer, ";\n")] = '\0';
   printf("submitted as job %s, %zu run%s a task; logs: %s/slurm\n"
-         "when it is done: langevin sweep %s --out %s --merge\n",
-         answer, s->per_task, s->per_task == 1 ? "" : "s", slurm->out, slurm->file, slurm->out);
+         "when it is done: langevin ",
+         answer, s->per_task, s->per_task == 1 ? "" : "s", slurm->out);
+  print_sweep(slurm, slurm->file, slurm->out, stdout);
+  puts(" --merge");
   return CLI_OK;
 }
 

@@ -175,6 +175,15 @@ static void slurm_gets_what_is_unfinished(void **state) {
   assert_says(err, "all runs have finished");
 }
 
+/* The merge of another scale would be that of another sweep. */
+static void slurm_says_how_to_merge(void **state) {
+  (void)state;
+  make_sbatch("#!/bin/sh\necho 42\n");
+  expect("cp s.yaml t.yaml && echo 'scales: {quick: {run.episodes: 5}}' >>t.yaml", 0);
+  expect("PATH=$PWD/bin:$PATH; $L sweep t.yaml --scale quick -o 'a b' --slurm", 0);
+  assert_says(out, "langevin sweep t.yaml --out 'a b' --scale quick --merge\n");
+}
+
 static void slurm_mistakes_are_explained(void **state) {
   (void)state;
   make_sbatch("#!/bin/sh\necho 'sbatch: error: invalid partition' >&2\nexit 1\n");
@@ -259,6 +268,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(schedulers_come_to_the_same, set_up, tear_down),
       cmocka_unit_test_setup_teardown(failures_are_listed_and_tried_again, set_up, tear_down),
       cmocka_unit_test_setup_teardown(slurm_gets_what_is_unfinished, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(slurm_says_how_to_merge, set_up, tear_down),
       cmocka_unit_test_setup_teardown(slurm_mistakes_are_explained, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_terminal_shows_runs_and_the_best, set_up, tear_down),
   };

@@ -5,6 +5,7 @@
 #include "report/compare.h"
 #include "report/defaults.h"
 #include "report/run_state.h"
+#include "report/shell_word.h"
 #include "report/text_table.h"
 #include "run/settings.h"
 
@@ -49,19 +50,6 @@ lgv_status lgv__show_settings(const lgv_group *group, bool html, FILE *out, lgv_
   return LGV_OK;
 }
 
-/* A word that a shell passes on as it is. */
-static void print_word(FILE *out, const char *text) {
-  bool plain = *text && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                          "0123456789_-+.,:/@%=")] == '\0';
-  if (plain) {
-    fputs(text, out);
-    return;
-  }
-  fputc('\'', out);
-  for (; *text; text++) fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, out);
-  fputc('\'', out);
-}
-
 static void print_assignments(const lgv_defaults *d, FILE *out) {
   for (size_t i = 0; i < d->settings->count; i++) {
     const lgv_setting *item = &d->settings->items[i];
@@ -69,7 +57,7 @@ static void print_assignments(const lgv_defaults *d, FILE *out) {
     if (lgv__is_default(d, item->key, item->value)) continue;
     snprintf(text, sizeof text, "%s=%s", item->key, item->value);
     fputs(" --set ", out);
-    print_word(out, text);
+    lgv__shell_word(out, text);
   }
 }
 
@@ -80,9 +68,9 @@ lgv_status lgv__show_command(const lgv_group *group, FILE *out, lgv_error *err) 
   const char *seed = lgv_settings_get(group->settings, "run.seed");
   LGV_TRY(lgv__defaults_open(&d, group->settings, err));
   fputs("langevin run --env ", out);
-  print_word(out, env ? env : "?");
+  lgv__shell_word(out, env ? env : "?");
   fputs(" --agent ", out);
-  print_word(out, agent ? agent : "?");
+  lgv__shell_word(out, agent ? agent : "?");
   print_assignments(&d, out);
   if (seed) fprintf(out, " --seed %s", seed);
   if (group->count > 1) fprintf(out, " --seeds %zu", group->count);
@@ -192,8 +180,10 @@ static void print_timing(const lgv_run_state *s, FILE *out) {
 
 static void print_how_to_go_on(const lgv_run_state *s, const char *run, FILE *out) {
   if (s->kind == LGV_STATE_FAILED) fprintf(out, "  it failed: %s\n", s->failure);
-  if (s->kind == LGV_STATE_INTERRUPTED || s->kind == LGV_STATE_OPEN)
-    fprintf(out, "  `langevin run --resume %s` goes on with it\n", run);
+  if (s->kind != LGV_STATE_INTERRUPTED && s->kind != LGV_STATE_OPEN) return;
+  fputs("  `langevin run --resume ", out);
+  lgv__shell_word(out, run);
+  fputs("` goes on with it\n", out);
 }
 
 static lgv_status show_states(const lgv_group *g, FILE *out, lgv_error *err) {
@@ -277,8 +267,11 @@ static lgv_status show_several(const char *directory, const lgv_groups *groups, 
   print_varied(groups, out);
   fputs("\nconfigurations\n", out);
   lgv__table_print(&t, out, 2, 2 * WIDTH);
-  fprintf(out, "\n`langevin compare %s` shows their results, `langevin show %s` one of them\n",
-          directory, groups->items[0].directory);
+  fputs("\n`langevin compare ", out);
+  lgv__shell_word(out, directory);
+  fputs("` shows their results, `langevin show ", out);
+  lgv__shell_word(out, groups->items[0].directory);
+  fputs("` one of them\n", out);
   return LGV_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "report/plot.h"
 #include "report/plot_values.h"
 #include "report/run_report.h"
+#include "report/shell_word.h"
 #include "report/show.h"
 #include "report/sweep_report.h"
 #include "report/text_table.h"
