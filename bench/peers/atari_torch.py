@@ -1,6 +1,6 @@
 """The Atari loop of `langevin run --env atari:GAME --agent adam-lmcdqn` in PyTorch, for comparing speeds.
 
-    pip install torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu
+    pip install torch==2.13.0
     pip install ale-py opencv-python-headless numpy
     python bench/peers/atari_torch.py --game freeway --steps 2000
 
