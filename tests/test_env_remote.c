@@ -51,6 +51,8 @@ typedef struct fake {
 
 static bool is(const fake *f, const char *fault) { return strcmp(f->fault, fault) == 0; }
 
+static bool is_game(const fake *f) { return strncmp(f->fault, "game", 4) == 0; }
+
 /* Some bytes changed, and sometimes the length. */
 static void send_bytes(fake *f, const void *bytes, size_t size) {
   unsigned char packet[256] = {0};
@@ -72,6 +74,10 @@ static void greet(fake *f) {
                     .memory_bytes = MEMORY,
                     .save_offset = 1024,
                     .save_bytes = 64};
+  if (is_game(f)) {
+    h.obs_kind = LGV_OBS_BYTE;
+    h.height = h.width = 8;
+  }
   if (is(f, "exit")) exit(3);
   if (is(f, "killed")) raise(SIGKILL);
   if (is(f, "closed")) {
@@ -123,6 +129,11 @@ static void answer(fake *f, const command_packet *c) {
   bool step = c->operation == STEP;
   if (step && is(f, "chatter")) printf("%01000d\n", 7), fflush(stdout);
   if (c->operation == SAVE) r.number = is(f, "save-more") ? 65 : 4;
+  if (step && is_game(f)) r.frames = c->repeat;
+  if (step && is(f, "game-stands-still")) r.frames = 0;
+  if (step && is(f, "game-runs-ahead")) r.frames = c->repeat + 1;
+  if (step && is(f, "game-pays-too-much") && c->action >= 0) r.reward = 1e300;
+  if (step && is(f, "game-pays-nan") && c->action >= 0) r.reward = 0.0 / 0.0;
   if (step && is(f, "step-exit")) exit(0);
   if (step && is(f, "step-silent")) pause();
   if (step && is(f, "step-sequence")) r.sequence++;
@@ -279,6 +290,39 @@ static void broken_answers_are_refused(void **state) {
       fail_msg("%s: '%s' lacks '%s'", rows[i].fault, err.message, rows[i].part);
     assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_ERR_USAGE); /* no episode */
     lgv_env_free(env);
+    expect_no_child();
+  }
+}
+
+/* No-ops of no frames would go on for ever; points beyond all bounds would overflow the score. */
+static void answers_that_no_game_gives_are_refused(void **state) {
+  (void)state;
+  const struct {
+    const char *fault, *part;
+  } rows[] = {
+      {"game", NULL},
+      {"game-stands-still", "frames with 0 frames"},
+      {"game-runs-ahead", "an action of"},
+      {"game-pays-too-much", "an action of 4 frames with 4 frames and 1e+300 points"},
+      {"game-pays-nan", "an action of 4 frames with 4 frames and"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    lgv_env *env;
+    lgv_error err = {0};
+    lgv_obs obs;
+    lgv_outcome outcome;
+    setenv("FAKE_WORKER", rows[i].fault, 1);
+    lgv_settings *settings =
+        make_settings("atari:fake", NULL, "env.size=4 env.noops=5 run.on_worker_death=stop");
+    assert_int_equal(lgv_settings_set(settings, "env.python", own_path, "test", &err), LGV_OK);
+    if (lgv_env_create(settings, 1, &env, &err) != LGV_OK) fail_msg("%s", err.message);
+    lgv_status status = lgv_env_reset(env, &obs, &err);
+    if (status == LGV_OK) status = lgv_env_step(env, 0, &outcome, &obs, &err);
+    assert_int_equal(status, rows[i].part ? LGV_ERR_ENV : LGV_OK);
+    if (rows[i].part && !strstr(err.message, rows[i].part))
+      fail_msg("%s: '%s' lacks '%s'", rows[i].fault, err.message, rows[i].part);
+    lgv_env_free(env);
+    lgv_settings_free(settings);
     expect_no_child();
   }
 }
@@ -450,6 +494,7 @@ int main(int count, char **arguments) {
       cmocka_unit_test(a_sound_worker_serves),
       cmocka_unit_test(broken_greetings_are_refused),
       cmocka_unit_test(broken_answers_are_refused),
+      cmocka_unit_test(answers_that_no_game_gives_are_refused),
       cmocka_unit_test(memory_cannot_be_taken_back),
       cmocka_unit_test(a_traceback_is_a_notice),
       cmocka_unit_test(random_damage_does_no_harm),

@@ -374,6 +374,26 @@ static void observe(const void *self_, void *data) {
 
 /* ---- playing ---- */
 
+/* An answer that no game gives: no-ops would never end, or scores overflow. */
+static lgv_status check_reply(const self *s, int64_t repeat, const remote_reply *reply,
+                              lgv_error *err) {
+  const double most_points = 1e9; /* of one action */
+  if (reply->frames >= 1 && reply->frames <= repeat && fabs(reply->reward) <= most_points)
+    return LGV_OK;
+  return lgv_fail(
+      err, LGV_ERR_ENV,
+      "atari:%.80s: its worker process answered an action of %lld frames with %d frames "
+      "and %g points",
+      s->p->game, (long long)repeat, reply->frames, reply->reward);
+}
+
+/* An action before the episode: whoever plays it is not the agent. */
+static lgv_status play(self *s, int32_t action, int64_t repeat, remote_reply *reply,
+                       lgv_error *err) {
+  LGV_TRY(remote_step(s->worker, action, (int32_t)repeat, reply, err));
+  return check_reply(s, repeat, reply, err);
+}
+
 /* ALE takes its seed once, with the first game. */
 static lgv_status new_game(self *s, lgv_rng *rng, remote_reply *reply, lgv_error *err) {
   uint64_t seed = s->at[SEEDED] ? 0 : lgv_rng_bits(rng);
@@ -387,14 +407,14 @@ static lgv_status new_game(self *s, lgv_rng *rng, remote_reply *reply, lgv_error
 static lgv_status warm_up(self *s, lgv_rng *rng, remote_reply *reply, bool *new, lgv_error *err) {
   int64_t idle = s->p->noops > 0 ? lgv_rng_below(rng, s->p->noops) + 1 - s->fires : 0;
   while (idle > 0) {
-    LGV_TRY(remote_step(s->worker, NOOP, (int32_t)idle, reply, err));
+    LGV_TRY(play(s, NOOP, idle, reply, err));
     idle -= reply->frames;
     if (!reply->terminated) continue;
     LGV_TRY(new_game(s, rng, reply, err));
     *new = true;
   }
   if (!s->fires) return LGV_OK;
-  LGV_TRY(remote_step(s->worker, FIRE, 1, reply, err));
+  LGV_TRY(play(s, FIRE, 1, reply, err));
   if (!reply->terminated) return LGV_OK;
   *new = true;
   return new_game(s, rng, reply, err);
@@ -452,6 +472,7 @@ static lgv_status step_end(void *self_, lgv_rng *rng, lgv_outcome *outcome, lgv_
   self *s = self_;
   remote_reply reply;
   lgv_status status = s->lost ? LGV_OK : remote_receive(s->worker, &reply, err);
+  if (status == LGV_OK && !s->lost) LGV_TRY(check_reply(s, s->p->frame_skip, &reply, err));
   if (status != LGV_OK) LGV_TRY(replace(s, status, err));
   if (status == LGV_OK && !s->lost) {
     take_reply(s, &reply, outcome);

@@ -1,0 +1,142 @@
+/* The protocol with a worker process, as src/env/remote.c, env_gym.c and env_atari.c read it.
+ *
+ * The functions of src/env/process.h are defined here anew, so that no process is started: what a
+ * worker would have sent lies ready in the socket, and behind it is the end of the connection.
+ *
+ * An input: a byte of choices (see the enum), a byte that says how many times 256 bytes the shared
+ * memory has, then packets, each behind two bytes of its length. The memory holds the input over
+ * and over. With COUNTS the answers have the right sequence numbers, which chance would not find.
+ */
+#include "fuzz.h"
+
+#include "env/env.h"
+#include "env/process.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { IS_ATARI = 1, RESTARTS = 2, COUNTS = 4, SAVES = 8 };
+enum { HEAD = 2, MOST_PACKETS = 64, STEPS = 24, SEQUENCE_AT = 4, LONGEST = 60000 };
+
+static const uint8_t *input, *at; /* the next packet */
+static size_t input_size;
+
+/* ---- the process that is none ---- */
+
+static void fill_memory(int fd) {
+  size_t size = 256 * (size_t)input[1];
+  if (ftruncate(fd, (off_t)size) != 0) return;
+  for (size_t done = 0, part; done < size; done += part) {
+    part = size - done < input_size ? size - done : input_size;
+    if (pwrite(fd, input, part, (off_t)done) != (ssize_t)part) return;
+  }
+}
+
+static void queue_packets(int socket) {
+  const uint8_t *end = input + input_size;
+  for (uint32_t n = 0; n < MOST_PACKETS && end - at >= 2; n++) {
+    size_t length = at[0] + 256u * at[1], left = (size_t)(end - at) - 2;
+    uint8_t packet[LONGEST];
+    if (length > left) length = left;
+    if (length > LONGEST) length = LONGEST;
+    memcpy(packet, at + 2, length);
+    at += 2 + length;
+    if (n > 0 && length >= SEQUENCE_AT + sizeof n && (input[0] & COUNTS))
+      memcpy(packet + SEQUENCE_AT, &n, sizeof n);
+    if (length == 0) break; /* the end of this worker; what follows is for the one after it */
+    if (send(socket, packet, length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) break;
+  }
+  (void)!shutdown(socket, SHUT_WR);
+}
+
+lgv_status process_start(process *p, const char *python, bool show_output, lgv_error *err) {
+  int pair[2];
+  (void)python, (void)show_output, (void)err;
+  *p = (process){.pid = 0, .socket = -1, .lifeline = -1, .log = -1};
+  p->memory = memfd_create("fuzz", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+  if (p->memory < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    return LGV_ERR_ENV;
+  p->socket = pair[0];
+  p->lifeline = pair[1]; /* the worker's end, kept open so that we can send */
+  fill_memory(p->memory);
+  queue_packets(pair[1]);
+  return LGV_OK;
+}
+
+static void close_descriptor(int *fd) {
+  if (*fd >= 0) close(*fd);
+  *fd = -1;
+}
+
+void process_end(process *p, double seconds, char *fate, size_t size) {
+  (void)seconds;
+  if (size) strncpy(fate, "ended", size);
+  close_descriptor(&p->socket);
+  close_descriptor(&p->lifeline);
+}
+
+void process_close(process *p) { close_descriptor(&p->memory); }
+
+void process_last_words(const process *p, char *text, size_t size) {
+  (void)p, (void)size;
+  text[0] = '\0';
+}
+
+void process_trim_log(const process *p) { (void)p; }
+
+/* ---- the environment over it ---- */
+
+static void hear(void *context, const char *text) { *(size_t *)context += strlen(text); }
+
+static unsigned look(lgv_env *env) {
+  lgv_picture p;
+  if (!lgv_env_picture(env, &p)) return 0;
+  size_t size = (size_t)p.height * (size_t)p.width * (size_t)p.channels;
+  const volatile uint8_t *pixels = p.pixels; /* both ends of it must be there */
+  return pixels[0] + pixels[size - 1];
+}
+
+static void play(lgv_env *env) {
+  lgv_obs obs;
+  lgv_outcome outcome;
+  lgv_error err;
+  bool in_episode = false, again;
+  for (int i = 0; i < STEPS; i++) {
+    lgv_status status =
+        in_episode ? lgv_env_step(env, 0, &outcome, &obs, &err) : lgv_env_reset(env, &obs, &err);
+    if (status != LGV_OK) return;
+    in_episode = !in_episode || !(outcome.terminated || outcome.truncated);
+    (void)look(env);
+    if (!(input[0] & SAVES) || i % 4 != 3) continue;
+    if (lgv__env_save(env, &err) != LGV_OK || lgv__env_restore(env, &again, &err) != LGV_OK) return;
+    in_episode &= again;
+  }
+}
+
+static bool set(lgv_settings *settings, const char *assignment) {
+  lgv_error err;
+  return lgv_settings_assign(settings, assignment, "fuzz", &err) == LGV_OK;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  lgv_settings *settings;
+  lgv_error err;
+  lgv_env *env;
+  size_t heard = 0;
+  if (size < HEAD || lgv_settings_create(&settings, &err) != LGV_OK) return 0;
+  input = data;
+  at = data + HEAD;
+  input_size = size;
+  bool ready = set(settings, data[0] & IS_ATARI ? "env.name=atari:fuzz" : "env.name=gym:Fuzz-v0");
+  if (data[0] & IS_ATARI) ready &= set(settings, "env.size=4") && set(settings, "env.noops=5");
+  if (data[0] & RESTARTS) ready &= set(settings, "run.on_worker_death=restart");
+  lgv_settings_on_notice(settings, hear, &heard);
+  if (ready && lgv_env_create(settings, 1, &env, &err) == LGV_OK) {
+    play(env);
+    lgv_env_free(env);
+  }
+  lgv_settings_free(settings);
+  return 0;
+}
