@@ -1,6 +1,7 @@
 /* What each deep agent adds to DQN, and where it becomes DQN again. */
 #include "deep_helpers.h"
 
+#include "agent/deep/dither.h"
 #include "agent/deep/langevin_dqn.h"
 
 #include <math.h>
@@ -264,6 +265,22 @@ static void the_gradient_of_sigma_is_that_of_mu_times_the_noise(void **state) {
 
 /* ---- the Langevin family ---- */
 
+static void epsilon_falls_in_a_line_behind_the_warmup(void **state) {
+  (void)state;
+  const struct {
+    int64_t step;
+    double epsilon;
+  } rows[] = {{0, .9},   {99, .9},   {100, .9}, {110, .7},
+              {120, .5}, {139, .12}, {140, .1}, {9999, .1}};
+  const dqn_params p = {.warmup = 100};
+  const dither_params dither = {.start = .9, .end = .1, .steps = 40};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    int64_t count[DQN_COUNTERS] = {[DQN_STEPS] = rows[i].step};
+    const dqn c = {.p = &p, .count = count};
+    assert_true(fabs(dither_epsilon(&dither, &c) - rows[i].epsilon) < 1e-15);
+  }
+}
+
 static void without_feel_good_it_is_adam_lmcdqn(void **state) {
   (void)state;
   assert_same_life("fg-lmcdqn", LIFE "agent.feel_good=0 optim.beta=1e4", "adam-lmcdqn",
@@ -445,6 +462,7 @@ int main(void) {
       cmocka_unit_test(noisy_net_without_noise_is_greedy_dqn),
       cmocka_unit_test(effective_weights_have_the_variance_of_factorised_noise),
       cmocka_unit_test(the_gradient_of_sigma_is_that_of_mu_times_the_noise),
+      cmocka_unit_test(epsilon_falls_in_a_line_behind_the_warmup),
       cmocka_unit_test(without_feel_good_it_is_adam_lmcdqn),
       cmocka_unit_test(lmc_dqn_is_adam_lmcdqn_without_its_bias),
       cmocka_unit_test(langevin_dqn_without_noise_is_dqn),

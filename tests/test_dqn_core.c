@@ -106,6 +106,25 @@ static void losses_have_their_closed_forms(void **state) {
 }
 
 /* Squares are weighted; Huber's slope is clip(w e, -1, 1), the weight within the clip. */
+static void every_sample_has_the_loss_of_its_own_action(void **state) {
+  (void)state;
+  deep_rig rig;
+  dqn *c = open_table(&rig, QUIET);
+  const float q[4 * ACTIONS] = {1, 2, 3, 4, 5, 6, 7, 8}, y[4] = {0};
+  const int32_t actions[4] = {0, 1, 1, 0};
+  memcpy(c->batch.action, actions, sizeof actions);
+  dqn_loss_clear(c);
+  dqn_loss_add(c, q, y, NULL, c->d_q);
+  for (int i = 0; i < 4; i++) {
+    int taken = i * ACTIONS + actions[i], other = i * ACTIONS + 1 - actions[i];
+    assert_float_equal(c->d_q[taken], 2 * q[taken] / 4, 0);
+    assert_float_equal(c->d_q[other], 0, 0);
+    assert_float_equal(c->error[i], q[taken], 0);
+  }
+  assert_float_equal(c->loss, (1 * 1 + 4 * 4 + 6 * 6 + 7 * 7) / 4.0, 1e-12);
+  deep_close(&rig);
+}
+
 static void weights_multiply_losses(void **state) {
   (void)state;
   for (int huber = 0; huber < 2; huber++) {
@@ -438,7 +457,10 @@ static void evaluation_leaves_training_alone(void **state) {
   (void)state;
   for (size_t i = 0; lgv__agents[i]; i++) {
     if (!is_deep(lgv__agents[i])) continue;
-    const char *extra = has_ring(lgv__agents[i]) ? "agent.warmup=20" : NULL;
+    bool dithers = lgv__params_find(lgv__agents[i]->params, "epsilon_eval") >= 0;
+    const char *extra = dithers                    ? "agent.warmup=20 agent.epsilon_eval=0.5"
+                        : has_ring(lgv__agents[i]) ? "agent.warmup=20"
+                                                   : NULL;
     lgv_agent *a = train(lgv__agents[i]->name, extra, false, 150);
     lgv_agent *b = train(lgv__agents[i]->name, extra, true, 150);
     size_t n, m;
@@ -480,6 +502,7 @@ int main(void) {
       cmocka_unit_test(a_terminated_step_has_no_value_beyond),
       cmocka_unit_test(double_targets_with_equal_networks_are_plain_ones),
       cmocka_unit_test(losses_have_their_closed_forms),
+      cmocka_unit_test(every_sample_has_the_loss_of_its_own_action),
       cmocka_unit_test(weights_multiply_losses),
       cmocka_unit_test(an_update_changes_the_priorities_of_its_minibatch),
       cmocka_unit_test(weights_grow_uneven_as_learning_goes_on),

@@ -64,6 +64,34 @@ static void lazy_ensembles_learn_as_whole_ones(void **state) {
   assert_same_learning(ENSEMBLE "agent.hidden=9");
 }
 
+/* Where all masks name one member, the others stay as they are. */
+static void members_learn_by_their_own_masks(void **state) {
+  (void)state;
+  for (int64_t chosen = 0; chosen < K; chosen++) {
+    deep_rig rig;
+    lgv_rng rng;
+    lgv_error err = {0};
+    deep_open(&rig, "bootstrapped-dqn", deep_spec(LENGTH, 2),
+              ENSEMBLE "agent.mask=0.5 agent.update_every=0 agent.warmup=100", NULL);
+    dqn *c = rig.self;
+    lgv_rng_seed(&rng, 5, "walk");
+    deep_walk(&rig, 40, &rng);
+    assert_int_equal(c->count[DQN_UPDATES], 0);
+    uint64_t *mask = deep_array(&rig, "mask", NULL);
+    for (int64_t e = 0; e < *c->replay.rows; e++) mask[e] = (uint64_t)1 << chosen;
+    size_t bytes = (size_t)c->dim * sizeof *c->w;
+    float *before = malloc(K * bytes);
+    memcpy(before, c->w, K * bytes);
+    c->count[DQN_STEPS] = 100;
+    assert_int_equal(rig.type->end_episode(rig.self, &err), LGV_OK);
+    assert_true(c->count[DQN_UPDATES] > 0);
+    for (int64_t k = 0; k < K; k++)
+      assert_int_equal(memcmp(before + k * c->dim, c->w + k * c->dim, bytes) != 0, k == chosen);
+    free(before);
+    deep_close(&rig);
+  }
+}
+
 /* ---- what an act sees ---- */
 
 static int32_t act(deep_rig *rig, int state, lgv_mode mode) {
@@ -227,6 +255,7 @@ static void the_preset_solves_a_deep_sea(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lazy_ensembles_learn_as_whole_ones),
+      cmocka_unit_test(members_learn_by_their_own_masks),
       cmocka_unit_test(lazy_ensembles_act_as_whole_ones),
       cmocka_unit_test(evaluation_writes_only_scratch),
       cmocka_unit_test(tabulated_priors_are_the_networks),

@@ -177,10 +177,47 @@ static void mean_rewards_lie_inside_the_bounds(void **state) {
   }
 }
 
+/* The rows of the papers, as the file's head has them: left / stay / right. */
+static void the_river_has_the_published_current(void **state) {
+  (void)state;
+  enum { N = 5, RIGHT = 1 };
+  const struct {
+    const char *settings;
+    double first_on, inside[3], last_stay, small, large;
+  } rows[] = {{"env.n=5", .6, {.05, .6, .35}, .6, .005, 1},
+              {"env.n=5 env.variant=stay-only", .6, {.05, .6, .35}, .6, .005, .6},
+              {"env.n=5 env.variant=strehl-littman", .3, {.1, .6, .3}, .3, .0005, .3}};
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    lgv_env *env = make_env("riverswim", rows[k].settings, 1);
+    const lgv_model *m = lgv_env_get_model(env);
+    double none[N] = {0}, next[N];
+    for (int64_t s = 0; s < N; s++) {
+      double expected[N] = {0};
+      if (s == 0) {
+        expected[0] = 1 - rows[k].first_on;
+        expected[1] = rows[k].first_on;
+      } else if (s == N - 1) {
+        expected[N - 2] = 1 - rows[k].last_stay;
+        expected[N - 1] = rows[k].last_stay;
+      } else {
+        for (int64_t i = 0; i < 3; i++) expected[s - 1 + i] = rows[k].inside[i];
+      }
+      assert_near(model_row(m, 0, s, RIGHT, next), 0, 0);
+      for (int64_t i = 0; i < N; i++) assert_near(next[i], expected[i], 1e-15);
+      model_row(m, 0, s, !RIGHT, next);
+      for (int64_t i = 0; i < N; i++) assert_near(next[i], i == (s > 0 ? s - 1 : 0), 0);
+      assert_near(lgv_model_q(m, 0, s, RIGHT, none), s == N - 1 ? rows[k].large : 0, 0);
+      assert_near(lgv_model_q(m, 0, s, !RIGHT, none), s == 0 ? rows[k].small : 0, 0);
+    }
+    lgv_env_free(env);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(registered_environments_follow_their_models),
       cmocka_unit_test(variations_follow_their_models),
+      cmocka_unit_test(the_river_has_the_published_current),
       cmocka_unit_test(mean_rewards_lie_inside_the_bounds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

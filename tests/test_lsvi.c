@@ -60,6 +60,28 @@ static void a_cold_chain_with_many_steps_is_the_ridge_solution(void **state) {
   }
 }
 
+/* An episode that ended has nothing behind it, whatever state it says it ended in; one that the
+ * clock cut off has. */
+static void an_end_has_no_value(void **state) {
+  (void)state;
+  for (int ends = 0; ends < 2; ends++) {
+    lmc_params p = {.lsvi = {.lambda = .5}, .beta = INFINITY, .eta_scale = .25, .updates = 1};
+    bench *b = bench_open(2, 1, 2, NULL, 0, p);
+    lgv_error err = {0};
+    const lgv_transition t = {.next = {.state = 1, .stage = 1},
+                              .reward = .25,
+                              .terminated = ends != 0,
+                              .truncated = ends == 0};
+    assert_int_equal(lsvi_observe(&b->core, &t, &err), LGV_OK);
+    assert_int_equal(lmc_absorb(&b->chain, &err), LGV_OK);
+    b->core.v[2 + 1] = .5; /* of the state it ended in, at the second stage */
+    bench_prepare(b, 0);
+    assert_true(b->core.b[0] == (ends ? .25 : .75));
+    assert_true(b->core.w_hat[0] == b->core.b[0] / 1.5);
+    bench_close(b);
+  }
+}
+
 static void widths_match_the_inverse_and_never_grow(void **state) {
   (void)state;
   bench *b = open_dense(LMC_EXACT, 1);
@@ -397,6 +419,7 @@ static void more_samples_never_lower_q(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_cold_chain_with_many_steps_is_the_ridge_solution),
+      cmocka_unit_test(an_end_has_no_value),
       cmocka_unit_test(widths_match_the_inverse_and_never_grow),
       cmocka_unit_test(a_tiny_ridge_survives_many_updates),
       cmocka_unit_test(known_data_give_dynamic_programming),

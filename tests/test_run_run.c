@@ -85,6 +85,26 @@ static void a_policys_value_is_its_mean_over_the_starts(void **state) {
   lgv_plan_free(plan);
 }
 
+/* The chain begins in its second state; a first episode without data is played uniformly. */
+static void regret_counts_from_the_state_where_it_began(void **state) {
+  (void)state;
+  enum { N = 4, ACTIONS = 2, HORIZON = N + 8 };
+  lgv_settings *settings = make_settings("nchain", NULL, "env.n=4");
+  lgv_env *env;
+  lgv_error err = {0};
+  double optimal[(HORIZON + 1) * N], values[(HORIZON + 1) * N], policy[HORIZON * N * ACTIONS];
+  assert_int_equal(lgv_env_create(settings, 1, &env, &err), LGV_OK);
+  for (int i = 0; i < HORIZON * N * ACTIONS; i++) policy[i] = 0.5;
+  lgv_model_optimal(lgv_env_get_model(env), optimal);
+  lgv_model_evaluate(lgv_env_get_model(env), policy, values);
+  assert_true(fabs((optimal[1] - values[1]) - (optimal[0] - values[0])) > 0.1);
+  lgv_plan *plan = make_plan("nchain", "lsvi-ucb", "env.n=4 run.episodes=1");
+  assert_float_equal(run_plan(plan, 1).regret, optimal[1] - values[1], 0);
+  lgv_plan_free(plan);
+  lgv_env_free(env);
+  lgv_settings_free(settings);
+}
+
 static void rows_average_over_what_lies_between(void **state) {
   (void)state;
   char every[TEMP_SIZE], third[TEMP_SIZE];
@@ -135,6 +155,70 @@ static void evaluation_does_not_touch_training(void **state) {
     lgv_plan_free(without);
     lgv_plan_free(with);
   }
+}
+
+/* `die` pays what its reset has drawn. */
+static lgv_status die_spec(const void *params, lgv_env_spec *spec, lgv_error *err) {
+  lgv_status status = coin_spec(params, spec, err);
+  spec->horizon = 1;
+  return status;
+}
+
+typedef struct die {
+  double *value;
+} die;
+
+static void die_layout(void *self, const void *params, const lgv_env_spec *spec,
+                       lgv_layout *layout) {
+  (void)params, (void)spec;
+  ((die *)self)->value = lgv_layout_array(layout, "die.value", LGV_F64, 1, LGV_KEEP);
+}
+
+static lgv_status die_reset(void *self, lgv_rng *rng, lgv_error *err) {
+  (void)err;
+  *((die *)self)->value = lgv_rng_uniform(rng);
+  return LGV_OK;
+}
+
+static lgv_status die_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+                           lgv_error *err) {
+  (void)action, (void)rng, (void)err;
+  *outcome = (lgv_outcome){.reward = *((die *)self)->value, .truncated = true};
+  return LGV_OK;
+}
+
+static const lgv_env_type die_type = {
+    .name = "die",
+    .summary = "pays what was drawn",
+    .state_size = sizeof(die),
+    .spec = die_spec,
+    .layout = die_layout,
+    .reset = die_reset,
+    .step = die_step,
+    .observe = coin_observe,
+    .state_index = coin_state,
+};
+
+/* An evaluation that saw the numbers of training would tell nothing new. */
+static void evaluations_have_a_stream_of_their_own(void **state) {
+  (void)state;
+  lgv_settings *settings = make_settings("die", "cycle",
+                                         "run.steps=1 run.eval_every=1 "
+                                         "run.eval_episodes=1");
+  lgv_plan *plan;
+  lgv_error err = {0};
+  lgv_rng train, eval;
+  assert_int_equal(lgv_settings_add_env(settings, &die_type, &err), LGV_OK);
+  assert_int_equal(lgv_settings_add_agent(settings, &cycle_type, &err), LGV_OK);
+  if (lgv_plan_create(settings, &plan, &err) != LGV_OK) fail_msg("%s", err.message);
+  lgv_summary s = run_plan(plan, 7);
+  lgv_rng_seed(&train, 7, "env");
+  lgv_rng_seed(&eval, 7, "env.eval");
+  double first = lgv_rng_uniform(&eval), second = lgv_rng_uniform(&eval);
+  assert_true(s.mean_return == lgv_rng_uniform(&train));
+  assert_true(s.final_return == (first + second) / 2); /* before the step, and behind it */
+  lgv_plan_free(plan);
+  lgv_settings_free(settings);
 }
 
 static void evaluations_come_at_their_steps(void **state) {
@@ -322,9 +406,11 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(regret_is_the_exact_sum_over_policies),
       cmocka_unit_test(a_policys_value_is_its_mean_over_the_starts),
+      cmocka_unit_test(regret_counts_from_the_state_where_it_began),
       cmocka_unit_test(rows_average_over_what_lies_between),
       cmocka_unit_test(how_a_run_is_sliced_does_not_matter),
       cmocka_unit_test(evaluation_does_not_touch_training),
+      cmocka_unit_test(evaluations_have_a_stream_of_their_own),
       cmocka_unit_test(evaluations_come_at_their_steps),
       cmocka_unit_test(an_evaluation_is_cut),
       cmocka_unit_test(a_budget_ends_with_whichever_comes_first),
