@@ -18,10 +18,12 @@ configure = mkdir -p $(1) && \
   { $(CMAKE) -G Ninja -S . -B $(1) -DLANGEVIN_WERROR=$(WERROR) $(2) >$(1)/configure.log 2>&1 || \
     { cat $(1)/configure.log; exit 1; }; }
 COMMA := ,
+# Instrumented builds: quick to compile, close to the source, asserts on.
+O1 = -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O1 -g"
 run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 .PHONY: all help setup setup-python build run run-atari bench-atari test test-report test-all test-asan test-tsan \
-  test-clang test-slurm test-wheel format check-format install clean
+  test-clang test-valgrind test-slurm test-wheel fuzz mutants coverage soak format check-format install clean
 
 all: build
 
@@ -81,6 +83,39 @@ test-tsan: $(SETUP) $(VENV) ## the quick tests under the thread sanitizer
 	@$(CMAKE) --build build-tsan -j $(JOBS)
 	@$(call run_tests,build-tsan) -LE slow
 
+# Valgrind knows no AVX-512. It runs what is small: the tests of networks and of learning would take hours, and have
+# the address sanitizer.
+VALGRIND_TESTS ?= ^(test_(base_[^lr]|env_(deepsea|nchain|remote|screen)$$|lsvi$$|model$$|optim$$|replay|run_(plan|settings|sweep|yaml)$$|stats|theory)|fuzz_)
+
+test-valgrind: $(SETUP) ## the tests of parsers, memory and records under valgrind's memcheck
+	@scripts/setup valgrind
+	@$(call configure,build-valgrind,$(O1))
+	@$(CMAKE) --build build-valgrind -j $(JOBS)
+	@scripts/valgrind-tests build-valgrind '$(VALGRIND_TESTS)' $(JOBS)
+
+SECONDS_EACH ?= 60
+fuzz: $(SETUP) ## every fuzz target for a minute (SECONDS_EACH=900: longer), by clang's libFuzzer
+	@scripts/setup clang
+	@$(call configure,build-libfuzzer,-DCMAKE_C_COMPILER=clang -DLANGEVIN_FUZZ=ON $(O1) \
+	  -DLANGEVIN_SANITIZE=address$(COMMA)undefined$(COMMA)float-cast-overflow$(COMMA)fuzzer-no-link)
+	@$(CMAKE) --build build-libfuzzer -j $(JOBS) --target fuzz_targets
+	@scripts/fuzz build-libfuzzer $(SECONDS_EACH)
+
+mutants: $(SETUP) ## mistakes put in one at a time, each of which a test must notice
+	@scripts/mutants
+
+coverage: $(SETUP) $(VENV) ## which lines of src/ the quick tests run; fails below 90 %
+	@scripts/setup gcovr
+	@$(call configure,build-coverage,-DCMAKE_C_FLAGS="--coverage -fprofile-update=atomic" $(O1))
+	@$(CMAKE) --build build-coverage -j $(JOBS)
+	@find build-coverage -name '*.gcda' -delete
+	@$(call run_tests,build-coverage) -LE slow
+	@scripts/coverage build-coverage 90
+
+MINUTES ?= 60
+soak: build ## a sweep for an hour (MINUTES=5: shorter): its memory and open files must not grow
+	@nice -n 10 scripts/soak $(BUILD)/langevin $(MINUTES) $(BUILD)/soak
+
 test-clang: $(SETUP) $(VENV) ## the quick tests, compiled by clang
 	@scripts/setup clang
 	@$(call configure,build-clang,-DCMAKE_C_COMPILER=clang)
@@ -104,4 +139,4 @@ install: build ## into PREFIX (default /usr/local), below DESTDIR if set
 	@$(CMAKE) --install $(BUILD) --prefix $(PREFIX)
 
 clean: ## remove what was built
-	@rm -rf $(BUILD) build-asan build-tsan build-clang
+	@rm -rf $(BUILD) build-asan build-tsan build-clang build-valgrind build-libfuzzer build-mutants build-coverage
