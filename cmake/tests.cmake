@@ -78,3 +78,10 @@ if(NOT LANGEVIN_SANITIZE MATCHES thread) # Python itself is not built for it
 endif()
 add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/tests/layers_test.sh ${PROJECT_SOURCE_DIR})
 set_tests_properties(layers PROPERTIES LABELS layers)
+
+# Where the leak sanitizer looks on: what is not ours (tests/lsan.supp says why).
+if(LANGEVIN_SANITIZE)
+  get_property(all_tests DIRECTORY PROPERTY TESTS)
+  set_property(TEST ${all_tests} APPEND PROPERTY ENVIRONMENT
+    "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0")
+endif()
