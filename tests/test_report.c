@@ -259,6 +259,22 @@ static void groups_of_one_label_are_one_row(void **state) {
   lgv__groups_close(&g);
 }
 
+/* A value may be a list, whose commas separate no pairs. */
+static void lists_are_values_too(void **state) {
+  (void)state;
+  const char *m = "step,value\n1,1\n";
+  make_run("lists/a", "5", "a", "[32, 32]", m);
+  make_run("lists/b", "5", "b", "[32, 64]", m);
+  make_run("lists/c", "6", "c", "[32, 64]", m);
+  lgv_groups g;
+  open_selection(&g, (lgv_selection){.where = "agent.lambda=32,64"}, "lists");
+  assert_rows(&g, 2, (const char *[]){"b", "c"});
+  lgv__groups_close(&g);
+  open_selection(&g, (lgv_selection){.where = "agent.lambda=32,64,env.n=5"}, "lists");
+  assert_rows(&g, 1, (const char *[]){"b"});
+  lgv__groups_close(&g);
+}
+
 static void wrong_selections_are_refused(void **state) {
   (void)state;
   make_run("few/a", "1", "a", "1", "step,value\n1,1\n");
@@ -413,6 +429,7 @@ int main(void) {
       cmocka_unit_test(regret_is_added_up_where_it_was_not_recorded),
       cmocka_unit_test(labels_tell_the_groups_apart),
       cmocka_unit_test(groups_of_one_label_are_one_row),
+      cmocka_unit_test(lists_are_values_too),
       cmocka_unit_test(wrong_selections_are_refused),
       cmocka_unit_test(measures_are_collected_from_finished_runs),
       cmocka_unit_test(ticks_are_round_and_short),

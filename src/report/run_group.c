@@ -111,11 +111,22 @@ static input split_input(const char *text) {
   return (input){directory, text, (size_t)(directory - text - 1)};
 }
 
+/* Of the first KEY=VALUE in "KEY=VALUE,..."; a value may be a list: agent.hidden=32,32. */
+static size_t pair_length(const char *where) {
+  size_t length = strcspn(where, ",");
+  while (where[length] == ',') {
+    const char *next = where + length + 1;
+    if (memchr(next, '=', strcspn(next, ","))) break;
+    length += 1 + strcspn(next, ",");
+  }
+  return length;
+}
+
 /* Whether the group has all values of "KEY=VALUE,...". */
 static bool is_wanted(const lgv_group *g, const char *where) {
   while (where && *where) {
     char key[128], value[512];
-    size_t length = strcspn(where, ","), equals = strcspn(where, "=");
+    size_t length = pair_length(where), equals = strcspn(where, "=");
     if (equals >= length) equals = length; /* no value: nothing is wanted */
     snprintf(key, sizeof key, "%.*s", (int)equals, where);
     snprintf(value, sizeof value, "%.*s", equals < length ? (int)(length - equals - 1) : 0,
