@@ -73,20 +73,21 @@ static void note_failure(const page *p, const char *what, const lgv_error *err) 
   fputs("</p>\n", p->out);
 }
 
-static lgv_status write_runs(const page *p, lgv_error *err) {
+static void write_runs(const page *p) {
   lgv_table t = lgv__table("lllll");
   const char *const head[] = {"", "environment", "agent", "runs", "directory"};
   for (size_t i = 0; i < sizeof head / sizeof *head; i++) lgv__table_cell(&t, "%s", head[i]);
   for (size_t i = 0; i < p->groups.count; i++) {
     const lgv_group *g = &p->groups.items[i];
-    char states[256];
-    LGV_TRY(lgv__show_states(g, states, sizeof states, err));
+    lgv_error err = {0};
+    char states[sizeof err.message];
+    if (lgv__show_states(g, states, sizeof states, &err) != LGV_OK)
+      snprintf(states, sizeof states, "%s", err.message);
     const char *const cells[] = {g->label, g->env, g->agent, states, g->directory};
     for (size_t k = 0; k < sizeof cells / sizeof *cells; k++) lgv__table_cell(&t, "%s", cells[k]);
   }
   tag(p, "h2", "What was run");
   lgv__table_html(&t, p->out);
-  return LGV_OK;
 }
 
 static void write_comparison(const page *p) {
@@ -306,7 +307,7 @@ static lgv_status write_body(page *p, lgv_error *err) {
           lgv_version());
   write_comparison(p);
   write_figures(p);
-  LGV_TRY(write_runs(p, err));
+  write_runs(p);
   LGV_TRY(write_configurations(p, err));
   fprintf(p->out, "<script>\n%s</script>\n</body></html>\n", lgv__page_script);
   return LGV_OK;

@@ -255,7 +255,11 @@ static lgv_status show_several(const char *directory, const lgv_groups *groups, 
   for (size_t i = 0; i < groups->count; i++) {
     char states[256];
     runs += groups->items[i].count;
-    LGV_TRY(lgv__show_states(&groups->items[i], states, sizeof states, err));
+    lgv_status status = lgv__show_states(&groups->items[i], states, sizeof states, err);
+    if (status != LGV_OK) {
+      lgv__table_free(&t);
+      return status;
+    }
     lgv__table_cell(&t, "%s", groups->items[i].label);
     lgv__table_cell(&t, "%s", states);
     lgv__table_cell(&t, "%s",

@@ -99,7 +99,7 @@ static void print_row(const lgv_table *t, char **row, const int *widths, FILE *o
   fputc('\n', out);
 }
 
-static void free_cells(lgv_table *t) {
+void lgv__table_free(lgv_table *t) {
   for (size_t i = 0; i < t->count; i++) lgv__free(t->cells[i]);
   lgv__free(t->cells);
   *t = (lgv_table){0};
@@ -114,7 +114,7 @@ void lgv__table_print(lgv_table *t, FILE *out, int indent, int width) {
   }
   for (size_t i = 0; i + t->columns <= t->count; i += t->columns)
     print_row(t, t->cells + i, widths, out, indent, width);
-  free_cells(t);
+  lgv__table_free(t);
 }
 
 /* ---- Markdown and HTML ---- */
@@ -135,7 +135,7 @@ void lgv__table_markdown(lgv_table *t, FILE *out) {
     for (size_t c = 0; c < t->columns; c++) fputs(t->align[c] == 'r' ? "|---:" : "|---", out);
     fputs("|\n", out);
   }
-  free_cells(t);
+  lgv__table_free(t);
 }
 
 void lgv__html_text(FILE *out, const char *text) {
@@ -162,5 +162,5 @@ void lgv__table_html(lgv_table *t, FILE *out) {
     fputs("</tr>\n", out);
   }
   fputs("</table></div>\n", out);
-  free_cells(t);
+  lgv__table_free(t);
 }

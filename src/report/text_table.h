@@ -27,6 +27,8 @@ void lgv__html_text(FILE *out, const char *text);
 /* indent: blanks before every line. A last left-aligned column is wrapped so that lines have at
  * most `width` bytes. Frees the cells. */
 void lgv__table_print(lgv_table *table, FILE *out, int indent, int width);
+/* Of a table that is not printed. */
+void lgv__table_free(lgv_table *table);
 /* 4 significant digits, without an exponent where that is readable. */
 void lgv__format_short(double value, char *text, size_t size);
 
