@@ -66,6 +66,7 @@ int cli_print_json(const cli_command *command, lgv_json *json);
 
 void cli_print_command(const cli_command *command, FILE *out);
 int cli_terminal_width(void);
+int cli_terminal_height(void);
 /* "env." for env, ...: what the keys of a kind begin with. */
 const char *cli_kind_prefix(const char *kind);
 

@@ -103,6 +103,7 @@ static int plot_main(const cli_command *command, int count, char **words) {
     lgv_status status =
         values ? lgv__plot_values(inputs[0], plot.out, &err) : lgv__plot(&plot, stdout, &err);
     code = status == LGV_OK ? CLI_OK : cli_error(command, &err);
+    if (status == LGV_OK && values) printf("wrote %s\n", plot.out);
   }
   free(inputs);
   return code;

@@ -120,6 +120,8 @@ static void parse(cli_args *args, request *r) {
                                           : "; name things like this: --env riverswim");
     }
   }
+  if (r->resume && !args->stopped && !lgv_settings_get(r->settings, "env.name"))
+    cli_reject(args, "%s holds no run to go on with", r->out);
 }
 
 /* ---- Where to ---- */

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DEFAULT_WIDTH = 100, WIDEST = 140 };
+enum { DEFAULT_WIDTH = 100, WIDEST = 140, DEFAULT_HEIGHT = 24 };
 
 static const double terminal_period = 0.1, line_period = 10; /* seconds between reports */
 
@@ -27,6 +27,12 @@ static int width_of(int descriptor) {
 }
 
 int cli_terminal_width(void) { return width_of(STDOUT_FILENO); }
+
+int cli_terminal_height(void) {
+  struct winsize size = {0};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row
+                                                                         : DEFAULT_HEIGHT;
+}
 
 int cli_progress_width(void) { return width_of(STDERR_FILENO); }
 

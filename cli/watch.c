@@ -54,10 +54,15 @@ static int shade(const lgv_picture *f, int x0, int x1, int y0, int y1, int chann
   return count ? (int)(sum / count) : 0;
 }
 
-/* Two pixels a character: the upper is its colour, the lower its background. Returns the lines. */
+static int least(long a, long b) { return (int)(a < b ? a : b); }
+
+/* Two pixels a character: the upper is its colour, the lower its background. Returns the lines,
+ * for which the terminal has room, with one below for the status and one for the cursor. */
 static int draw_frame(const lgv_picture *f) {
-  int width = cli_terminal_width() < 80 ? cli_terminal_width() : 80;
-  if (width > f->width) width = f->width;
+  int room = cli_terminal_height() > 4 ? 2 * (cli_terminal_height() - 2) : 4;
+  int width = least(least(cli_terminal_width(), 80), f->width);
+  width = least(width, (long)f->width * room / f->height);
+  if (width < 1) width = 1;
   int height = (int)((long)f->height * width / f->width) / 2 * 2;
   for (int y = 0; y < height; y += 2) {
     for (int x = 0; x < width; x++) {

@@ -282,6 +282,7 @@ static void mistakes_of_a_run_are_explained(void **state) {
       {"run --quiet=1", "--quiet takes no value"},
       {"run --seeds 0", "a whole number from 1"},
       {"run --resume", "--resume DIR"},
+      {"run --resume none", "none holds no run to go on with"},
       {SMALL "--set lambda=1", "did you mean 'agent.lambda'?"},
       {SMALL "--set agent.lamda=1", "did you mean 'agent.lambda'?"},
       {SMALL "--set agent.lambda=-1", "it takes a number in (0, 1e12] (in --set)"},
@@ -545,6 +546,8 @@ static void a_page_is_written(void **state) {
   assert_says(text, "none of the runs has finished");
   assert_says(text, "2 not finished");
   free(text);
+  write_text(at("runs/a/seed-0"), "summary.json", "{"); /* one odd run does not cost the page */
+  expect("report runs/a", 0);
   expect_refusal("report", "which runs?");
   expect_refusal("report runs -m regrets", "did you mean 'regret'?");
   expect("report runs --out nowhere/r.html", 1);
