@@ -49,6 +49,12 @@ static const cli_option options[] = {
     {0},
 };
 
+static void set_kind(cli_args *args, lgv_plot *plot, lgv_plot_kind kind) {
+  if (plot->kind != LGV_PLOT_CURVES && plot->kind != kind)
+    cli_reject(args, "one kind of figure at a time: --bars, --heat or --profile");
+  plot->kind = kind;
+}
+
 static void parse(cli_args *args, lgv_plot *plot, const char **inputs, bool *values) {
   while (cli_next(args)) {
     switch (cli_which(args)) {
@@ -57,11 +63,11 @@ static void parse(cli_args *args, lgv_plot *plot, const char **inputs, bool *val
     case X: plot->x = args->value; break;
     case TITLE: plot->title = args->value; break;
     case SMOOTH: plot->smooth = (size_t)cli_value_int(args, 1, 1000000000); break;
-    case BARS: plot->kind = LGV_PLOT_BARS; break;
-    case PROFILE: plot->kind = LGV_PLOT_PROFILE; break;
+    case BARS: set_kind(args, plot, LGV_PLOT_BARS); break;
+    case PROFILE: set_kind(args, plot, LGV_PLOT_PROFILE); break;
     case VALUES: *values = true; break;
     case HEAT:
-      plot->kind = LGV_PLOT_HEAT;
+      set_kind(args, plot, LGV_PLOT_HEAT);
       plot->heat = args->value;
       break;
     case OPTIMAL: plot->optimal = cli_value_real(args); break;
@@ -83,8 +89,8 @@ static void parse(cli_args *args, lgv_plot *plot, const char **inputs, bool *val
     cli_reject(args, "which runs? name their directories, such as runs/riverswim-lmc-lsvi-1");
   else if (!plot->out)
     cli_reject(args, "where to? --out FILE.svg, FILE.pdf or FILE.png");
-  else if (*values && plot->count > 1)
-    cli_reject(args, "--values draws one run at a time");
+  else if (*values && (plot->count > 1 || plot->kind != LGV_PLOT_CURVES))
+    cli_reject(args, "--values draws one run at a time, and is a kind of its own");
   else if (plot->over && plot->kind != LGV_PLOT_BARS)
     cli_reject(args, "--over KEY is for --bars");
 }

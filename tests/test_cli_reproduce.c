@@ -119,6 +119,8 @@ static void mistakes_are_named(void **state) {
   expect("reproduce small --scale large", 2);
   assert_says(err, "there is paper, quick");
   expect("reproduce", 2);
+  expect("plot runs --bars --profile --out a.svg", 2);
+  assert_says(err, "one kind of figure at a time");
   write_text(directory, "small-search.yaml", small);
   write_text(directory, "bad.yaml", "env: riverswim\nagent: lsvi-ucb\nfigures: [{kind: pie}]\n");
   expect("sweep bad.yaml", 2);
