@@ -267,7 +267,7 @@ static void lists_are_values_too(void **state) {
   make_run("lists/b", "5", "b", "[32, 64]", m);
   make_run("lists/c", "6", "c", "[32, 64]", m);
   lgv_groups g;
-  open_selection(&g, (lgv_selection){.where = "agent.lambda=32,64"}, "lists");
+  open_selection(&g, (lgv_selection){.where = "agent.lambda=32,64,"}, "lists");
   assert_rows(&g, 2, (const char *[]){"b", "c"});
   lgv__groups_close(&g);
   open_selection(&g, (lgv_selection){.where = "agent.lambda=32,64,env.n=5"}, "lists");

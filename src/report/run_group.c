@@ -116,7 +116,7 @@ static size_t pair_length(const char *where) {
   size_t length = strcspn(where, ",");
   while (where[length] == ',') {
     const char *next = where + length + 1;
-    if (memchr(next, '=', strcspn(next, ","))) break;
+    if (!*next || memchr(next, '=', strcspn(next, ","))) break;
     length += 1 + strcspn(next, ",");
   }
   return length;
