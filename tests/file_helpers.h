@@ -18,6 +18,11 @@
 
 enum { TEMP_SIZE = 256 };
 
+/* Of programs that the test starts and that draw: leak checkers see what font libraries keep. */
+static inline void ignore_leaks_of_fonts(void) {
+  setenv("LSAN_OPTIONS", "suppressions=" TEST_SOURCE_DIR "/lsan.supp:print_suppressions=0", 0);
+}
+
 static inline void make_temp(char path[TEMP_SIZE]) {
   const char *base = getenv("TMPDIR");
   if (!base)

@@ -575,7 +575,7 @@ static void benchmarks_are_chosen_by_name(void **state) {
 }
 
 int main(void) {
-  setenv("LSAN_OPTIONS", "suppressions=" TEST_SOURCE_DIR "/lsan.supp:print_suppressions=0", 0);
+  ignore_leaks_of_fonts();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_json_reader_can_refuse),
       cmocka_unit_test_setup_teardown(benchmarks_are_chosen_by_name, set_up, tear_down),

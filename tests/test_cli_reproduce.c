@@ -159,6 +159,7 @@ static void a_figure_of_one_value_is_drawn(void **state) {
 }
 
 int main(void) {
+  ignore_leaks_of_fonts();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_experiment_can_be_read),
       cmocka_unit_test_setup_teardown(a_figure_is_one_command, set_up, tear_down),
