@@ -23,7 +23,7 @@ O1 = -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O1 -g"
 run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 .PHONY: all help setup setup-python build run run-atari bench-atari test test-report test-all test-asan test-tsan \
-  test-clang test-valgrind test-slurm test-wheel fuzz mutants coverage soak format check-format install clean
+  test-clang test-kills test-valgrind test-slurm test-wheel fuzz mutants coverage soak format check-format install clean
 
 all: build
 
@@ -121,6 +121,10 @@ test-clang: $(SETUP) $(VENV) ## the quick tests, compiled by clang
 	@$(call configure,build-clang,-DCMAKE_C_COMPILER=clang)
 	@$(CMAKE) --build build-clang -j $(JOBS)
 	@$(call run_tests,build-clang) -LE slow
+
+test-kills: build ## two hundred kills at random moments; LANGEVIN_KILLS_SEED=S for other moments
+	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target slow_kills
+	@$(BUILD)/slow_kills
 
 test-slurm: build ## a sweep on a Slurm cluster of one node, started for the test (as root)
 	@scripts/setup-slurm

@@ -3,8 +3,7 @@
 #include "base/memory.h"
 #include "registry.h"
 
-#include "file_helpers.h"
-#include "run_helpers.h"
+#include "fault_helpers.h"
 
 #define TRY(call)                                                                                  \
   do {                                                                                             \
@@ -80,6 +79,40 @@ static void every_allocation_of_every_agent_may_fail(void **state) {
     }
 }
 
+/* The n-th allocation of a run that goes on fails; what is on the disk stays good enough to go on
+ * from. */
+static void every_allocation_of_a_resumed_run_may_fail(void **state) {
+  (void)state;
+  static const char *const agents[] = {"lmc-lsvi", "dqn"};
+  for (size_t a = 0; a < 2; a++) {
+    char root[TEMP_SIZE], whole[PATH_MAX], broken[PATH_MAX];
+    lgv_plan *plan = make_plan("nchain", agents[a], "run.steps=90 run.checkpoint_every=30 env.n=4");
+    lgv_error err = {0};
+    bool came = true;
+    make_temp(root);
+    join(whole, root, "whole");
+    join(broken, root, "broken");
+    assert_int_equal(finish_run(plan, whole, false, &err), LGV_OK);
+    for (long n = 1; came; n++) {
+      lgv_run *run;
+      bool done;
+      assert_int_equal(lgv_run_create(plan, FAULT_SEED, broken, &run, &err), LGV_OK);
+      assert_int_equal(lgv_run_advance(run, 50, &done, &err), LGV_OK);
+      lgv_run_free(run);
+      lgv__memory_fail_after(n);
+      lgv_status status = finish_run(plan, broken, true, &err);
+      came = lgv__memory_fail_after(0) == 0;
+      assert_int_equal(status, came ? LGV_ERR_MEMORY : LGV_OK);
+      assert_true(n < 1000);
+      assert_int_equal(finish_run(plan, broken, true, &err), LGV_OK);
+      assert_same_records(whole, broken);
+      remove_tree(broken);
+    }
+    remove_tree(root);
+    lgv_plan_free(plan);
+  }
+}
+
 static void the_hook_counts(void **state) {
   (void)state;
   lgv__memory_fail_after(2);
@@ -104,6 +137,7 @@ int main(void) {
       cmocka_unit_test(the_hook_counts),
       cmocka_unit_test(every_allocation_of_a_recorded_run_may_fail),
       cmocka_unit_test(every_allocation_of_every_agent_may_fail),
+      cmocka_unit_test(every_allocation_of_a_resumed_run_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

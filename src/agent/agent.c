@@ -5,6 +5,7 @@
 #include "base/param.h"
 #include "base/tensors.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -125,6 +126,27 @@ void lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts) {
   if (agent->type->policy_parts) agent->type->policy_parts(agent->self, parts);
 }
 
+static bool is_finite_block(const lgv_layout *table, const lgv_block *b) {
+  const void *data = table->base + b->offset;
+  double sum = 0; /* NaN if any element is not finite */
+  if (b->dtype == LGV_F32)
+    for (size_t i = 0; i < b->count; i++) sum += (double)((const float *)data)[i] * 0;
+  if (b->dtype == LGV_F64)
+    for (size_t i = 0; i < b->count; i++) sum += ((const double *)data)[i] * 0;
+  return sum == 0;
+}
+
+lgv_status lgv__agent_check_finite(const lgv_agent *agent, lgv_error *err) {
+  const lgv_layout *table = &agent->arena.table;
+  for (const lgv_block *b = table->blocks; b < table->blocks + table->n_blocks; b++)
+    if (b->keep && !b->list && !b->filled && !is_finite_block(table, b))
+      return lgv_fail(err, LGV_ERR_NUMERIC,
+                      "%s: the array %s holds a number that is not finite: lower the step size "
+                      "(optim.lr, agent.step), or scale the rewards",
+                      agent->type->name, b->name);
+  return LGV_OK;
+}
+
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed) {
   lgv_rng_seed(agent->problem.eval, seed, "agent.fresh");
 }
@@ -151,7 +173,13 @@ lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, in
   return agent->type->act(agent->self, obs, mode, action, err);
 }
 
+/* Replays and losses are in single precision, where 1e300 is infinite. */
 lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition, lgv_error *err) {
+  if (!isfinite((float)transition->reward))
+    return lgv_fail(err, LGV_ERR_NUMERIC,
+                    "%s cannot learn from the reward %g, which is not finite in single precision: "
+                    "scale the rewards",
+                    agent->type->name, transition->reward);
   return agent->type->observe(agent->self, transition, err);
 }
 

@@ -20,6 +20,8 @@ LGV_CHECK lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *pa
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent);
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent);
 const lgv_env_spec *lgv__agent_env(const lgv_agent *agent); /* what it was made for */
+/* What it has learned: kept arrays other than experience, which is checked when it comes in. */
+LGV_CHECK lgv_status lgv__agent_check_finite(const lgv_agent *agent, lgv_error *err);
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed); /* a fresh evaluation stream */
 const lgv_env_spec *lgv__agent_env(const lgv_agent *agent);
 void lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts); /* if it has any */

@@ -9,9 +9,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/param.h"
 #include "env/model.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct lgv_env {
@@ -29,6 +31,21 @@ struct lgv_env {
 };
 
 enum { STAGE, RUNNING, CURRENT, CLOCK_SIZE };
+
+void lgv__env_name(const lgv_env_type *type, const void *params, char *text, size_t size) {
+  int index = type->name_param ? lgv__params_find(type->params, type->name_param) : -1;
+  snprintf(text, size, index < 0 ? "%s" : "%s:", type->name);
+  size_t used = strlen(text);
+  if (index >= 0) lgv__param_format(&type->params[index], params, text + used, size - used);
+}
+
+/* "gym:CartPole-v1: the reward at stage 3 is ..." */
+static lgv_status not_finite(const lgv_env *env, const char *what, const char *is, lgv_error *err) {
+  char name[2 * LGV_TEXT_SIZE];
+  lgv__env_name(env->type, env->params, name, sizeof name);
+  return lgv_fail(err, LGV_ERR_NUMERIC, "%.200s: the %s at stage %lld %s: look at the environment",
+                  name, what, (long long)env->clock[STAGE], is);
+}
 
 static size_t obs_count(const lgv_env_spec *spec) {
   return (size_t)spec->obs_shape[0] * (size_t)spec->obs_shape[1] * (size_t)spec->obs_shape[2];
@@ -165,9 +182,7 @@ static lgv_status next_obs(lgv_env *env, lgv_obs *obs, lgv_error *err) {
   void *data = env->obs[env->clock[CURRENT]];
   env->type->observe(env->self, data);
   if (env->spec.obs_kind == LGV_OBS_FLOAT && !is_finite(data, obs_count(&env->spec)))
-    return lgv_fail(err, LGV_ERR_NUMERIC,
-                    "%s: the observation at stage %lld holds a number that is not finite",
-                    env->type->name, (long long)env->clock[STAGE]);
+    return not_finite(env, "observation", "holds a number that is not finite", err);
   *obs = lgv__env_obs(env);
   if (env->spec.states > 0 && (obs->state < 0 || obs->state >= env->spec.states))
     return lgv_fail(err, LGV_ERR_ENV, "%s: the state %lld at stage %lld is outside 0..%lld",
@@ -207,9 +222,7 @@ lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next, 
   *outcome = (lgv_outcome){0};
   LGV_TRY(type->step_begin ? type->step_end(env->self, env->rng, outcome, err)
                            : type->step(env->self, env->pending, env->rng, outcome, err));
-  if (!isfinite(outcome->reward))
-    return lgv_fail(err, LGV_ERR_NUMERIC, "%s: the reward at stage %lld is not a finite number",
-                    type->name, (long long)env->clock[STAGE]);
+  if (!isfinite(outcome->reward)) return not_finite(env, "reward", "is not a finite number", err);
   env->clock[STAGE]++;
   LGV_TRY(next_obs(env, next, err));
   bool goes_on = !(outcome->terminated || outcome->truncated);

@@ -24,6 +24,8 @@ LGV_CHECK lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_o
 const lgv_arena *lgv__env_arena(const lgv_env *env);
 lgv_obs lgv__env_obs(const lgv_env *env); /* the current observation */
 const lgv_env_type *lgv__env_type(const lgv_env *env);
+/* As a user writes it: "nchain", "gym:CartPole-v1". */
+void lgv__env_name(const lgv_env_type *type, const void *params, char *text, size_t size);
 /* Events counted so far, one a name in the type's counter_names. */
 void lgv__env_counters(const lgv_env *env, int64_t *values);
 

@@ -291,12 +291,7 @@ lgv_status lgv_plan_digest(const lgv_plan *plan, char *text, lgv_error *err) {
 }
 
 void lgv__plan_env_name(const lgv_plan *plan, char *text, size_t size) {
-  const lgv_env_type *type = plan->env_type;
-  int index = type->name_param ? lgv__params_find(type->params, type->name_param) : -1;
-  snprintf(text, size, index < 0 ? "%s" : "%s:", type->name);
-  size_t used = strlen(text);
-  if (index >= 0)
-    lgv__param_format(&type->params[index], plan->env_params, text + used, size - used);
+  lgv__env_name(plan->env_type, plan->env_params, text, size);
 }
 
 /* The value of agent.name and optim.name, which no parameter table lists; else NULL. */

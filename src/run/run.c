@@ -240,6 +240,7 @@ typedef lgv_status (*save_fn)(lgv_checkpoint_writer *writer, const lgv_tensors *
 static lgv_status save(lgv_run *run, save_fn write_out, lgv_error *err) {
   if (!run->directory || run->plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
   lgv_tensors tensors = {0};
+  LGV_TRY(lgv__agent_check_finite(run->agent, err)); /* the last update may have spoilt it */
   lgv_status status = lgv__record_flush(&run->record, &run->at.metrics_size, err);
   for (int32_t i = 0; i < run->n_streams && status == LGV_OK; i++)
     status = lgv__env_save(run->streams[i].env, err);
@@ -485,12 +486,20 @@ static lgv_status advance(lgv_run *run, int64_t max_steps, lgv_error *err) {
   return LGV_OK;
 }
 
+/* Environments know a stage, agents an update or an episode; here the step is known. */
+static void name_step(const lgv_run *run, lgv_error *err) {
+  if (!err) return;
+  lgv_error inner = *err;
+  lgv_fail(err, inner.status, "in step %lld: %.480s", (long long)run->at.steps + 1, inner.message);
+}
+
 lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_error *err) {
   LGV_TRY(ask_for_checkpoint(run, lgv__checkpoint_look, err));
   run->entered = read_clock(CLOCK_THREAD_CPUTIME_ID);
   lgv_crew *before = lgv__crew_use(run->crew);
   lgv_status status = advance(run, max_steps, err);
   lgv__crew_use(before);
+  if (status == LGV_ERR_NUMERIC) name_step(run, err);
   LGV_TRY(status);
   run->computed += computed_now(run);
   *done = is_done(run);

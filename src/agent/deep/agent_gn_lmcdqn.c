@@ -395,9 +395,9 @@ static lgv_status check(self *s, lgv_error *err) {
   s->stat[STAT_WEIGHT_NORM] = sqrt(norm);
   if (isfinite(norm) && isfinite(s->stat[STAT_LOSS])) return LGV_OK;
   return lgv_fail(err, LGV_ERR_NUMERIC,
-                  "a parameter or the loss is not a finite number at step %lld (update %lld): "
-                  "lower agent.step",
-                  (long long)s->count[COUNT_STEPS], (long long)s->count[COUNT_UPDATES]);
+                  "a parameter or the loss is not a finite number in update %lld: lower "
+                  "agent.step, or scale the rewards",
+                  (long long)s->count[COUNT_UPDATES]);
 }
 
 /* ---- hooks ---- */

@@ -396,8 +396,8 @@ static void take_q_stats(dqn *c) {
 
 static lgv_status not_finite(const dqn *c, const char *what, lgv_error *err) {
   return lgv_fail(err, LGV_ERR_NUMERIC,
-                  "%s is not a finite number at step %lld (update %lld): lower optim.lr", what,
-                  (long long)c->count[DQN_STEPS], (long long)c->count[DQN_UPDATES]);
+                  "%s is not a finite number in update %lld: lower optim.lr, or scale the rewards",
+                  what, (long long)c->count[DQN_UPDATES]);
 }
 
 lgv_status dqn_end_update(dqn *c, lgv_error *err) {

@@ -253,7 +253,7 @@ lgv_status lsvi_check_finite(const lsvi *c, const char *what, const double *x, i
   for (int64_t i = 0; i < n; i++) sum += x[i] * 0; /* NaN if any is not finite */
   if (sum == 0) return LGV_OK;
   return lgv_fail(err, LGV_ERR_NUMERIC,
-                  "%s is not finite at stage %lld of episode %lld: look at the rewards and at "
+                  "%s is not finite at stage %lld of episode %lld: scale the rewards, or look at "
                   "agent.lambda",
                   what, (long long)h + 1, (long long)c->episodes[0] + 1);
 }
