@@ -427,7 +427,8 @@ static lgv_status check_rows(reader *r, const lgv_tensor *t) {
   uint64_t expected;
   char why[200];
   LGV_TRY(locate(r, t, &offset, &size, &expected));
-  if (!t->filled || size == byte_count(t)) return LGV_OK;
+  bool counted = t->filled && *t->filled >= 0 && *t->filled <= (int64_t)(t->count / t->width);
+  if (!t->filled || (counted && size == byte_count(t))) return LGV_OK;
   snprintf(why, sizeof why, "the array %s has fewer or more rows than were filled", t->name);
   return refuse(r, why);
 }

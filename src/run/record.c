@@ -155,8 +155,8 @@ lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t
   char path[PATH_MAX];
   LGV_TRY(lgv__config_check(plan, seed, directory, LGV_UP_TO_BUDGET, err));
   LGV_TRY(lgv__checkpoint_tidy(directory, err));
-  if (lgv__config_check(plan, seed, directory, LGV_EXACTLY, NULL) != LGV_OK)
-    LGV_TRY(write_config(plan, seed, directory, err));
+  lgv_status exact = lgv__config_check(plan, seed, directory, LGV_EXACTLY, err);
+  LGV_TRY(exact == LGV_ERR_USAGE ? write_config(plan, seed, directory, err) : exact);
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
   struct stat info;
   if (stat(path, &info) != 0 || info.st_size < size)
