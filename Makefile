@@ -106,7 +106,7 @@ mutants: $(SETUP) ## mistakes put in one at a time, each of which a test must no
 
 coverage: $(SETUP) $(VENV) ## which lines of src/ the quick tests run; fails below 90 %
 	@scripts/setup gcovr
-	@$(call configure,build-coverage,-DCMAKE_C_FLAGS="--coverage -fprofile-update=atomic" $(O1))
+	@$(call configure,build-coverage,-DCMAKE_C_FLAGS=--coverage $(O1))
 	@$(CMAKE) --build build-coverage -j $(JOBS)
 	@find build-coverage -name '*.gcda' -delete
 	@$(call run_tests,build-coverage) -LE slow
