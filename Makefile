@@ -22,8 +22,9 @@ COMMA := ,
 O1 = -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O1 -g"
 run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
-.PHONY: all help setup setup-python build run run-atari bench-atari test test-report test-all test-asan test-tsan \
-  test-clang test-kills test-valgrind test-slurm test-wheel fuzz mutants coverage soak format check-format install clean
+.PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check bench-growth test test-report \
+  test-all test-asan test-tsan test-clang test-kills test-valgrind test-slurm test-wheel fuzz mutants coverage soak format \
+  check-format install clean
 
 all: build
 
@@ -58,6 +59,17 @@ run-atari: build setup-python ## Adam LMCDQN on Freeway for a few minutes, a tab
 bench-atari: build setup-python ## training on Freeway beside the same loop in PyTorch, one core each
 	@bench/peers/setup
 	@python3 bench/peers/atari.py --langevin $(BUILD)/langevin
+
+bench-peers: build ## updates, acting, training and linear agents beside PyTorch, JAX, NumPy, tianshou and others
+	@bench/peers/setup
+	@.venv-peers/bin/python bench/peers/peers.py --langevin $(BUILD)/langevin
+
+bench-check: build ## instructions of fixed small workloads against those in bench/instructions.json (needs valgrind)
+	@python3 bench/check.py --langevin $(BUILD)/langevin
+
+bench-growth: build ## how costs grow with sizes: measures, and draws docs/figures/growth.png
+	@bench/peers/setup
+	@.venv-peers/bin/python bench/growth.py --langevin $(BUILD)/langevin
 
 test: build check-format $(VENV) ## build everything, check the formatting, run the quick tests
 	@if test -n "$(CI)"; then scripts/setup chromium || echo "the test of reports in Chromium will be skipped"; fi

@@ -222,10 +222,6 @@ static lgv_status measure_with_help(bench_report *report, subject *s, lgv_error 
   return status;
 }
 
-static void line_name(char name[BENCH_NAME_SIZE], int which, const char *agent) {
-  snprintf(name, BENCH_NAME_SIZE, "%s, %s: update", problems[which].name, agent);
-}
-
 static lgv_status measure_subject(bench_report *report, subject *s, const char *agent, int which,
                                   lgv_error *err) {
   char name[BENCH_NAME_SIZE];
@@ -237,19 +233,28 @@ static lgv_status measure_subject(bench_report *report, subject *s, const char *
                        .unit = "update",
                        .goal = target > 0 ? BENCH_SHARE : BENCH_NO_GOAL,
                        .target = target};
-  line_name(name, which, agent);
+  snprintf(name, sizeof name, "%s, %s: update", problems[which].name, agent);
   if (strcmp(agent, "adam-lmcdqn") == 0) LGV_TRY(measure_acting(report, s, &problems[which], err));
   LGV_TRY(bench_measure(report, name, count, update, s, err));
   return which == IMAGE && strcmp(agent, "dqn") == 0 ? measure_with_help(report, s, err) : LGV_OK;
+}
+
+/* Whether one of the lines that an agent may have is. */
+static bool any_is_wanted(const bench_report *report, int which, const char *agent) {
+  static const char *const ends[] = {"update", "update, 2 threads", "act", "values, batch 32"};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    char name[BENCH_NAME_SIZE];
+    snprintf(name, sizeof name, "%s, %s: %s", problems[which].name, agent, ends[i]);
+    if (bench_is_wanted(report, name)) return true;
+  }
+  return false;
 }
 
 static lgv_status measure_agent(bench_report *report, const char *agent, int which,
                                 lgv_error *err) {
   int c = count_of(agent);
   subject s = {0};
-  char name[BENCH_NAME_SIZE];
-  line_name(name, which, agent);
-  if (!bench_is_wanted(report, name)) return LGV_OK;
+  if (!any_is_wanted(report, which, agent)) return LGV_OK;
   lgv_status status =
       open_subject(&s, agent, &problems[which], c >= 0 ? counted[c].settings[which] : NULL, err);
   if (status == LGV_OK) status = measure_subject(report, &s, agent, which, err);

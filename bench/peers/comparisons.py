@@ -1,0 +1,274 @@
+"""What peers.py compares: each function checks that all compute the same, and returns what there is to time."""
+
+import dataclasses
+import functools
+
+import jax_dqn
+import langevin
+import loops
+import numpy as np
+import numpy_linear
+import torch
+import torch_dqn
+from gymnasium import Env, spaces
+from langevin._classes import agent_class
+from measure import best, ours_run
+
+TOLERANCE = 1e-5
+CHAIN, HIDDEN, BATCH, ACTIONS = 100, [32, 32], 32, 18
+PAPER = {"hidden": HIDDEN, "batch": BATCH, "n_step": 1, "double": False, "average": 0, "final_lr": 1, "l2": 0}
+ALWAYS = {"update_every": 1, "warmup": 50, "target_every": 100, "warmup_actions": "uniform"}
+
+
+@dataclasses.dataclass
+class Comparison:
+    name: str
+    peers: dict  # label -> a function that returns seconds
+    wanted: dict = dataclasses.field(default_factory=dict)  # label -> least ratio
+    groups: tuple = ()  # of `langevin bench`, and the line there
+    line: str = ""
+    ours: object = None  # or a function that returns seconds
+
+
+def same(what, mine, theirs):
+    mine, theirs = np.asarray(mine, np.float64), np.asarray(theirs, np.float64)
+    error = np.abs(mine - theirs).max() / max(1e-3, np.abs(mine).max())
+    if not error <= TOLERANCE:
+        raise SystemExit(f"{what}: the peer computes something else (relative difference {error:.2g})")
+
+
+# ---- Deep agents
+
+
+class Pictures(Env):
+    """Noise of 84 x 84 x 4 bytes; nothing to learn."""
+
+    observation_space = spaces.Box(0, 255, (84, 84, 4), np.uint8)
+    action_space = spaces.Discrete(ACTIONS)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        return self.observation_space.sample(), 0.1, False, False, {}
+
+
+def module_of(flat, kind):
+    """Our flat vector (weights inputs x outputs, then biases, layer by layer; pictures height x width x channels) as a
+    module."""
+    net = torch_dqn.Nature(ACTIONS) if kind == "nature" else torch_dqn.mlp(CHAIN, HIDDEN, 2)
+    layers = [x for x in net.modules() if isinstance(x, (torch.nn.Linear, torch.nn.Conv2d))]
+    at = 0
+    with torch.no_grad():
+        for layer in layers:
+            w, b = layer.weight, layer.bias
+            flat_w = torch.tensor(flat[at : at + w.numel()])
+            if isinstance(layer, torch.nn.Conv2d):
+                w.copy_(flat_w.view(w.shape[2], w.shape[3], w.shape[1], w.shape[0]).permute(3, 2, 0, 1))
+            elif w.shape[1] == 3136:  # behind the convolutions
+                w.copy_(flat_w.view(7, 7, 64, w.shape[0]).permute(3, 2, 0, 1).reshape(w.shape))
+            else:
+                w.copy_(flat_w.view(w.shape[1], w.shape[0]).T)
+            at += w.numel()
+            b.copy_(torch.tensor(flat[at : at + b.numel()]))
+            at += b.numel()
+    assert at == len(flat)
+    return net
+
+
+def flat_of(net, attribute):
+    """The other way round: parameters ("data") or gradients ("grad")."""
+    pieces = []
+    for layer in (x for x in net.modules() if isinstance(x, (torch.nn.Linear, torch.nn.Conv2d))):
+        w, b = getattr(layer.weight, attribute), getattr(layer.bias, attribute)
+        if w.dim() == 4:
+            w = w.permute(2, 3, 1, 0)
+        elif w.shape[1] == 3136:
+            w = w.view(-1, 64, 7, 7).permute(2, 3, 1, 0)
+        else:
+            w = w.T
+        pieces += [w.reshape(-1), b.reshape(-1)]
+    return torch.cat(pieces).numpy()
+
+
+def batch_of(arrays, kind):
+    raw = arrays["batch.obs"]
+    if kind == "nature":
+        obs = torch.tensor(raw.reshape(2, BATCH, 84, 84, 4))
+    else:
+        ones = raw.view(np.int32).reshape(2, BATCH)
+        obs = torch.tensor((np.arange(CHAIN) < ones[..., None]).astype(np.float32))
+    rest = [torch.tensor(arrays[f"batch.{name}"]) for name in ("action", "reward", "discount")]
+    return obs[0], obs[1], rest[0].long(), rest[1], rest[2]
+
+
+def checked(kind):
+    """An agent of the library before an update, and the minibatch of it, on which PyTorch agrees."""
+    if kind == "nature":
+        more = {"preset": "atari", "replay": 200, "update_every": 1, "warmup": 50, "lr": 1e-9}  # noise has no Q to find
+        agent = agent_class("adam-lmcdqn")(Pictures(), seed=1, **more)
+    else:
+        agent = agent_class("adam-lmcdqn")(langevin.NativeEnv("nchain", n=CHAIN), seed=1, replay=1000, **PAPER, **ALWAYS)
+    agent.learn(55)
+    before = {name: agent.arrays()[name].copy() for name in ("w", "w_target")}
+    agent.learn(1)
+    after = agent.arrays()
+    batch = batch_of(after, kind)
+    online, target = module_of(before["w"], kind), module_of(before["w_target"], kind)
+    p = agent.params
+    rule = torch_dqn.Rule(lr=p["lr"], a=p["a"], beta=p["beta"], form=p["form"])
+    with torch.no_grad():
+        y = torch_dqn.targets(online, target, batch, p["double"])
+    same(f"{kind}, targets", after["y"], y)
+    torch_dqn.loss_of(online, y, batch).backward()
+    same(f"{kind}, gradient", after["grad"], flat_of(online, "grad"))
+    return before, batch, rule, p["double"]
+
+
+LABELS = {
+    torch_dqn.Eager: "PyTorch eager",
+    torch_dqn.Flat: "PyTorch flat vector",
+    torch_dqn.Compiled: "PyTorch compiled",
+}
+FORMS = list(LABELS)
+
+
+def torch_forms(kind):
+    """The three forms, each made to agree with the first on a minibatch and a step without noise."""
+    before, batch, rule, double = checked(kind)
+    quiet = dataclasses.replace(rule, beta=float("inf"), lr=1e-4)
+    losses, ends = [], []
+    for form in FORMS:
+        peer = form(module_of(before["w"], kind), module_of(before["w_target"], kind), quiet, double)
+        losses.append(float(peer.update(batch).detach()))
+        w = peer.w if torch.is_tensor(peer.w) else torch.cat([p.detach().reshape(-1) for p in peer.w])
+        ends.append(w.numpy().copy())
+        same(f"{kind}, loss of {form.__name__}", losses[0], losses[-1])
+        same(f"{kind}, step of {form.__name__}", ends[0], ends[-1])
+    fresh = {}
+    for form in FORMS:
+        nets = module_of(before["w"], kind), module_of(before["w_target"], kind)
+        fresh[LABELS[form]] = form(*nets, rule, double)
+    return before, batch, rule, losses[0], fresh
+
+
+def replay_of(batch, copies):
+    return torch_dqn.Replay(*(x.repeat(copies, *[1] * (x.dim() - 1)) for x in batch))
+
+
+def layers_of(flat):
+    """(weights, biases) of every layer of the MLP."""
+    sizes, found, at = [CHAIN, *HIDDEN, 2], [], 0
+    for n, m in zip(sizes, sizes[1:]):
+        found.append((flat[at : at + n * m].reshape(n, m), flat[at + n * m : at + n * m + m]))
+        at += n * m + m
+    return found
+
+
+def chain_update(_):
+    before, batch, rule, loss, forms = torch_forms("mlp")
+    replay = replay_of(batch, 300)
+    peers = {label: (lambda f=f: best(lambda: f.update(replay.sample(BATCH)))) for label, f in forms.items()}
+    stored = [x.numpy() for x in replay.all]
+    jitted = jax_dqn.Jitted(layers_of(before["w"]), layers_of(before["w_target"]), stored, rule, BATCH)
+    same("mlp, loss of JAX", loss, jitted.learn_from([x.numpy() for x in batch])[0])
+    peers["JAX jit"] = lambda: best(jitted.update)
+    wanted = {"PyTorch eager": 40, "PyTorch flat vector": 10, "PyTorch compiled": 10}
+    return Comparison("N-Chain, Adam LMCDQN: update", peers, wanted, ("run",), "N-Chain, adam-lmcdqn: update")
+
+
+def nature_update(_):
+    _, batch, _, _, forms = torch_forms("nature")
+    replay = replay_of(batch, 10)
+    peers = {label: (lambda f=f: best(lambda: f.update(replay.sample(BATCH)), 0.5, 3)) for label, f in forms.items()}
+    wanted = {"PyTorch eager": 2, "PyTorch flat vector": 1, "PyTorch compiled": 1}
+    name = "Nature CNN, double DQN, Adam SGLD: update"
+    return Comparison(name, peers, wanted, ("deep",), "Nature CNN, adam-lmcdqn: update")
+
+
+def acting(kind, name, line, wanted):
+    before, batch, _, _ = checked(kind)
+    net, one = module_of(before["w"], kind), batch[0][:1].clone()
+    compiled = torch.compile(net, dynamic=False)
+
+    @torch.inference_mode()
+    def act(net):
+        return int(net(one).argmax())
+
+    peers = {"PyTorch eager": lambda: best(lambda: act(net)), "PyTorch compiled": lambda: best(lambda: act(compiled))}
+    return Comparison(name, peers, {"PyTorch eager": wanted}, ("deep",), line)
+
+
+def nature_acting(_):
+    return acting("nature", "Nature CNN: acting, batch 1", "Nature CNN, adam-lmcdqn: act", 2.5)
+
+
+def chain_acting(_):
+    return acting("mlp", "MLP 100-32-32-2: acting, batch 1", "MLP 100-32-32-2, adam-lmcdqn: act", 100)
+
+
+def chain_loop(_):
+    peers = {"tianshou DQN": lambda: loops.tianshou(300), "Stable-Baselines3 DQN": lambda: loops.stable_baselines3(300)}
+    return Comparison("N-Chain, DQN: training step", peers, {"tianshou DQN": 100}, ("run",), "N-Chain, dqn: run")
+
+
+# ---- Linear agents
+
+
+def ucb_episode(_):
+    """Features, horizon and number of pairs of bench_linear.c; what is in them does not matter to the time."""
+    rng = np.random.default_rng(1)
+    states, actions, horizon, d = 100, 4, 4, 400
+    phi = rng.dirichlet(np.full(d, 0.1), states * actions)
+    both = [numpy_linear.LsviUcb(phi, states, actions, horizon, kept=kept) for kept in (False, True)]
+    gram = np.eye(d)
+
+    def episode(agent, rng):
+        agent.plan()
+        state, path = 0, []
+        for h in range(horizon):
+            pair = state * actions + int(agent.q[h, state].argmax())
+            state = int(rng.integers(states))
+            path.append((pair, rng.random(), state))
+        agent.absorb(path)
+        return path
+
+    seen = [[episode(agent, np.random.default_rng(2)) for _ in range(5)] for agent in both]
+    same("LSVI-UCB, both forms", both[0].q, both[1].q)
+    for path in seen[0]:
+        gram += np.outer(phi[path[0][0]], phi[path[0][0]])
+    same("LSVI-UCB, the inverse", np.linalg.inv(gram), both[0].inverse[0])
+    peers = {
+        "NumPy, bonus worked out": lambda: best(lambda: episode(both[0], rng)),
+        "NumPy, bonus kept": lambda: best(lambda: episode(both[1], rng)),
+    }
+    wanted = {"NumPy, bonus worked out": 10}
+    return Comparison("LSVI-UCB, d = 400: episode", peers, wanted, ("linear",), "lsvi-ucb, d = 400, H = 4")
+
+
+def chain_of_lmc(path):
+    """LMC-LSVI with the theorem's J_k, lambda = 1, K = 3000. The plain loop is timed over the first 1000 episodes, once: J_k
+    grows with the data, so that over all 3000 it falls further behind."""
+    settings = ["env.n=12", "agent.lambda=1", "agent.updates=0", "run.eval_every=0", "run.checkpoint_final=false"]
+    settings += ["run.records=summary", "run.episodes=3000"]
+
+    def episode(sampler, episodes):
+        steps = 40 * episodes
+        return ours_run(path, "riverswim", "lmc-lsvi", [*settings, f"agent.sampler={sampler}"], steps) / episodes
+
+    label = "chain step by step, first 1000"
+    peers = {label: functools.cache(lambda: episode("loop", 1000))}
+    name = "LMC-LSVI, RiverSwim, theorem's J_k: episode"
+    return Comparison(name, peers, {label: 1000}, ours=lambda: episode("exact", 3000))
+
+
+COMPARISONS = [
+    ("chain update", chain_update),
+    ("chain acting", chain_acting),
+    ("chain loop", chain_loop),
+    ("nature update", nature_update),
+    ("nature acting", nature_acting),
+    ("lsvi-ucb", ucb_episode),
+    ("lmc-lsvi", chain_of_lmc),
+]

@@ -1,0 +1,189 @@
+"""One update of DQN with Adam SGLD (Adam LMCDQN) in PyTorch, in three forms that compute the same.
+
+    Eager      modules and a loop over their tensors: how such an agent is usually written
+    Flat       all parameters in one vector, so that the optimiser is a few operations
+    Compiled   Flat, with the whole update in torch.compile
+
+y = r + d max_a Q(s', a; w-), or with double Q the action of the online network; g = the gradient of the mean of
+(y - Q(s, a; w))^2; then, moments first or last by `form` as in src/optim/optim_asgld.c,
+w -= lr (g + a m / root) and w += noise xi.
+"""
+
+import dataclasses
+import math
+
+import torch
+from torch import nn
+from torch.func import functional_call
+
+torch.set_num_threads(1)
+torch.set_flush_denormal(True)
+
+
+@dataclasses.dataclass
+class Rule:
+    """Of Adam SGLD; noise 0 leaves it out."""
+
+    lr: float
+    a: float
+    beta: float
+    form: str = "paper"
+    beta1: float = 0.9
+    eps: float = 1e-8
+
+    @property
+    def beta2(self):
+        return 0.99 if self.form == "paper" else 0.999
+
+    @property
+    def noise(self):
+        return math.sqrt(2 * self.lr / self.beta)
+
+
+def mlp(inputs, hidden, outputs):
+    sizes = [inputs, *hidden]
+    layers = []
+    for n, m in zip(sizes, sizes[1:]):
+        layers += [nn.Linear(n, m), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Linear(sizes[-1], outputs))
+
+
+class Nature(nn.Module):
+    """Takes bytes (batch, 84, 84, 4), as the replay has them."""
+
+    def __init__(self, actions):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(4, 32, 8, 4), nn.ReLU(), nn.Conv2d(32, 64, 4, 2), nn.ReLU(), nn.Conv2d(64, 64, 3, 1), nn.ReLU(),
+            nn.Flatten(), nn.Linear(3136, 512), nn.ReLU(), nn.Linear(512, actions),
+        )  # fmt: skip
+
+    def forward(self, x):
+        return self.layers(x.permute(0, 3, 1, 2).float())
+
+
+def targets(online, target, batch, double):
+    _, following, _, reward, discount = batch
+    q = target(following)
+    best = (online(following) if double else q).argmax(1, keepdim=True)
+    return reward + discount * q.gather(1, best)[:, 0]
+
+
+def loss_of(online, y, batch):
+    obs, _, action, _, _ = batch
+    return ((y - online(obs).gather(1, action[:, None])[:, 0]) ** 2).mean()
+
+
+class Eager:
+    def __init__(self, online, target, rule, double):
+        self.online, self.target, self.rule, self.double = online, target, rule, double
+        self.w = list(online.parameters())
+        self.m = [torch.zeros_like(p) for p in self.w]
+        self.v = [torch.zeros_like(p) for p in self.w]
+
+    def update(self, batch):
+        with torch.no_grad():
+            y = targets(self.online, self.target, batch, self.double)
+        loss = loss_of(self.online, y, batch)
+        for p in self.w:
+            p.grad = None
+        loss.backward()
+        self.step()
+        return loss
+
+    @torch.no_grad()
+    def step(self):
+        r = self.rule
+        for p, m, v in zip(self.w, self.m, self.v):
+            g = p.grad
+            if r.form == "paper":
+                drift = g + r.a * m / torch.sqrt(v + r.eps)
+            m.mul_(r.beta1).add_(g, alpha=1 - r.beta1)
+            v.mul_(r.beta2).addcmul_(g, g, value=1 - r.beta2)
+            if r.form == "code":
+                drift = g + r.a * m / (torch.sqrt(v) + r.eps)
+            p.add_(drift, alpha=-r.lr)
+            if r.noise:
+                p.add_(torch.randn_like(p), alpha=r.noise)
+
+
+def flat_step(rule, w, m, v, g, xi):
+    """The same over one vector; writes w, m and v."""
+    if rule.form == "paper":
+        drift = g + rule.a * m / torch.sqrt(v + rule.eps)
+    m.lerp_(g, 1 - rule.beta1)
+    v.mul_(rule.beta2).addcmul_(g, g, value=1 - rule.beta2)
+    if rule.form == "code":
+        drift = g + rule.a * m / (torch.sqrt(v) + rule.eps)
+    w.add_(drift, alpha=-rule.lr)
+    if rule.noise:
+        w.add_(xi, alpha=rule.noise)
+
+
+class Flat:
+    """The tensors of the modules are views of `w`, their gradients views of `g`."""
+
+    def __init__(self, online, target, rule, double):
+        self.online, self.target, self.rule, self.double = online, target, rule, double
+        tensors = list(online.parameters())
+        self.w = torch.cat([p.detach().reshape(-1) for p in tensors])
+        self.g, self.m, self.v, self.xi = (torch.zeros_like(self.w) for _ in range(4))
+        at = 0
+        for p in tensors:
+            p.data = self.w[at : at + p.numel()].view_as(p)
+            p.grad = self.g[at : at + p.numel()].view_as(p)
+            at += p.numel()
+
+    def update(self, batch):
+        with torch.no_grad():
+            y = targets(self.online, self.target, batch, self.double)
+        loss = loss_of(self.online, y, batch)
+        self.g.zero_()
+        loss.backward()
+        with torch.no_grad():
+            if self.rule.noise:
+                self.xi.normal_()
+            flat_step(self.rule, self.w, self.m, self.v, self.g, self.xi)
+        return loss
+
+
+class Compiled:
+    def __init__(self, online, target, rule, double):
+        names = [(name, p.shape, p.numel()) for name, p in online.named_parameters()]
+        self.w = torch.cat([p.detach().reshape(-1) for p in online.parameters()])
+        self.w_target = torch.cat([p.detach().reshape(-1) for p in target.parameters()])
+        self.m, self.v = torch.zeros_like(self.w), torch.zeros_like(self.w)
+
+        def network(w):
+            pieces, at = {}, 0
+            for name, shape, size in names:
+                pieces[name] = w[at : at + size].view(shape)
+                at += size
+            return lambda x: functional_call(online, pieces, (x,))
+
+        def loss(w, w_target, batch):
+            y = targets(network(w.detach()), network(w_target), batch, double).detach()
+            return loss_of(network(w), y, batch)
+
+        def update(w, w_target, m, v, *batch):
+            g, value = torch.func.grad_and_value(loss)(w, w_target, batch)
+            flat_step(rule, w, m, v, g, torch.randn_like(w) if rule.noise else None)
+            return value
+
+        self.run = torch.compile(update, dynamic=False)
+
+    @torch.no_grad()
+    def update(self, batch):
+        return self.run(self.w, self.w_target, self.m, self.v, *batch)
+
+
+class Replay:
+    """Transitions in preallocated tensors; a minibatch is one gather a tensor."""
+
+    def __init__(self, obs, following, action, reward, discount):
+        self.all = (obs, following, action, reward, discount)
+        self.size = len(action)
+
+    def sample(self, count):
+        index = torch.randint(self.size, (count,))
+        return tuple(x[index] for x in self.all)
