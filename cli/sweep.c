@@ -22,7 +22,8 @@ enum {
 };
 
 static const cli_option options[] = {
-    [OUT] = {"out", 'o', "DIR", "where to write records (default: runs/NAME for NAME.yaml)"},
+    [OUT] = {"out", 'o', "DIR",
+             "where to write records (default: runs/NAME for NAME.yaml, runs/NAME-SCALE)"},
     [JOBS] = {"jobs", 'j', "N", "runs side by side (default: one a core)"},
     [LIST] = {"list", 'l', NULL, "check and show configurations and the indexes of their runs"},
     [INDEX] = {"index", 'i', "LIST", "these runs alone, such as 7 or 3,5-9; writes no tables"},
@@ -341,12 +342,14 @@ static int look(watcher *w) {
 
 /* ---- All ---- */
 
-/* runs/NAME for the file DIR/NAME.yaml: always the same, so that a sweep can be gone on with. */
-static void default_out(const char *file, char *path, size_t size) {
-  const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+/* runs/NAME for the file DIR/NAME.yaml, runs/NAME-SCALE for a scale of it: always the same, so that
+ * a sweep can be gone on with, and tables of one scale do not take the place of another's. */
+static void default_out(const request *r, char *path, size_t size) {
+  const char *slash = strrchr(r->file, '/'), *name = slash ? slash + 1 : r->file;
   const char *dot = strrchr(name, '.');
-  snprintf(path, size, "runs/%.*s", (int)(dot && dot > name ? dot - name : (long)strlen(name)),
-           name);
+  int length = (int)(dot && dot > name ? dot - name : (long)strlen(name));
+  snprintf(path, size, "runs/%.*s%s%s", length, name, r->scale ? "-" : "",
+           r->scale ? r->scale : "");
 }
 
 static int execute(watcher *w) {
@@ -360,7 +363,7 @@ static int execute(watcher *w) {
 
 static int with_memory(const cli_command *command, request *r, const lgv_sweep *sweep) {
   char path[PATH_MAX];
-  default_out(r->file, path, sizeof path);
+  default_out(r, path, sizeof path);
   if (!r->out) r->out = path;
   watcher w = {.command = command, .request = r, .sweep = sweep, .info = lgv_sweep_get_info(sweep)};
   w.runs = w.info->configs * (size_t)w.info->seeds;

@@ -155,7 +155,7 @@ static void a_figure_of_one_value_is_drawn(void **state) {
              "env: riverswim\nagent: lsvi-ucb\nrun.episodes: 9\ngrid: {env.n: [4, 5]}\n"
              "scales: {quick: {env.n: 4}}\nfigures: [{name: a, each: env.n, y: regret}]\n");
   expect("sweep one.yaml --scale quick -q", 0);
-  assert_true(has_file("runs/one/figures/a.png"));
+  assert_true(has_file("runs/one-quick/figures/a.png"));
 }
 
 int main(void) {
