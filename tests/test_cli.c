@@ -1,50 +1,18 @@
 /* The command line as a user meets it: exit codes, what is said on stdout and stderr, and the files
  * that a run leaves. Every test runs the built program in a directory of its own. */
-#include "file_helpers.h"
+#include "cli_helpers.h"
 
 #include <ctype.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 
-static char directory[TEMP_SIZE];
-static char *out, *err; /* of the last command */
-
-static int set_up(void **state) {
-  (void)state;
-  make_temp(directory);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  free(out);
-  free(err);
-  out = err = NULL;
-  remove_tree(directory);
-  return 0;
-}
-
-/* Runs `langevin ARGUMENTS` in the directory; the exit code. */
-static int run(const char *arguments) {
-  char command[2048];
-  snprintf(command, sizeof command, "cd '%s' && '%s' %s >stdout.txt 2>stderr.txt </dev/null",
-           directory, TEST_CLI, arguments);
-  int status = system(command);
-  assert_true(WIFEXITED(status));
-  free(out);
-  free(err);
-  out = read_text(directory, "stdout.txt");
-  err = read_text(directory, "stderr.txt");
-  return WEXITSTATUS(status);
-}
-
+/* `langevin ARGUMENTS` */
 static void expect(const char *arguments, int code) {
-  int found = run(arguments);
-  if (found != code)
-    fail_msg("`langevin %s` gave %d, not %d; it said: %s", arguments, found, code, err);
+  char command[2048];
+  snprintf(command, sizeof command, "$L %s", arguments);
+  expect_shell(command, code);
 }
 
 /* A wrong command: exit code 2, nothing on stdout, and a message with these words. */
@@ -52,10 +20,6 @@ static void expect_refusal(const char *arguments, const char *words) {
   expect(arguments, 2);
   assert_string_equal(out, "");
   if (!strstr(err, words)) fail_msg("`langevin %s` said '%s', not '%s'", arguments, err, words);
-}
-
-static void assert_says(const char *text, const char *words) {
-  if (!strstr(text, words)) fail_msg("'%s' does not say '%s'", text, words);
 }
 
 /* ---- A strict reader of JSON: one value and nothing behind it ---- */
@@ -156,7 +120,7 @@ static void help_is_printed_and_names_are_corrected(void **state) {
   expect_refusal("help agent riverswim", "there is no agent 'riverswim'");
   expect_refusal("rnu", "did you mean 'run'?");
   expect_refusal("list agnets", "'agnets' is none of envs, agents, optimisers");
-  assert_int_equal(run(""), 2);
+  assert_int_equal(shell("$L"), 2);
   expect("version", 0);
   assert_says(out, "langevin ");
   expect("--version", 0);
@@ -578,22 +542,25 @@ int main(void) {
   ignore_leaks_of_fonts();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_json_reader_can_refuse),
-      cmocka_unit_test_setup_teardown(benchmarks_are_chosen_by_name, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(help_is_printed_and_names_are_corrected, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(list_shows_what_there_is, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(theory_prints_the_constants, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_run_prints_its_result_and_leaves_records, set_up,
-                                      tear_down),
-      cmocka_unit_test_setup_teardown(config_json_repeats_the_run_byte_for_byte, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(threads_do_not_matter, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(mistakes_of_a_run_are_explained, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_run_is_carried_on, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(an_interrupt_keeps_what_was_recorded, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_sweep_ranks_and_is_not_repeated, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(results_are_evaluated_and_drawn, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_run_is_shown_and_can_be_repeated, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(agents_are_compared, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_page_is_written, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(benchmarks_are_chosen_by_name, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(help_is_printed_and_names_are_corrected, make_place,
+                                      remove_place),
+      cmocka_unit_test_setup_teardown(list_shows_what_there_is, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(theory_prints_the_constants, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(a_run_prints_its_result_and_leaves_records, make_place,
+                                      remove_place),
+      cmocka_unit_test_setup_teardown(config_json_repeats_the_run_byte_for_byte, make_place,
+                                      remove_place),
+      cmocka_unit_test_setup_teardown(threads_do_not_matter, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(mistakes_of_a_run_are_explained, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(a_run_is_carried_on, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(an_interrupt_keeps_what_was_recorded, make_place,
+                                      remove_place),
+      cmocka_unit_test_setup_teardown(a_sweep_ranks_and_is_not_repeated, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(results_are_evaluated_and_drawn, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(a_run_is_shown_and_can_be_repeated, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(agents_are_compared, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(a_page_is_written, make_place, remove_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

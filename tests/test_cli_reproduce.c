@@ -1,15 +1,11 @@
 /* `langevin reproduce`: every experiment that is shipped can be read at every scale, a small one is
  * run with its figures, and mistakes are named before anything runs. */
-#include "file_helpers.h"
+#include "cli_helpers.h"
 
 #include <dirent.h>
 #include <stdbool.h>
-#include <sys/wait.h>
 
 #include "langevin.h"
-
-static char directory[TEMP_SIZE];
-static char *out, *err; /* of the last command */
 
 static const char small[] =
     "about: two agents on a small river\n"
@@ -26,39 +22,16 @@ static const char small[] =
     "  - {name: last, kind: bars, over: env.n, y: final_return, band: se}\n";
 
 static int set_up(void **state) {
-  (void)state;
-  make_temp(directory);
+  make_place(state);
   write_text(directory, "small.yaml", small);
   return 0;
 }
 
-static int tear_down(void **state) {
-  (void)state;
-  free(out);
-  free(err);
-  out = err = NULL;
-  remove_tree(directory);
-  return 0;
-}
-
-/* Runs `langevin WORDS` in the directory, whose own files are the experiments. */
+/* `langevin WORDS`, where the directory's own files are the experiments. */
 static void expect(const char *words, int code) {
-  char line[4096];
-  snprintf(line, sizeof line,
-           "cd '%s' && LANGEVIN_EXPERIMENTS=. '%s' %s >stdout.txt 2>stderr.txt </dev/null",
-           directory, TEST_CLI, words);
-  int status = system(line);
-  free(out);
-  free(err);
-  out = read_text(directory, "stdout.txt");
-  err = read_text(directory, "stderr.txt");
-  assert_true(WIFEXITED(status));
-  if (WEXITSTATUS(status) != code)
-    fail_msg("`langevin %s` ended with %d: %s", words, WEXITSTATUS(status), err);
-}
-
-static void assert_says(const char *text, const char *words) {
-  if (!strstr(text, words)) fail_msg("'%s' does not say '%s'", text, words);
+  char command[2048];
+  snprintf(command, sizeof command, "LANGEVIN_EXPERIMENTS=. $L %s", words);
+  expect_shell(command, code);
 }
 
 static bool has_file(const char *name) {
@@ -162,9 +135,9 @@ int main(void) {
   ignore_leaks_of_fonts();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_experiment_can_be_read),
-      cmocka_unit_test_setup_teardown(a_figure_is_one_command, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(mistakes_are_named, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_figure_of_one_value_is_drawn, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_figure_is_one_command, set_up, remove_place),
+      cmocka_unit_test_setup_teardown(mistakes_are_named, set_up, remove_place),
+      cmocka_unit_test_setup_teardown(a_figure_of_one_value_is_drawn, set_up, remove_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

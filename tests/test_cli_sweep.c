@@ -1,15 +1,11 @@
 /* `langevin sweep` as a user and a scheduler meet it: indexes, what is unfinished, tables,
  * failures, submission to Slurm (with an sbatch that notes what it was asked), and the view on a
  * terminal. */
-#include "file_helpers.h"
+#include "cli_helpers.h"
 
 #include <pty.h>
 #include <stdbool.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-
-static char directory[TEMP_SIZE];
-static char *out, *err; /* of the last command */
 
 static const char sweep_text[] =
     "env: {name: riverswim, n: 4, horizon: 6}\nrun.episodes: 20\nrecords: summary\n"
@@ -17,42 +13,9 @@ static const char sweep_text[] =
     "seeds: {first: 3, count: 2}\nmeasure: regret\n";
 
 static int set_up(void **state) {
-  (void)state;
-  make_temp(directory);
+  make_place(state);
   write_text(directory, "s.yaml", sweep_text);
   return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  free(out);
-  free(err);
-  out = err = NULL;
-  remove_tree(directory);
-  return 0;
-}
-
-/* Runs a shell command in the directory, where $L is the program; its exit code. */
-static int shell(const char *command) {
-  char line[4096];
-  snprintf(line, sizeof line, "cd '%s' && L='%s' && { %s; } >stdout.txt 2>stderr.txt </dev/null",
-           directory, TEST_CLI, command);
-  int status = system(line);
-  assert_true(WIFEXITED(status));
-  free(out);
-  free(err);
-  out = read_text(directory, "stdout.txt");
-  err = read_text(directory, "stderr.txt");
-  return WEXITSTATUS(status);
-}
-
-static void expect(const char *command, int code) {
-  int found = shell(command);
-  if (found != code) fail_msg("`%s` gave %d, not %d; it said: %s", command, found, code, err);
-}
-
-static void assert_says(const char *text, const char *words) {
-  if (!strstr(text, words)) fail_msg("'%s' does not say '%s'", text, words);
 }
 
 static int count_lines(const char *text) {
@@ -65,20 +28,20 @@ static int count_lines(const char *text) {
 
 static void indexes_tell_what_is_left(void **state) {
   (void)state;
-  expect("$L sweep s.yaml --list", 0);
+  expect_shell("$L sweep s.yaml --list", 0);
   assert_says(out, "6 runs; run = config * 2 + seed - 3");
-  expect("$L sweep s.yaml --unfinished", 0);
+  expect_shell("$L sweep s.yaml --unfinished", 0);
   assert_string_equal(out, "0-5\n");
-  expect("$L sweep s.yaml --index 1,3-4 -q", 0);
+  expect_shell("$L sweep s.yaml --index 1,3-4 -q", 0);
   assert_string_equal(out, "");
-  expect("test -e runs/s/table.csv", 1);
-  expect("$L sweep s.yaml -u", 0);
+  expect_shell("test -e runs/s/table.csv", 1);
+  expect_shell("$L sweep s.yaml -u", 0);
   assert_string_equal(out, "0,2,5\n");
-  expect("$L sweep s.yaml -u --index 2-4", 0);
+  expect_shell("$L sweep s.yaml -u --index 2-4", 0);
   assert_string_equal(out, "2\n");
-  expect("$L sweep s.yaml -u --lines", 0);
+  expect_shell("$L sweep s.yaml -u --lines", 0);
   assert_string_equal(out, "0\n2\n5\n");
-  expect("$L sweep s.yaml --merge", 0);
+  expect_shell("$L sweep s.yaml --merge", 0);
   assert_says(err, "3 of 6 runs have finished");
   char *runs = read_text(directory, "runs/s/runs.csv");
   assert_non_null(runs);
@@ -88,8 +51,8 @@ static void indexes_tell_what_is_left(void **state) {
   assert_says(runs, "/seed-4,finished,lmc-lsvi,1,120,20,");
   assert_says(runs, "/seed-4,unfinished,lsvi-ucb,,,,,,,,\n");
   free(runs);
-  expect("$L sweep s.yaml --index \"$($L sweep s.yaml -u)\" -q", 0);
-  expect("$L sweep s.yaml -u", 0);
+  expect_shell("$L sweep s.yaml --index \"$($L sweep s.yaml -u)\" -q", 0);
+  expect_shell("$L sweep s.yaml -u", 0);
   assert_string_equal(out, "");
   assert_says(err, "all runs have finished");
   static const char *const wrong[] = {"--index 6",      "--index 3-", "--index 1 --merge",
@@ -98,67 +61,68 @@ static void indexes_tell_what_is_left(void **state) {
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     char command[128];
     snprintf(command, sizeof command, "$L sweep s.yaml %s", wrong[i]);
-    expect(command, 2);
+    expect_shell(command, 2);
   }
 }
 
 /* All in one go, index by index, with xargs and with GNU parallel: the same tables. */
 static void schedulers_come_to_the_same(void **state) {
   (void)state;
-  expect("$L sweep s.yaml -o one", 0);
-  expect("for i in 5 4 3 2 1 0; do $L sweep s.yaml -o two -i $i -q || exit 1; done", 0);
-  expect("$L sweep s.yaml -o two --merge && diff -r one two", 0);
-  expect("$L sweep s.yaml -o three -u --lines | "
-         "xargs -n 1 -P 3 $L sweep s.yaml -o three -q -j 1 -i && "
-         "$L sweep s.yaml -o three --merge && diff -r one three",
-         0);
+  expect_shell("$L sweep s.yaml -o one", 0);
+  expect_shell("for i in 5 4 3 2 1 0; do $L sweep s.yaml -o two -i $i -q || exit 1; done", 0);
+  expect_shell("$L sweep s.yaml -o two --merge && diff -r one two", 0);
+  expect_shell("$L sweep s.yaml -o three -u --lines | "
+               "xargs -n 1 -P 3 $L sweep s.yaml -o three -q -j 1 -i && "
+               "$L sweep s.yaml -o three --merge && diff -r one three",
+               0);
   if (shell("command -v parallel") != 0) {
     print_message("GNU parallel is not installed\n");
     return;
   }
-  expect("$L sweep s.yaml -o four -u --lines | parallel $L sweep s.yaml -o four -q -j 1 -i {} && "
-         "$L sweep s.yaml -o four --merge && diff -r one four",
-         0);
+  expect_shell(
+      "$L sweep s.yaml -o four -u --lines | parallel $L sweep s.yaml -o four -q -j 1 -i {} && "
+      "$L sweep s.yaml -o four --merge && diff -r one four",
+      0);
 }
 
 /* A run whose summary.json cannot be written fails; all others finish, and the next call mends it.
  */
 static void failures_are_listed_and_tried_again(void **state) {
   (void)state;
-  expect("$L sweep s.yaml -i 2 -q && d=$(dirname runs/s/*/seed-3/summary.json) && "
-         "rm $d/summary.json && mkdir $d/summary.json && echo $d",
-         0);
-  expect("$L sweep s.yaml", 1);
+  expect_shell("$L sweep s.yaml -i 2 -q && d=$(dirname runs/s/*/seed-3/summary.json) && "
+               "rm $d/summary.json && mkdir $d/summary.json && echo $d",
+               0);
+  expect_shell("$L sweep s.yaml", 1);
   assert_says(err, "5 runs in ");
   assert_says(err, "1 failed");
   assert_says(err, "run 2 (configuration 1, seed 3) failed: cannot replace ");
   assert_says(err, "5 of 6 runs have finished; the same command goes on with the rest");
-  expect("$L sweep s.yaml --merge", 0);
+  expect_shell("$L sweep s.yaml --merge", 0);
   assert_says(err, "run 2 (configuration 1, seed 3) failed: cannot replace ");
   char *runs = read_text(directory, "runs/s/runs.csv");
   assert_says(runs, "/seed-3,failed,lmc-lsvi,1,,");
   assert_says(runs, "summary.json: Is a directory");
   free(runs);
-  expect("rmdir runs/s/*/seed-3/summary.json; $L sweep s.yaml", 0);
+  expect_shell("rmdir runs/s/*/seed-3/summary.json; $L sweep s.yaml", 0);
   assert_says(err, "1 run in ");
-  expect("ls runs/s/*/*/error.json", 2);
+  expect_shell("ls runs/s/*/*/error.json", 2);
 }
 
 /* ---- Slurm ---- */
 
 /* A cluster of 4 tasks an array. */
 static void make_sbatch(const char *text) {
-  expect("mkdir -p bin", 0);
+  expect_shell("mkdir -p bin", 0);
   write_text(directory, "bin/sbatch", text);
   write_text(directory, "bin/scontrol", "#!/bin/sh\necho 'MaxArraySize            = 4'\n");
-  expect("chmod +x bin/sbatch bin/scontrol", 0);
+  expect_shell("chmod +x bin/sbatch bin/scontrol", 0);
 }
 
 static void slurm_gets_what_is_unfinished(void **state) {
   (void)state;
   make_sbatch("#!/bin/sh\nprintf '%s\\n' \"$@\" >asked\necho 42\n");
-  expect("$L sweep s.yaml -i 2-3 -q", 0);
-  expect("PATH=$PWD/bin:$PATH; $L sweep s.yaml --slurm -- --time=5 '--comment=a b'", 0);
+  expect_shell("$L sweep s.yaml -i 2-3 -q", 0);
+  expect_shell("PATH=$PWD/bin:$PATH; $L sweep s.yaml --slurm -- --time=5 '--comment=a b'", 0);
   assert_says(out, "submitted as job 42, 2 runs a task");
   assert_says(out, "langevin sweep s.yaml --out runs/s --merge");
   char *asked = read_text(directory, "asked"),
@@ -170,8 +134,9 @@ static void slurm_gets_what_is_unfinished(void **state) {
   free(asked);
   free(script);
   /* the script itself, as a task would run it */
-  expect("for t in 0 2; do SLURM_ARRAY_TASK_ID=$t sh runs/s/slurm/array.sh || exit 1; done", 0);
-  expect("PATH=$PWD/bin:$PATH; rm asked; $L sweep s.yaml --slurm; test ! -e asked", 0);
+  expect_shell("for t in 0 2; do SLURM_ARRAY_TASK_ID=$t sh runs/s/slurm/array.sh || exit 1; done",
+               0);
+  expect_shell("PATH=$PWD/bin:$PATH; rm asked; $L sweep s.yaml --slurm; test ! -e asked", 0);
   assert_says(err, "all runs have finished");
 }
 
@@ -179,25 +144,26 @@ static void slurm_gets_what_is_unfinished(void **state) {
 static void slurm_says_how_to_merge(void **state) {
   (void)state;
   make_sbatch("#!/bin/sh\necho 42\n");
-  expect("cp s.yaml t.yaml && echo 'scales: {quick: {run.episodes: 5}}' >>t.yaml", 0);
-  expect("PATH=$PWD/bin:$PATH; $L sweep t.yaml --scale quick -o 'a b' --slurm", 0);
+  expect_shell("cp s.yaml t.yaml && echo 'scales: {quick: {run.episodes: 5}}' >>t.yaml", 0);
+  expect_shell("PATH=$PWD/bin:$PATH; $L sweep t.yaml --scale quick -o 'a b' --slurm", 0);
   assert_says(out, "langevin sweep t.yaml --out 'a b' --scale quick --merge\n");
 }
 
 static void slurm_mistakes_are_explained(void **state) {
   (void)state;
   make_sbatch("#!/bin/sh\necho 'sbatch: error: invalid partition' >&2\nexit 1\n");
-  expect("PATH=$PWD/bin:$PATH; $L sweep s.yaml --slurm", 1);
+  expect_shell("PATH=$PWD/bin:$PATH; $L sweep s.yaml --slurm", 1);
   assert_says(err, "invalid partition");
   assert_says(err, "sbatch refused the job");
-  expect("PATH=$PWD/bin:$PATH; $L sweep s.yaml --slurm --per-task 1", 2);
+  expect_shell("PATH=$PWD/bin:$PATH; $L sweep s.yaml --slurm --per-task 1", 2);
   assert_says(err, "6 runs need at least 2 a task");
-  expect("PATH=$PWD/bin:$PATH; $L sweep s.yaml -o \"d'r %a\" --slurm --dry-run --per-task 3", 0);
+  expect_shell("PATH=$PWD/bin:$PATH; $L sweep s.yaml -o \"d'r %a\" --slurm --dry-run --per-task 3",
+               0);
   assert_says(out, "#SBATCH --array=0-1\n");
   assert_says(out, "d'r %%a/slurm/%A_%a.log\"");
   assert_says(out, "d'\\''r %a'");
-  expect("test -e \"d'r %a\"", 1);
-  expect("PATH=$PWD/none; $L sweep s.yaml --slurm", 1);
+  expect_shell("test -e \"d'r %a\"", 1);
+  expect_shell("PATH=$PWD/none; $L sweep s.yaml --slurm", 1);
   assert_says(err, "cannot run sbatch: No such file or directory");
 }
 
@@ -258,19 +224,19 @@ static void a_terminal_shows_runs_and_the_best(void **state) {
   text = run_on_terminal("sweep long.yaml -j 2 -q -o quiet");
   assert_null(strstr(text, "running"));
   free(text);
-  expect("$L sweep s.yaml", 0); /* no terminal: no drawing */
+  expect_shell("$L sweep s.yaml", 0); /* no terminal: no drawing */
   assert_null(strchr(err, '\033'));
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(indexes_tell_what_is_left, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(schedulers_come_to_the_same, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(failures_are_listed_and_tried_again, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(slurm_gets_what_is_unfinished, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(slurm_says_how_to_merge, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(slurm_mistakes_are_explained, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_terminal_shows_runs_and_the_best, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(indexes_tell_what_is_left, set_up, remove_place),
+      cmocka_unit_test_setup_teardown(schedulers_come_to_the_same, set_up, remove_place),
+      cmocka_unit_test_setup_teardown(failures_are_listed_and_tried_again, set_up, remove_place),
+      cmocka_unit_test_setup_teardown(slurm_gets_what_is_unfinished, set_up, remove_place),
+      cmocka_unit_test_setup_teardown(slurm_says_how_to_merge, set_up, remove_place),
+      cmocka_unit_test_setup_teardown(slurm_mistakes_are_explained, set_up, remove_place),
+      cmocka_unit_test_setup_teardown(a_terminal_shows_runs_and_the_best, set_up, remove_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

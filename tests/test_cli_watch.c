@@ -1,46 +1,8 @@
 /* langevin watch: the returns of `langevin eval`, a drawing for every native environment, videos.
  */
-#include "file_helpers.h"
+#include "cli_helpers.h"
 #include "gym_helpers.h"
 #include "registry.h"
-
-static char directory[TEMP_SIZE];
-static char *out, *err; /* of the last command */
-
-static int set_up(void **state) {
-  (void)state;
-  make_temp(directory);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  remove_tree(directory);
-  return 0;
-}
-
-/* Runs a shell command in the directory, $L being the program; the exit code. */
-static int run(const char *command) {
-  char whole[4096];
-  snprintf(whole, sizeof whole, "cd '%s' && L='%s' && { %s; } >stdout.txt 2>stderr.txt </dev/null",
-           directory, TEST_CLI, command);
-  int status = system(whole);
-  free(out);
-  free(err);
-  out = read_text(directory, "stdout.txt");
-  err = read_text(directory, "stderr.txt");
-  assert_true(WIFEXITED(status));
-  return WEXITSTATUS(status);
-}
-
-static void expect(const char *command, int code) {
-  int found = run(command);
-  if (found != code) fail_msg("`%s` gave %d, not %d; it said: %s", command, found, code, err);
-}
-
-static void assert_says(const char *text, const char *words) {
-  if (!strstr(text, words)) fail_msg("'%s' does not say '%s'", text, words);
-}
 
 /* "episode K: return R" of every episode of the last command. */
 static int read_returns(double *returns, int most) {
@@ -57,15 +19,15 @@ static void check_returns(const char *run_name) {
   join(path, directory, run_name);
   if (lgv_evaluate(path, 3, 7, expected, &error) != LGV_OK) fail_msg("%s", error.message);
   snprintf(command, sizeof command, "$L watch %s --episodes 3 --seed 7", run_name);
-  expect(command, 0);
+  expect_shell(command, 0);
   assert_int_equal(read_returns(found, 4), 3);
   assert_memory_equal(found, expected, sizeof expected);
 }
 
 static void returns_are_those_of_eval(void **state) {
   (void)state;
-  expect("$L run --env cartpole --agent dqn --steps 300 --out deep", 0);
-  expect("$L run --env riverswim --agent rlsvi --episodes 20 --out linear", 0);
+  expect_shell("$L run --env cartpole --agent dqn --steps 300 --out deep", 0);
+  expect_shell("$L run --env riverswim --agent rlsvi --episodes 20 --out linear", 0);
   check_returns("deep");
   check_returns("linear");
   check_returns("linear/checkpoint.safetensors");
@@ -126,34 +88,35 @@ static void chains_and_grids_show_the_state(void **state) {
 
 static void mistakes_are_explained(void **state) {
   (void)state;
-  expect("$L run --env nchain --agent lsvi-ucb --episodes 3 --out chain", 0);
-  expect("$L watch", 2);
-  expect("$L watch nothing", 1);
+  expect_shell("$L run --env nchain --agent lsvi-ucb --episodes 3 --out chain", 0);
+  expect_shell("$L watch", 2);
+  expect_shell("$L watch nothing", 1);
   assert_says(err, "there is no checkpoint or run directory nothing");
-  expect("$L watch chain --delay -1", 2);
-  expect("$L watch chain --video chain.mp4", 2);
+  expect_shell("$L watch chain --delay -1", 2);
+  expect_shell("$L watch chain --video chain.mp4", 2);
   assert_says(err, "no pictures");
 }
 
 static void videos_are_made_by_ffmpeg(void **state) {
   (void)state;
   if (!gym_is_there()) skip();
-  expect("$L run --env gym:CartPole-v1 --agent dqn --steps 60 --set run.eval_every=0 --out gym", 0);
+  expect_shell(
+      "$L run --env gym:CartPole-v1 --agent dqn --steps 60 --set run.eval_every=0 --out gym", 0);
   check_returns("gym"); /* before anything is drawn */
   double alone[3], drawn[3];
   assert_int_equal(read_returns(alone, 3), 3);
-  expect("PATH=/nowhere $L watch gym --video gym.mp4", 1);
+  expect_shell("PATH=/nowhere $L watch gym --video gym.mp4", 1);
   assert_says(err, "apt-get install ffmpeg");
-  expect("$LANGEVIN_PYTHON -c 'import imageio_ffmpeg as f; print(f.get_ffmpeg_exe())' && "
-         "mkdir bin && ln -s $(cat stdout.txt) bin/ffmpeg",
-         0);
-  expect("PATH=$PWD/bin:$PATH $L watch gym --video gym.mp4 --episodes 3 --seed 7", 0);
+  expect_shell("$LANGEVIN_PYTHON -c 'import imageio_ffmpeg as f; print(f.get_ffmpeg_exe())' && "
+               "mkdir bin && ln -s $(cat stdout.txt) bin/ffmpeg",
+               0);
+  expect_shell("PATH=$PWD/bin:$PATH $L watch gym --video gym.mp4 --episodes 3 --seed 7", 0);
   assert_int_equal(read_returns(drawn, 3), 3);
   assert_memory_equal(alone, drawn, sizeof alone); /* drawing changes nothing */
   double frames = alone[0] + alone[1] + alone[2] + 3;
-  expect("bin/ffmpeg -loglevel error -i gym.mp4 -f rawvideo -pix_fmt gray - | wc -c", 0);
+  expect_shell("bin/ffmpeg -loglevel error -i gym.mp4 -f rawvideo -pix_fmt gray - | wc -c", 0);
   assert_true(strtod(out, NULL) == frames * 600 * 400);
-  expect("PATH=$PWD/bin:$PATH $L watch gym --video nowhere/gym.mp4", 1);
+  expect_shell("PATH=$PWD/bin:$PATH $L watch gym --video nowhere/gym.mp4", 1);
   assert_says(err, "ffmpeg stopped before the end of nowhere/gym.mp4");
 }
 
@@ -165,5 +128,5 @@ int main(void) {
       cmocka_unit_test(mistakes_are_explained),
       cmocka_unit_test(videos_are_made_by_ffmpeg),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return cmocka_run_group_tests(tests, make_place, remove_place);
 }
