@@ -7,6 +7,7 @@
 #include <lapacke.h>
 #include <math.h>
 #include <pthread.h>
+#include <string.h>
 
 /* ---- One thread. How a sum is split between threads shows in its last bits: an OpenBLAS with
  * threads of its own gives other eigenvectors of a 24 x 24 matrix on two threads than on one. Which
@@ -30,37 +31,44 @@ void lgv__rank_one_add(double *c, int64_t d, const double *x) {
   }
 }
 
-/* One Givens rotation a column. A rotation is orthogonal, so no drift builds up, and written with
- * its cosine and sine it keeps the digits of a small diagonal (a tiny ridge) next to a large x. */
-void lgv__cholesky_update(double *l, int64_t d, double *x) {
+static void rotate(double cosine, double sine, double *restrict a, double *restrict b, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    double before = a[i];
+    a[i] = cosine * before + sine * b[i];
+    b[i] = cosine * b[i] - sine * before;
+  }
+}
+
+/* One Givens rotation a column of L: [L x] G = [L' 0]. A rotation is orthogonal, so no drift builds
+ * up, and written with its cosine and sine it keeps the digits of a small diagonal (a tiny ridge)
+ * next to a large x. The same G whitens: with [z'; t] = G^T [z; 0], L' z' = [L x] [z; 0] = L z. */
+void lgv__cholesky_update(double *l, int64_t d, double *x, double *z, int64_t n, double *carry) {
+  if (n) memset(carry, 0, (size_t)n * sizeof *carry);
   for (int64_t j = 0; j < d; j++) {
     if (x[j] == 0) continue;
-    double r = hypot(l[j * d + j], x[j]), c = l[j * d + j] / r, s = x[j] / r;
-    l[j * d + j] = r;
-    for (int64_t i = j + 1; i < d; i++) {
-      double below = l[i * d + j];
-      l[i * d + j] = c * below + s * x[i];
-      x[i] = c * x[i] - s * below;
-    }
+    double *diagonal = l + j * d + j, r = hypot(*diagonal, x[j]), c = *diagonal / r, s = x[j] / r;
+    *diagonal = r;
+    rotate(c, s, diagonal + 1, x + j + 1, d - j - 1);
+    if (n) rotate(c, s, z + j * n, carry, n);
   }
 }
 
 void lgv__cholesky_solve(const double *l, int64_t d, double *x) {
   one_thread();
-  cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
+  cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
   lgv__cholesky_solve_transposed(l, d, x);
 }
 
 void lgv__cholesky_solve_transposed(const double *l, int64_t d, double *x) {
   one_thread();
-  cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
+  cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
 }
 
 void lgv__cholesky_whiten(const double *l, int64_t d, double *x, int64_t n) {
   one_thread();
-  /* rows: x L^-T, that is (L^-1 x^T)^T */
-  cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)d, 1, l,
-              (int)d, x, (int)d);
+  /* in columns, as L is: X^T L^-T */
+  cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)d, 1, l,
+              (int)d, x, (int)n);
 }
 
 void lgv__multiply(const double *a, int64_t rows, int64_t cols, const double *x, double *y) {

@@ -1,6 +1,7 @@
-/* Small dense linear algebra in double. Symmetric matrices are d x d, either triangle; factors are
- * lower triangular in row-major order. LAPACK and BLAS do the cubic work, each call on the caller's
- * thread alone: an OpenBLAS is set to one thread, in the whole process, at the first call. */
+/* Small dense linear algebra in double. Symmetric matrices are d x d, either triangle; a
+ * Cholesky factor L is lower triangular, column by column: its updates run along columns. LAPACK
+ * and BLAS do the cubic work, each call on the caller's thread alone: an OpenBLAS is set to one
+ * thread, in the whole process, at the first call. */
 #ifndef LGV_MATH_DENSE_H
 #define LGV_MATH_DENSE_H
 
@@ -8,13 +9,15 @@
 
 /* C += x x^T, all of it. */
 void lgv__rank_one_add(double *c, int64_t d, const double *x);
-/* L L^T becomes L L^T + x x^T in O(d^2); x is destroyed. */
-void lgv__cholesky_update(double *l, int64_t d, double *x);
+/* L L^T becomes L L^T + x x^T in O(d^2); x is destroyed. What has been whitened stays so in O(d n):
+ * Z = L^-1 X (d x n, row-major) becomes that of the new L; carry: room for n numbers. n may be 0.
+ */
+void lgv__cholesky_update(double *l, int64_t d, double *x, double *z, int64_t n, double *carry);
 /* Solves L L^T x = b in place. */
 void lgv__cholesky_solve(const double *l, int64_t d, double *x);
 /* Solves L^T x = b in place: maps N(0, I) to N(0, (L L^T)^-1). */
 void lgv__cholesky_solve_transposed(const double *l, int64_t d, double *x);
-/* Each of the n rows of X (n x d), x, becomes L^-1 x. */
+/* X (d x n) becomes L^-1 X. */
 void lgv__cholesky_whiten(const double *l, int64_t d, double *x, int64_t n);
 /* y = A x or y = A^T x; A is (rows x cols). */
 void lgv__multiply(const double *a, int64_t rows, int64_t cols, const double *x, double *y);

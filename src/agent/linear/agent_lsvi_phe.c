@@ -68,7 +68,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = params_;
-  lsvi_layout(&s->core, &s->p->lsvi, problem, out);
+  lsvi_layout(&s->core, &s->p->lsvi, problem, 0, out);
   s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
 

@@ -54,7 +54,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   self *s = self_;
   const params *p = params_;
   s->bonus = p->bonus;
-  lsvi_layout(&s->core, &p->lsvi, problem, out);
+  lsvi_layout(&s->core, &p->lsvi, problem, LSVI_USES_WIDTHS, out);
 }
 
 static lgv_status open_agent(void *self_, lgv_error *err) {

@@ -74,7 +74,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = params_;
-  lsvi_layout(&s->core, &s->p->lsvi, problem, out);
+  lsvi_layout(&s->core, &s->p->lsvi, problem, LSVI_USES_WIDTHS, out);
   s->logits =
       lgv_layout_array(out, "oppo.logits", LGV_F64, (size_t)(s->core.H * s->core.SA), LGV_KEEP);
   s->pi = lgv_layout_array(out, "oppo.pi", LGV_F64, (size_t)s->core.A, LGV_SCRATCH);

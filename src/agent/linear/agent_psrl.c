@@ -66,7 +66,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = params_;
-  lsvi_layout(&s->core, &s->p->lsvi, problem, out);
+  lsvi_layout(&s->core, &s->p->lsvi, problem, 0, out);
   size_t SA = (size_t)s->core.SA, S = (size_t)s->core.S;
   s->reward = lgv_layout_array(out, "psrl.reward", LGV_F64, SA, LGV_SCRATCH);
   s->transition = lgv_layout_array(out, "psrl.transition", LGV_F64, SA * (S + 1), LGV_SCRATCH);

@@ -65,7 +65,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   self *s = self_;
   const params *p = params_;
   s->sigma = p->sigma;
-  lsvi_layout(&s->core, &p->lsvi, problem, out);
+  lsvi_layout(&s->core, &p->lsvi, problem, 0, out);
   s->core.ridge = p->lsvi.lambda * p->sigma * p->sigma;
   s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }

@@ -92,7 +92,8 @@ lgv_status lsvi_theory_sizes(const lsvi_params *p, const lgv_problem *problem, l
 
 /* ---- memory ---- */
 
-void lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, lgv_layout *layout) {
+void lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, int uses,
+                 lgv_layout *layout) {
   const lgv_env_spec *env = &problem->env;
   c->p = p;
   c->H = env->horizon;
@@ -101,6 +102,7 @@ void lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, lgv_
   c->SA = c->S * c->A;
   c->d = lsvi_feature_dim(p, env);
   c->groups = p->pool == LSVI_POOL_TRUE ? 1 : c->H;
+  c->rotated = c->groups > 1;
   c->planned_episodes = problem->episodes;
   c->reward_min = env->reward_min;
   c->reward_max = env->reward_max;
@@ -127,15 +129,24 @@ void lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, lgv_
   c->width = lgv_layout_array(layout, "lsvi.width", LGV_F64, SA, LGV_SCRATCH);
   if (c->diagonal) return;
   c->phi = lgv_layout_array(layout, "lsvi.phi", LGV_F64, SA * d, LGV_SCRATCH);
-  c->gram = lgv_layout_array(layout, "lsvi.gram", LGV_F64, G * d * d, LGV_KEEP);
-  c->factor = lgv_layout_array(layout, "lsvi.factor", LGV_F64, G * d * d, LGV_KEEP);
-  c->whitened = lgv_layout_array(layout, "lsvi.whitened", LGV_F64, SA * d, LGV_SCRATCH);
+  c->factor = lgv_layout_array(layout, "lsvi.factor_columns", LGV_F64, G * d * d, LGV_KEEP);
+  if (uses & LSVI_USES_GRAM)
+    c->gram = lgv_layout_array(layout, "lsvi.gram", LGV_F64, G * d * d, LGV_KEEP);
+  if (uses & LSVI_USES_WIDTHS)
+    c->whitened = lgv_layout_array(layout, "lsvi.whitened", LGV_F64, (c->rotated ? G : 1) * SA * d,
+                                   c->rotated ? LGV_KEEP : LGV_SCRATCH);
 }
 
 static double square(const double *x, int64_t n) {
   double sum = 0;
   for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];
   return sum;
+}
+
+/* out (d x SA) = scale * phi^T */
+static void transpose_features(const lsvi *c, double scale, double *out) {
+  for (int64_t i = 0; i < c->SA; i++)
+    for (int64_t j = 0; j < c->d; j++) out[j * c->SA + i] = scale * c->phi[i * c->d + j];
 }
 
 void lsvi_open(lsvi *c) {
@@ -147,11 +158,14 @@ void lsvi_open(lsvi *c) {
     for (int64_t i = 0; i < c->d; i++) c->phi[i * c->d + i] = 1;
   for (int64_t i = 0; i < c->SA; i++)
     c->phi_square = fmax(i ? c->phi_square : 0, square(c->phi + i * c->d, c->d));
-  for (int64_t g = 0; g < c->groups; g++)
+  for (int64_t g = 0; g < c->groups; g++) {
     for (int64_t i = 0; i < c->d; i++) {
-      c->gram[(g * c->d + i) * c->d + i] = c->ridge;
+      if (c->gram) c->gram[(g * c->d + i) * c->d + i] = c->ridge;
       c->factor[(g * c->d + i) * c->d + i] = sqrt(c->ridge);
     }
+    if (c->whitened && c->rotated)
+      transpose_features(c, 1 / sqrt(c->ridge), c->whitened + g * c->d * c->SA);
+  }
 }
 
 /* ---- planning ---- */
@@ -213,9 +227,15 @@ void lsvi_widths(lsvi *c, int64_t h) {
       c->width[i] = 1 / sqrt(c->ridge + (double)c->visits[g * c->SA + i]);
     return;
   }
-  memcpy(c->whitened, c->phi, (size_t)(c->SA * c->d) * sizeof *c->phi);
-  lgv__cholesky_whiten(c->factor + g * c->d * c->d, c->d, c->whitened, c->SA);
-  for (int64_t i = 0; i < c->SA; i++) c->width[i] = sqrt(square(c->whitened + i * c->d, c->d));
+  double *z = c->whitened + (c->rotated ? g * c->d * c->SA : 0);
+  if (!c->rotated) {
+    transpose_features(c, 1, z);
+    lgv__cholesky_whiten(c->factor + g * c->d * c->d, c->d, z, c->SA);
+  }
+  memset(c->width, 0, (size_t)c->SA * sizeof *c->width);
+  for (int64_t j = 0; j < c->d; j++)
+    for (int64_t i = 0; i < c->SA; i++) c->width[i] += z[j * c->SA + i] * z[j * c->SA + i];
+  for (int64_t i = 0; i < c->SA; i++) c->width[i] = sqrt(c->width[i]);
 }
 
 void lsvi_perturb(lsvi *c, int64_t h, const double *center, double scale, double *out) {
@@ -358,10 +378,13 @@ static void count_edge(lsvi *c, int64_t row, int64_t next) {
 
 static void add_feature(lsvi *c, int64_t group, int64_t pair) {
   const double *phi = c->phi + pair * c->d;
-  double *copy = c->w_hat; /* free between plans */
+  double *copy = c->w_hat, *carry = c->y; /* free between plans */
+  bool rotates = c->whitened && c->rotated;
   memcpy(copy, phi, (size_t)c->d * sizeof *copy);
-  lgv__rank_one_add(c->gram + group * c->d * c->d, c->d, phi);
-  lgv__cholesky_update(c->factor + group * c->d * c->d, c->d, copy);
+  if (c->gram) lgv__rank_one_add(c->gram + group * c->d * c->d, c->d, phi);
+  lgv__cholesky_update(c->factor + group * c->d * c->d, c->d, copy,
+                       rotates ? c->whitened + group * c->d * c->SA : NULL, rotates ? c->SA : 0,
+                       carry);
 }
 
 lgv_status lsvi_absorb(void *self, lgv_error *err) {

@@ -11,7 +11,10 @@
  * right only if the problem is stationary.
  *
  * Two paths, one law: one-hot features make Lambda diagonal (lambda + n(s,a)); any other phi takes
- * the dense path, with a Cholesky factor that is updated by rank one.
+ * the dense path, with a Cholesky factor that is updated by rank one. Where a stage has data of its
+ * own, one transition an episode, the whitened features L^-1 phi follow by the same rotations and
+ * widths cost O(SA d) an episode; pooled data bring a whole episode at once, and the features are
+ * whitened anew, O(SA d^2).
  *
  * Invariants: the data seen while planning episode k are those of episodes 1..k-1; q holds the Q of
  * the current episode for all (h, s, a) after begin_episode; lists grow in lsvi_absorb only. */
@@ -105,9 +108,11 @@ typedef struct lsvi {
   int64_t *visits;    /* (groups x SA): n(s,a) */
   double *reward_sum; /* (groups x SA) */
   int64_t *first;     /* (groups x SA): 1 + index of the first edge, 0 if none */
-  lgv_list edges; /* (next, count, 1 + index of the following edge) each, in order of discovery */
-  double *gram;   /* (groups x d x d); NULL if diagonal */
-  double *factor; /* (groups x d x d): Cholesky of gram; NULL if diagonal */
+  lgv_list edges;   /* (next, count, 1 + index of the following edge) each, in order of discovery */
+  double *gram;     /* (groups x d x d); NULL if diagonal or not needed */
+  double *factor;   /* (groups x d x d): Cholesky of gram, by columns; NULL if diagonal */
+  double *whitened; /* (groups x d x SA) if rotated, else (d x SA); NULL as gram */
+  bool rotated;     /* whether whitened follows every transition */
   /* the episode in play */
   int64_t *path;       /* (H x 3): s * A + a, next state or LGV_END, reached */
   double *path_reward; /* (H) */
@@ -115,11 +120,10 @@ typedef struct lsvi {
   double *q; /* (H x S x A) */
   double *v; /* ((H+1) x S), last row 0 */
   /* scratch of one stage */
-  double *y;        /* (SA): sum of targets at each (s,a) */
-  double *b;        /* (d) */
-  double *w_hat;    /* (d): ridge solution */
-  double *width;    /* (SA): ||phi||_{Lambda^-1} */
-  double *whitened; /* (SA x d); NULL if diagonal */
+  double *y;     /* (SA): sum of targets at each (s,a) */
+  double *b;     /* (d) */
+  double *w_hat; /* (d): ridge solution */
+  double *width; /* (SA): ||phi||_{Lambda^-1} */
 } lsvi;
 
 /* Resolves pool, features and gram; refuses what does not fit the problem. */
@@ -138,7 +142,9 @@ LGV_CHECK lgv_status lsvi_prescribe_count(int64_t *field, int64_t value, bool is
                                           const char *key, lgv_error *err);
 int64_t lsvi_feature_dim(const lsvi_params *params, const lgv_env_spec *env);
 
-void lsvi_layout(lsvi *core, const lsvi_params *params, const lgv_problem *problem,
+/* What an agent takes beyond the ridge solution; the rest is not kept. */
+enum { LSVI_USES_GRAM = 1, LSVI_USES_WIDTHS = 2 };
+void lsvi_layout(lsvi *core, const lsvi_params *params, const lgv_problem *problem, int uses,
                  lgv_layout *layout);
 void lsvi_open(lsvi *core);
 
