@@ -55,6 +55,13 @@ static lgv_status lock_spec(const void *params, lgv_env_spec *spec, lgv_error *e
   return LGV_OK;
 }
 
+/* at[0] becomes an index, and a checkpoint is a file: anybody can have written it. */
+static const char *lock_fault(const void *self) {
+  const lock *l = self;
+  bool fits = l->at[0] >= 0 && l->at[0] <= l->length && l->at[1] >= 0 && l->at[1] <= l->length;
+  return fits ? NULL : "a place or a time that the lock has not";
+}
+
 /* Runs twice, to count and to place. What is named LGV_KEEP is saved in checkpoints. */
 static void lock_layout(void *self, const void *params, const lgv_env_spec *spec,
                         lgv_layout *layout) {
@@ -62,6 +69,7 @@ static void lock_layout(void *self, const void *params, const lgv_env_spec *spec
   lock *l = self;
   l->length = ((const lock_params *)params)->length;
   l->at = lgv_layout_array(layout, "lock.at", LGV_I64, 2, LGV_KEEP);
+  lgv_layout_check(layout, lock_fault, l);
 }
 
 static lgv_status build_model(const lock *l, lgv_model *m, lgv_error *err) {

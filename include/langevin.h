@@ -95,6 +95,12 @@ typedef struct lgv_layout lgv_layout;
 
 LGV_API void *lgv_layout_array(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t count,
                                lgv_keep keep);
+/* A file can hold any numbers in an array, checksums or not. Whatever becomes an index, a size or
+ * the length of a loop therefore needs a check, which belongs to the array named last: once a file
+ * was read into all arrays, it returns NULL, or what is wrong with them ("a position outside the
+ * grid"), and the file is refused. context: such as self. */
+LGV_API void lgv_layout_check(lgv_layout *layout, const char *(*check)(const void *context),
+                              const void *context);
 
 /* ---- Parameters: one table drives the command line, config files, bindings and help ---- */
 
@@ -495,7 +501,9 @@ LGV_API LGV_CHECK lgv_status lgv_agent_get(const lgv_agent *agent, const char *k
 /* All that decides the agent's future, as a safetensors file that is written whole or not at all.
  * about (may be NULL): a text for the file's metadata, which is the caller's own. Loaded into an
  * agent that was created with the same settings for the same problem, it goes on bit for bit; a
- * file that does not fit is refused and changes nothing. */
+ * file that does not fit is refused and changes nothing. Only one that fits and whose numbers
+ * contradict each other, as in a file made to do harm, is noticed too late for that: the agent then
+ * refuses to go on until another file is loaded. */
 LGV_API LGV_CHECK lgv_status lgv_agent_save(const lgv_agent *agent, const char *path,
                                             const char *about, lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_agent_load(lgv_agent *agent, const char *path, lgv_error *err);

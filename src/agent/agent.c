@@ -13,6 +13,7 @@ struct lgv_agent {
   const lgv_agent_type *type;
   void *params, *optim_params, *self;
   bool opened; /* type->open succeeded, so close is due */
+  bool spoilt; /* by a file that was refused too late: nothing may use the arrays */
   lgv_problem problem;
   lgv_arena arena;
 };
@@ -20,11 +21,11 @@ struct lgv_agent {
 static void layout_agent(void *context, lgv_layout *layout) {
   lgv_agent *agent = context;
   lgv_problem *p = &agent->problem;
-  p->init = lgv_layout_array(layout, "rng.init", LGV_U64, 4, LGV_KEEP);
-  p->act = lgv_layout_array(layout, "rng.act", LGV_U64, 4, LGV_KEEP);
-  p->replay = lgv_layout_array(layout, "rng.replay", LGV_U64, 4, LGV_KEEP);
-  p->noise = lgv_layout_array(layout, "rng.noise", LGV_U64, 4, LGV_KEEP);
-  p->eval = lgv_layout_array(layout, "rng.eval", LGV_U64, 4, LGV_KEEP);
+  p->init = lgv__layout_rng(layout, "rng.init");
+  p->act = lgv__layout_rng(layout, "rng.act");
+  p->replay = lgv__layout_rng(layout, "rng.replay");
+  p->noise = lgv__layout_rng(layout, "rng.noise");
+  p->eval = lgv__layout_rng(layout, "rng.eval");
   agent->type->layout(agent->self, agent->params, p, layout);
 }
 
@@ -164,17 +165,27 @@ lgv_status lgv_agent_set_stream(lgv_agent *agent, int32_t stream, lgv_error *err
   return LGV_OK;
 }
 
+static lgv_status check_usable(const lgv_agent *agent, lgv_error *err) {
+  if (!agent->spoilt) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "%s: the file that was loaded last contradicts itself; load another one",
+                  agent->type->name);
+}
+
 lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err) {
+  LGV_TRY(check_usable(agent, err));
   return agent->type->begin_episode(agent->self, err);
 }
 
 lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                          lgv_error *err) {
+  LGV_TRY(check_usable(agent, err));
   return agent->type->act(agent->self, obs, mode, action, err);
 }
 
 /* Replays and losses are in single precision, where 1e300 is infinite. */
 lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition, lgv_error *err) {
+  LGV_TRY(check_usable(agent, err));
   if (!isfinite((float)transition->reward))
     return lgv_fail(err, LGV_ERR_NUMERIC,
                     "%s cannot learn from the reward %g, which is not finite in single precision: "
@@ -184,6 +195,7 @@ lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition,
 }
 
 lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err) {
+  LGV_TRY(check_usable(agent, err));
   return agent->type->end_episode(agent->self, err);
 }
 
@@ -202,6 +214,7 @@ lgv_status lgv_agent_policy(const lgv_agent *agent, int64_t stage, int64_t state
 
 lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count, double *q,
                               lgv_error *err) {
+  LGV_TRY(check_usable(agent, err));
   if (!agent->type->q_values)
     return lgv_fail(err, LGV_ERR_USAGE, "%s has no values of actions to tell", agent->type->name);
   for (size_t i = 0; i < count; i++)
@@ -243,6 +256,7 @@ lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text, si
 lgv_status lgv_agent_save(const lgv_agent *agent, const char *path, const char *about,
                           lgv_error *err) {
   lgv_tensors tensors = {.about = about};
+  LGV_TRY(check_usable(agent, err));
   lgv_status status = lgv__tensors_add_arena(&tensors, "agent", &agent->arena, err);
   if (status == LGV_OK) status = lgv__tensors_write(&tensors, path, err);
   lgv__tensors_free(&tensors);
@@ -253,6 +267,7 @@ lgv_status lgv_agent_load(lgv_agent *agent, const char *path, lgv_error *err) {
   lgv_tensors tensors = {0};
   lgv_status status = lgv__tensors_add_arena(&tensors, "agent", &agent->arena, err);
   if (status == LGV_OK) status = lgv__tensors_read(&tensors, path, err);
+  agent->spoilt = tensors.spoilt || (agent->spoilt && status != LGV_OK);
   lgv__tensors_free(&tensors);
   return status;
 }

@@ -38,6 +38,29 @@ void *lgv_layout_array(lgv_layout *layout, const char *name, lgv_dtype dtype, si
   return layout->base + offset;
 }
 
+void lgv_layout_check(lgv_layout *layout, const char *(*check)(const void *context),
+                      const void *context) {
+  if (!layout->base) return;
+  layout->blocks[layout->n_blocks - 1].check = check;
+  layout->blocks[layout->n_blocks - 1].check_context = context;
+}
+
+const char *lgv__counter_fault(const void *counter) {
+  return lgv__is_count(*(const int64_t *)counter) ? NULL : "a counter that is no count";
+}
+
+/* All zeros is the one state that never leaves itself: draws by rejection would never end. */
+static const char *rng_fault(const void *rng) {
+  const uint64_t *s = ((const lgv_rng *)rng)->s;
+  return s[0] | s[1] | s[2] | s[3] ? NULL : "a random stream that stands still";
+}
+
+lgv_rng *lgv__layout_rng(lgv_layout *layout, const char *name) {
+  lgv_rng *rng = lgv_layout_array(layout, name, LGV_U64, 4, LGV_KEEP);
+  lgv_layout_check(layout, rng_fault, rng);
+  return rng;
+}
+
 /* Networks and replays span more pages than the processor keeps addresses of: large ones spare it
  * the search. Where the system has none to give, nothing changes. */
 static void ask_for_large_pages(void *memory, size_t size) {

@@ -23,6 +23,8 @@ typedef struct lgv_block {
   lgv_list *list;        /* a growing block: its own memory, not the arena's; else NULL */
   const int64_t *filled; /* a block of rows: how many hold something; else NULL */
   size_t width;          /* elements of a row */
+  const char *(*check)(const void *context); /* of what a file brought; or NULL */
+  const void *check_context;
 } lgv_block;
 
 struct lgv_layout {
@@ -50,9 +52,24 @@ void lgv__arena_free(lgv_arena *arena); /* lists included */
  */
 void *lgv__layout_rows(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t rows,
                        size_t width, const int64_t *filled);
+/* The state of a random stream. */
+lgv_rng *lgv__layout_rng(lgv_layout *layout, const char *name);
 void lgv__layout_list(lgv_layout *layout, const char *name, lgv_dtype dtype, lgv_list *list);
 /* Room for `extra` more elements of `size` bytes behind count. */
 LGV_CHECK lgv_status lgv__list_reserve(lgv_list *list, size_t size, size_t extra, lgv_error *err);
 size_t lgv__dtype_size(lgv_dtype dtype);
+
+/* For checks. Counters are far from where one more would overflow, and exact as doubles. */
+static inline bool lgv__is_within(int64_t x, int64_t low, int64_t high) {
+  return x >= low && x <= high;
+}
+static inline bool lgv__is_count(int64_t x) { return lgv__is_within(x, 0, INT64_C(1) << 53); }
+static inline bool lgv__are_counts(const int64_t *x, size_t n) {
+  bool ok = true;
+  for (size_t i = 0; i < n; i++) ok &= lgv__is_count(x[i]);
+  return ok;
+}
+/* A check: the context is an array of one counter. */
+const char *lgv__counter_fault(const void *counter);
 
 #endif

@@ -109,7 +109,9 @@ lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *prefix, cons
                        .data = table->base + block->offset,
                        .list = block->list,
                        .filled = block->filled,
-                       .width = block->width};
+                       .width = block->width,
+                       .check = block->check,
+                       .check_context = block->check_context};
     size_t earlier = 0;
     for (size_t j = 0; j < i; j++) earlier += strcmp(table->blocks[j].name, block->name) == 0;
     if (earlier)
@@ -433,11 +435,22 @@ static lgv_status check_rows(reader *r, const lgv_tensor *t) {
   return refuse(r, why);
 }
 
+static lgv_status check_content(reader *r, const lgv_tensor *t) {
+  const char *fault = t->check ? t->check(t->check_context) : NULL;
+  char why[200];
+  if (!fault) return LGV_OK;
+  /* an array that the fault names belongs to the same handle: agent. or env. */
+  bool names_one = strstr(fault, ": ") != NULL;
+  int length = (int)(names_one ? strcspn(t->name, ".") + 1 : strlen(t->name));
+  snprintf(why, sizeof why, "%.*s%s%.90s", length, t->name, names_one ? "" : ": ", fault);
+  return refuse(r, why);
+}
+
 static bool may_be_left(reader *r, const lgv_tensor *t) {
   return t->optional && !member(r, yaml_document_get_root_node(&r->document), t->name);
 }
 
-static lgv_status read_all(reader *r, lgv_tensors *tensors) {
+static lgv_status read_all(reader *r, lgv_tensors *tensors, bool *changed) {
   LGV_TRY(open_header(r));
   unsigned char *buffer = lgv__calloc(CHUNK, 1);
   if (!buffer) return lgv__out_of_memory(r->err, "a checkpoint");
@@ -446,16 +459,23 @@ static lgv_status read_all(reader *r, lgv_tensors *tensors) {
   for (lgv_tensor *t = first; status == LGV_OK && t < end; t++)
     if (!may_be_left(r, t)) status = verify(r, t, buffer);
   lgv__free(buffer);
+  *changed = status == LGV_OK;
   for (lgv_tensor *t = first; status == LGV_OK && t < end; t++)
-    if (!may_be_left(r, t)) status = load(r, t);
+    if (may_be_left(r, t))
+      memset(t->data, 0, whole_size(t)); /* a file that was refused may have left something */
+    else
+      status = load(r, t);
   for (lgv_tensor *t = first; status == LGV_OK && t < end; t++)
     if (!may_be_left(r, t)) status = check_rows(r, t);
+  for (lgv_tensor *t = first; status == LGV_OK && t < end; t++) status = check_content(r, t);
   return status;
 }
 
 lgv_status lgv__tensors_read(lgv_tensors *tensors, const char *path, lgv_error *err) {
   reader r = {.path = path, .err = err};
-  lgv_status status = read_all(&r, tensors);
+  bool changed = false;
+  lgv_status status = read_all(&r, tensors, &changed);
+  tensors->spoilt = changed && status != LGV_OK;
   if (r.has_document) yaml_document_delete(&r.document);
   if (r.file) fclose(r.file);
   return status;

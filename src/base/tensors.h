@@ -18,12 +18,15 @@ typedef struct lgv_tensor {
   lgv_list *list;        /* a growing block: data and count are the list's; else NULL */
   const int64_t *filled; /* a block of rows (lgv__layout_rows): only so many are in the file */
   size_t width;
-  bool optional; /* a file of an earlier build may lack it: it then keeps its value */
+  bool optional; /* a file of an earlier build may lack it: it is then all zero */
+  const char *(*check)(const void *context); /* what is wrong with what was read (NULL: nothing) */
+  const void *check_context;
 } lgv_tensor;
 
 typedef struct lgv_tensors {
   lgv_tensor *items;
   size_t count, capacity;
+  bool spoilt;       /* by the last reading: it changed the arrays before it refused the file */
   const char *about; /* a text for the header's metadata, or NULL; whoever reads leaves it alone */
 } lgv_tensors;
 
@@ -32,7 +35,7 @@ LGV_CHECK lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *pr
                                             const lgv_arena *arena, lgv_error *err);
 LGV_CHECK lgv_status lgv__tensors_add(lgv_tensors *tensors, const char *name, lgv_dtype dtype,
                                       size_t count, void *data, lgv_error *err);
-/* Leaves blocks of rows out: experience, which acting needs none of. */
+/* Leaves blocks of rows out, and their checks: experience, which acting needs none of. */
 void lgv__tensors_drop_rows(lgv_tensors *tensors);
 void lgv__tensors_free(lgv_tensors *tensors);
 
@@ -58,7 +61,7 @@ void lgv__tensors_image_free(lgv_tensors_image *image);
 LGV_CHECK lgv_status lgv__tensors_write(const lgv_tensors *tensors, const char *path,
                                         lgv_error *err);
 /* Reads path into the same arrays: names, types and lengths must agree (lists take the file's
- * length; rows that the file has not are left alone). */
+ * length; rows that the file has not are left alone). Then what they hold is checked. */
 LGV_CHECK lgv_status lgv__tensors_read(lgv_tensors *tensors, const char *path, lgv_error *err);
 
 #endif

@@ -1,5 +1,19 @@
 #include "env/classic.h"
 
+#include "base/arena.h"
+
+#include <math.h>
+
+/* Far beyond what any of the tasks reaches, and near enough for angles to be wrapped. */
+static const double most_value = 1e6;
+
+static const char *value_fault(const void *self) {
+  const lgv_classic *c = self;
+  for (int i = 0; i < LGV_CLASSIC_STATE; i++)
+    if (!(fabs(c->x[i]) <= most_value)) return "a number that no task reaches";
+  return NULL;
+}
+
 lgv_env_spec lgv__classic_spec(const void *params, int32_t obs_length, int32_t actions) {
   return (lgv_env_spec){
       .obs_kind = LGV_OBS_FLOAT,
@@ -17,7 +31,9 @@ void lgv__classic_layout(void *self, const void *params, const lgv_env_spec *spe
   lgv_classic *c = self;
   c->horizon = spec->horizon;
   c->x = lgv_layout_array(layout, "env.x", LGV_F64, LGV_CLASSIC_STATE, LGV_KEEP);
+  lgv_layout_check(layout, value_fault, c);
   c->clock = lgv_layout_array(layout, "env.elapsed", LGV_I64, 1, LGV_KEEP);
+  lgv_layout_check(layout, lgv__counter_fault, c->clock);
 }
 
 void lgv__classic_reset(lgv_classic *c, int n, double low, double high, lgv_rng *rng) {

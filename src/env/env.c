@@ -51,11 +51,22 @@ static size_t obs_count(const lgv_env_spec *spec) {
   return (size_t)spec->obs_shape[0] * (size_t)spec->obs_shape[1] * (size_t)spec->obs_shape[2];
 }
 
+static const char *clock_fault(const void *context) {
+  const lgv_env *env = context;
+  const int64_t *clock = env->clock, horizon = env->spec.horizon;
+  if (!lgv__is_within(clock[RUNNING], 0, 1) || !lgv__is_within(clock[CURRENT], 0, 1))
+    return "a flag that is neither 0 nor 1";
+  if (!lgv__is_count(clock[STAGE]) || (horizon > 0 && clock[STAGE] > horizon - clock[RUNNING]))
+    return "a stage outside the horizon";
+  return NULL;
+}
+
 static void layout_env(void *context, lgv_layout *layout) {
   lgv_env *env = context;
   lgv_dtype dtype = env->spec.obs_kind == LGV_OBS_BYTE ? LGV_U8 : LGV_F32;
-  env->rng = lgv_layout_array(layout, "env.rng", LGV_U64, 4, LGV_KEEP);
+  env->rng = lgv__layout_rng(layout, "env.rng");
   env->clock = lgv_layout_array(layout, "env.clock", LGV_I64, CLOCK_SIZE, LGV_KEEP);
+  lgv_layout_check(layout, clock_fault, env);
   env->obs[0] = lgv_layout_array(layout, "env.obs0", dtype, obs_count(&env->spec), LGV_KEEP);
   env->obs[1] = lgv_layout_array(layout, "env.obs1", dtype, obs_count(&env->spec), LGV_KEEP);
   env->type->layout(env->self, env->params, &env->spec, layout);

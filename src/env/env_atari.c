@@ -32,6 +32,7 @@
  *
  * Invariants: the stack's newest picture is the one at NEWEST; CONTINUES is set
  * only between a lost life and the reset behind it. */
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "env/remote.h"
@@ -267,14 +268,33 @@ static lgv_status connect_worker(void *self_, const void *p_, const lgv_host *ho
   return LGV_OK;
 }
 
+static const char *place_fault(const void *self_) {
+  const self *s = self_;
+  const int64_t *at = s->at, most = INT64_C(1) << 53;
+  if (!lgv__is_within(at[NEWEST], 0, s->p->stack - 1)) return "a picture outside the stack";
+  bool ok = lgv__is_within(at[SEEDED], 0, 1) && lgv__is_within(at[CONTINUES], 0, 1) &&
+            lgv__is_within(at[LIVES], INT32_MIN, INT32_MAX) && lgv__is_count(at[STEPS]) &&
+            lgv__is_count(at[GAMES]);
+  for (int i = 0; i < 3; i++)
+    ok &= lgv__is_within(at[(const int[]){POINTS, LAST_SCORE, SCORE_SUM}[i]], -most, most);
+  return ok ? NULL : "a counter or score that no game has";
+}
+
+static const char *saved_fault(const void *self_) {
+  const self *s = self_;
+  return lgv__is_within(*s->n_saved, 0, s->hello.save_bytes) ? NULL : "more bytes than are saved";
+}
+
 static void layout(void *self_, const void *p_, const lgv_env_spec *spec, lgv_layout *out) {
   (void)spec;
   self *s = self_;
   const params *p = p_;
   s->pixels = (size_t)p->size * (size_t)p->size;
   s->at = lgv_layout_array(out, "env.at", LGV_I64, AT, LGV_KEEP);
+  lgv_layout_check(out, place_fault, s);
   s->stack = lgv_layout_array(out, "env.stack", LGV_U8, (size_t)p->stack * s->pixels, LGV_KEEP);
   s->n_saved = lgv_layout_array(out, "env.n_saved", LGV_I64, 1, LGV_KEEP);
+  lgv_layout_check(out, saved_fault, s);
   s->saved = lgv_layout_array(out, "env.saved", LGV_U8, (size_t)s->hello.save_bytes, LGV_KEEP);
   s->pooled = lgv_layout_array(out, "env.pooled", LGV_U8, screen_bytes(s), LGV_SCRATCH);
   screen_layout(&s->resize, s->hello.height, s->hello.width, (int32_t)p->size, out);

@@ -17,6 +17,7 @@
  *
  * Counters: goal_visits, steps that collected the treasure; bad_episodes, finished episodes that
  * took left on the diagonal (bsuite's measure of not exploring). */
+#include "base/arena.h"
 #include "base/error.h"
 #include "env/sketch.h"
 #include "env/tabular.h"
@@ -80,12 +81,19 @@ static lgv_status spec(const void *p_, lgv_env_spec *out, lgv_error *err) {
   return LGV_OK;
 }
 
+static const char *event_fault(const void *self_) {
+  const int64_t *events = ((const self *)self_)->events;
+  bool ok = lgv__are_counts(events, EVENTS_SIZE) && events[IS_BAD] <= 1;
+  return ok ? NULL : "a counter that is no count";
+}
+
 static void layout(void *self_, const void *p, const lgv_env_spec *env, lgv_layout *out) {
   self *s = self_;
   s->p = p;
   lgv__tabular_layout(self_, p, env, out);
   s->right = lgv_layout_array(out, "env.right", LGV_I32, (size_t)env->states, LGV_SCRATCH);
   s->events = lgv_layout_array(out, "env.events", LGV_I64, EVENTS_SIZE, LGV_KEEP);
+  lgv_layout_check(out, event_fault, s);
 }
 
 static lgv_status add_cell(self *s, int64_t row, int64_t column, lgv_error *err) {

@@ -15,6 +15,7 @@
  * every state.
  *
  * Counter goal_visits: steps that were paid the reward 1. */
+#include "base/arena.h"
 #include "base/error.h"
 #include "env/tabular.h"
 
@@ -88,6 +89,7 @@ static void layout(void *self_, const void *p, const lgv_env_spec *env, lgv_layo
   lgv__tabular_layout(self_, p, env, out);
   s->right = lgv_layout_array(out, "env.right", LGV_I32, (size_t)env->states, LGV_SCRATCH);
   s->goal_visits = lgv_layout_array(out, "env.goal_visits", LGV_I64, 1, LGV_KEEP);
+  lgv_layout_check(out, lgv__counter_fault, s->goal_visits);
 }
 
 static lgv_status build(self *s, lgv_error *err) {

@@ -1,5 +1,6 @@
 #include "env/tabular.h"
 
+#include "base/arena.h"
 #include "env/sketch.h"
 
 #include <string.h>
@@ -18,12 +19,21 @@ lgv_env_spec lgv__tabular_spec(int64_t states, int32_t actions, int64_t horizon,
   };
 }
 
+static const char *place_fault(const void *self) {
+  const lgv_tabular *t = self;
+  if (!lgv__is_within(t->at[LGV_AT_STATE], 0, t->model->states - 1))
+    return "a state outside the model";
+  bool known = lgv__is_within(t->at[LGV_AT_STAGE], 0, t->model->horizon);
+  return known ? NULL : "a stage outside the model";
+}
+
 void lgv__tabular_layout(void *self, const void *params, const lgv_env_spec *spec,
                          lgv_layout *layout) {
   (void)params;
   (void)spec;
   lgv_tabular *t = self;
   t->at = lgv_layout_array(layout, "env.at", LGV_I64, LGV_AT_SIZE, LGV_KEEP);
+  lgv_layout_check(layout, place_fault, t);
 }
 
 void lgv__tabular_close(void *self) { lgv_model_free(((lgv_tabular *)self)->model); }
@@ -40,8 +50,10 @@ lgv_status lgv__tabular_reset(void *self, lgv_rng *rng, lgv_error *err) {
 
 lgv_status lgv__tabular_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
                              lgv_error *err) {
-  (void)err;
   lgv_tabular *t = self;
+  if (t->at[LGV_AT_STAGE] >= t->model->horizon) /* a file said so: the handle's clock knew better */
+    return lgv_fail(err, LGV_ERR_ENV, "the episode goes on after %lld steps, its horizon",
+                    (long long)t->model->horizon);
   int64_t stage = t->at[LGV_AT_STAGE]++, state = t->at[LGV_AT_STATE];
   outcome->reward = lgv__model_reward(t->model, stage, state, action);
   int64_t next = lgv__model_draw_next(t->model, stage, state, action, rng);

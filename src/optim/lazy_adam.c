@@ -1,5 +1,6 @@
 #include "optim/lazy_adam.h"
 
+#include "base/arena.h"
 #include "math/kernels.h"
 
 #include <assert.h>
@@ -54,6 +55,21 @@ static void fill_tables(lazy_rows *l) {
   }
 }
 
+/* A row is read at the present time and at the last snapshot's, and never goes back. */
+static const char *clock_fault(const void *self) {
+  const lazy_rows *l = self;
+  int64_t now = l->clock[LAZY_NOW], snapshot = l->clock[LAZY_SNAPSHOT];
+  if (!lgv__is_count(now) || !lgv__is_within(snapshot, 0, now))
+    return "rows.clock: a snapshot of no time";
+  for (int64_t row = 0; row < l->rows; row++) {
+    bool is_snapped = l->snapped[row] == snapshot;
+    if (!lgv__is_within(l->snapped[row], 0, snapshot) ||
+        !lgv__is_within(l->at[row], 0, is_snapped ? now : snapshot))
+      return "rows.at: a row of another time";
+  }
+  return NULL;
+}
+
 void lazy_rows_layout(lazy_rows *l, int64_t rows, int64_t width, const lgv_optim_type *adam,
                       const void *params, lgv_layout *layout) {
   assert(lazy_rows_fit(adam, params));
@@ -65,6 +81,7 @@ void lazy_rows_layout(lazy_rows *l, int64_t rows, int64_t width, const lgv_optim
   l->clock = lgv_layout_array(layout, "rows.clock", LGV_I64, LAZY_CLOCKS, LGV_KEEP);
   l->at = lgv_layout_array(layout, "rows.at", LGV_I64, n, LGV_KEEP);
   l->snapped = lgv_layout_array(layout, "rows.snapped", LGV_I64, n, LGV_KEEP);
+  lgv_layout_check(layout, clock_fault, l);
   l->w = lgv_layout_array(layout, "rows.w", LGV_F32, all, LGV_KEEP);
   l->m = lgv_layout_array(layout, "rows.m", LGV_F32, all, LGV_KEEP);
   l->v = lgv_layout_array(layout, "rows.v", LGV_F32, all, LGV_KEEP);

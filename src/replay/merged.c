@@ -1,5 +1,7 @@
 #include "replay/merged.h"
 
+#include "base/arena.h"
+
 void merged_layout(merged *m, int64_t capacity, lgv_layout *layout) {
   size_t n = (size_t)capacity;
   m->capacity = capacity;
@@ -51,4 +53,23 @@ bool merged_add(merged *m, int32_t obs, int32_t action, double reward, int32_t n
   m->reward[e] += reward;
   m->size[1]++;
   return true;
+}
+
+const char *merged_fault(const merged *m) {
+  int64_t taken = 0;
+  if (!lgv__is_within(m->size[0], 0, m->capacity) || !lgv__is_count(m->size[1]))
+    return "data.size: more entries than there is room for";
+  for (int64_t i = 0; i < m->n_slots; i++) {
+    if (!lgv__is_within(m->slot[i], 0, m->size[0])) return "data.slot: a slot of no entry";
+    taken += m->slot[i] > 0;
+  }
+  if (taken != m->size[0])
+    return "data.slot: another number of slots than of entries"; /* some are free */
+  for (int64_t e = 0; e < m->size[0]; e++) {
+    uint64_t place;
+    if (m->terminated[e] > 1 ||
+        find(m, m->obs[e], m->action[e], m->next[e], m->terminated[e], &place) != e)
+      return "data.slot: an entry that is not found";
+  }
+  return NULL;
 }

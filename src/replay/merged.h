@@ -23,6 +23,8 @@ typedef struct merged {
 } merged;
 
 void merged_layout(merged *m, int64_t capacity, lgv_layout *layout);
+/* What contradicts the invariant in a table that came from a file, or NULL. */
+const char *merged_fault(const merged *m);
 /* False if the transition is a new one and there is no room. */
 bool merged_add(merged *m, int32_t obs, int32_t action, double reward, int32_t next,
                 bool terminated);

@@ -12,6 +12,14 @@ void priority_layout(priority *q, const priority_params *params, const replay *r
 
 void priority_open(priority *q) { *q->most = 1; }
 
+const char *priority_fault(const priority *q, const replay *r) {
+  if (!sum_tree_is_sound(&q->tree)) return "priority.tree: sums that are wrong";
+  for (int64_t entry = 0; entry < q->tree.leaves; entry++)
+    if (sum_tree_get(&q->tree, entry) > 0 && !(replay_has(r, entry) && replay_can_draw(r, entry)))
+      return "priority.tree: a priority of what cannot be drawn";
+  return *q->most > 0 && isfinite(*q->most) ? NULL : "priority.most: a priority that cannot be";
+}
+
 void priority_add(priority *q, const replay *r, int64_t entry) {
   sum_tree_set(&q->tree, entry, pow(*q->most, q->p->alpha));
   /* The new observation took an entry, and what lies behind it may have lost its first pictures. */

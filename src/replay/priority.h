@@ -33,6 +33,8 @@ typedef struct priority {
 void priority_layout(priority *q, const priority_params *params, const replay *r, int64_t batch,
                      lgv_layout *layout);
 void priority_open(priority *q);
+/* What contradicts the invariant in numbers that came from a file, or NULL. r: sound. */
+const char *priority_fault(const priority *q, const replay *r);
 /* After replay_add, with what it returned: the entry of the newest transition of its stream. */
 void priority_add(priority *q, const replay *r, int64_t entry);
 /* Draws b->entry, gathers them and fills weight, (b->size); steps: since learning began. */

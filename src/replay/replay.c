@@ -54,6 +54,12 @@ static int32_t index_of(const lgv_env_spec *env, const float *x) {
   return i < length ? i : -1;
 }
 
+bool replay_is_index(const lgv_env_spec *env, int32_t index) {
+  int64_t length = (int64_t)length_of(env);
+  bool thermometer = env->obs_form == LGV_FORM_THERMOMETER;
+  return thermometer ? index >= 0 && index <= length : index >= -1 && index < length;
+}
+
 void replay_encode(const lgv_env_spec *env, const lgv_obs *obs, void *out) {
   if (form_of(env) == FORM_INDEX) {
     int32_t index = index_of(env, obs->data);
@@ -88,8 +94,8 @@ void replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int64_t 
   r->action = lgv__layout_rows(layout, "replay.action", LGV_I32, rows, n, r->rows);
   r->reward = lgv__layout_rows(layout, "replay.reward", LGV_F32, rows, n, r->rows);
   r->terminated = lgv__layout_rows(layout, "replay.terminated", LGV_U8, rows, n, r->rows);
-  r->age = lgv__layout_rows(layout, "replay.age", LGV_I32, rows, n, r->rows);
   r->lost_first = lgv_layout_array(layout, "replay.lost_first", LGV_U8, n * bytes, LGV_KEEP);
+  r->age = lgv__layout_rows(layout, "replay.age", LGV_I32, rows, n, r->rows);
 }
 
 void replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bool with_first,
@@ -169,6 +175,9 @@ static void append(replay *r, int64_t stream, const lgv_obs *obs, int32_t age) {
   r->age[entry] = age;
 }
 
+/* In an episode of more steps than there are numbers, the last of them stays. */
+static int32_t next_age(int32_t age) { return age < INT32_MAX ? age + 1 : age; }
+
 int64_t replay_add(replay *r, int64_t stream, const lgv_transition *t) {
   int64_t *c = r->cursor + stream * REPLAY_CURSORS;
   bool goes_on =
@@ -180,7 +189,7 @@ int64_t replay_add(replay *r, int64_t stream, const lgv_transition *t) {
   r->terminated[entry] = t->terminated;
   c[REPLAY_ACTIONS]++;
   c[REPLAY_ADDED]++;
-  append(r, stream, &t->next, r->age[entry] + 1);
+  append(r, stream, &t->next, next_age(r->age[entry]));
   c[REPLAY_STAGE] = t->next.stage;
   c[REPLAY_ENDED] = t->terminated || t->truncated;
   return entry;
@@ -304,14 +313,14 @@ void replay_gather(const replay *r, replay_batch *b) {
 }
 
 /* Streams whose rings are not yet as full as the fullest have entries that were never written. */
-static bool is_there(const replay *r, int64_t entry) {
-  return row_of(r, entry) < cursor_of(r, entry)[REPLAY_FILLED];
+bool replay_has(const replay *r, int64_t entry) {
+  return entry < r->capacity && row_of(r, entry) < cursor_of(r, entry)[REPLAY_FILLED];
 }
 
 int64_t replay_draw(const replay *r, lgv_rng *rng) {
   int64_t entry;
   do entry = lgv_rng_below(rng, *r->rows * r->streams);
-  while (!is_there(r, entry) || !replay_can_draw(r, entry));
+  while (!replay_has(r, entry) || !replay_can_draw(r, entry));
   return entry;
 }
 
@@ -323,7 +332,7 @@ void replay_sample(const replay *r, lgv_rng *rng, replay_batch *b) {
 void replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start) {
   memset(start, 0, (size_t)(stages + 1) * sizeof *start);
   for (int64_t e = 0; e < *r->rows * r->streams; e++)
-    if (is_there(r, e) && r->age[e] < stages && replay_can_draw(r, e)) start[r->age[e]]++;
+    if (replay_has(r, e) && r->age[e] < stages && replay_can_draw(r, e)) start[r->age[e]]++;
   for (int64_t h = 0, sum = 0; h <= stages; h++) { /* counts become ends */
     sum += start[h];
     start[h] = sum;
@@ -336,4 +345,61 @@ void replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t
       if (r->age[e] < stages && replay_can_draw(r, e)) order[--start[r->age[e]]] = e;
     }
   }
+}
+
+/* ---- what came from a file ---- */
+
+static bool is_observation(const replay *r, const uint8_t *stored) {
+  int32_t index;
+  if (form_of(&r->env) != FORM_INDEX) return true;
+  memcpy(&index, stored, sizeof index);
+  return replay_is_index(&r->env, index);
+}
+
+static const char *cursor_fault(const replay *r, int64_t stream) {
+  const int64_t *c = r->cursor + stream * REPLAY_CURSORS;
+  int64_t filled = c[REPLAY_FILLED], head = c[REPLAY_HEAD], ring = length_of_ring(r);
+  if (!lgv__is_within(filled, 0, *r->rows))
+    return "replay.cursor: a ring that is fuller than the rows";
+  if (!lgv__is_within(head, 0, r->capacity - 1) || (filled && stream_of(r, head) != stream) ||
+      (filled && filled < ring && row_of(r, head) != filled - 1))
+    return "replay.cursor: a ring whose newest entry is elsewhere";
+  bool ok = lgv__is_count(c[REPLAY_ADDED]) && lgv__is_count(c[REPLAY_STAGE]) &&
+            lgv__is_within(c[REPLAY_ENDED], 0, 1);
+  return ok ? NULL : "replay.cursor: a counter that is no count";
+}
+
+/* Entries of one stream, from the oldest to the newest. */
+static const char *entry_fault(const replay *r, int64_t stream) {
+  const int64_t *c = r->cursor + stream * REPLAY_CURSORS;
+  int64_t entry = oldest_of(r, stream), actions = 0;
+  bool begins = c[REPLAY_FILLED] < length_of_ring(r); /* nothing was overwritten yet */
+  int32_t age = begins || c[REPLAY_FILLED] == 0 ? 0 : r->age[entry];
+  for (int64_t i = 0; i < c[REPLAY_FILLED]; i++, entry = replay_following(r, entry)) {
+    int32_t action = r->action[entry];
+    bool newest = i + 1 == c[REPLAY_FILLED];
+    if (age < 0 || r->age[entry] != age) return "replay.age: a step whose age does not follow";
+    if (!lgv__is_within(action, -1, r->env.actions - 1) || (newest && action >= 0))
+      return "replay.action: an action that cannot be";
+    if (r->terminated[entry] > 1) return "replay.terminated: neither 0 nor 1";
+    if (!is_observation(r, stored(r, entry))) return "replay.obs: an observation that cannot be";
+    age = action >= 0 ? next_age(age) : 0;
+    actions += action >= 0;
+  }
+  return actions == c[REPLAY_ACTIONS] ? NULL
+                                      : "replay.cursor: another number of actions than there are";
+}
+
+const char *replay_fault(const replay *r) {
+  int64_t most = 0;
+  for (int64_t s = 0; s < r->streams; s++) {
+    int64_t filled = r->cursor[s * REPLAY_CURSORS + REPLAY_FILLED];
+    const char *fault = cursor_fault(r, s);
+    if (!fault) fault = entry_fault(r, s);
+    if (!fault && !is_observation(r, r->lost_first + s * r->obs_bytes))
+      fault = "replay.lost_first: an observation that cannot be";
+    if (fault) return fault;
+    if (filled > most) most = filled;
+  }
+  return *r->rows == most ? NULL : "replay.rows: more rows than any ring has filled";
 }

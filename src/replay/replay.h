@@ -66,7 +66,8 @@ typedef struct replay_batch {
   float *discount;                   /* (size): gamma^m, or 0 where the episode terminated */
 } replay_batch;
 
-/* capacity: divided among the streams, rounded down. */
+/* capacity: divided among the streams, rounded down. The array named last is one of rows: a check
+ * of the experience belongs there, which whoever leaves the rows out leaves out with them. */
 void replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int64_t capacity,
                    int32_t n_step, double gamma, lgv_layout *layout);
 void replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bool with_first,
@@ -81,6 +82,9 @@ int64_t replay_draw(const replay *r, lgv_rng *rng);
 void replay_sample(const replay *r, lgv_rng *rng, replay_batch *b);
 /* Fills b for entries that somebody else chose (b->entry). */
 void replay_gather(const replay *r, replay_batch *b);
+/* What contradicts the invariants above in a replay that came from a file, or NULL. */
+const char *replay_fault(const replay *r);
+bool replay_has(const replay *r, int64_t entry); /* whether anything was ever put there */
 bool replay_can_draw(const replay *r, int64_t entry);
 int32_t replay_frames(const replay *r); /* pictures in an observation */
 /* Sorts what can be drawn by age: entries of age h < stages are order[start[h]]..order[start[h + 1]
@@ -88,6 +92,8 @@ int32_t replay_frames(const replay *r); /* pictures in an observation */
 void replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start);
 
 /* One observation, as an agent sees it, in net_input form. */
+/* Whether an index can stand for a sparse observation. */
+bool replay_is_index(const lgv_env_spec *env, int32_t index);
 size_t replay_encoded_bytes(const lgv_env_spec *env);
 void replay_encode(const lgv_env_spec *env, const lgv_obs *obs, void *out);
 net_input replay_input(const lgv_env_spec *env, const void *encoded);

@@ -1,5 +1,7 @@
 #include "replay/sum_tree.h"
 
+#include <float.h>
+
 void sum_tree_layout(sum_tree *tree, const char *name, int64_t capacity, lgv_layout *layout) {
   tree->leaves = 1;
   while (tree->leaves < capacity) tree->leaves *= 2;
@@ -22,4 +24,12 @@ int64_t sum_tree_find(const sum_tree *tree, double target) {
     if (target >= node[i] && node[i + 1] > 0) target -= node[i++];
   }
   return i - tree->leaves;
+}
+
+bool sum_tree_is_sound(const sum_tree *tree) {
+  const double *node = tree->node;
+  bool sound = node[1] <= DBL_MAX;
+  for (int64_t i = 1; i < tree->leaves; i++) sound &= node[i] == node[2 * i] + node[2 * i + 1];
+  for (int64_t i = tree->leaves; i < 2 * tree->leaves; i++) sound &= node[i] >= 0;
+  return sound;
 }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "env/env.h"
 #include "run/checkpoint.h"
+#include "run/job.h"
 #include "run/plan.h"
 #include "run/run.h"
 
@@ -34,17 +35,39 @@ lgv_status lgv__open_eval_env(const lgv_plan *plan, uint64_t seed, const char *p
                   plan->env_type->name);
 }
 
-lgv_status lgv__evaluate_episode(lgv_agent *agent, lgv_env *env, int64_t most_steps, double *result,
-                                 lgv_error *err) {
+enum { ASK_EVERY = 16 }; /* steps: whoever is asked may be slow to answer */
+
+/* Begins an episode, or goes on with the one in hand, until it ends. */
+static lgv_status play(lgv_agent *agent, lgv_env *env, int64_t most_steps, lgv_stop stop,
+                       lgv_evaluation *e, lgv_error *err) {
   lgv_obs obs;
   lgv_outcome outcome = {0};
-  *result = 0;
-  LGV_TRY(lgv_env_reset(env, &obs, err));
-  for (int64_t t = 0; t < most_steps && !outcome.terminated && !outcome.truncated; t++) {
+  if (e->steps == 0)
+    LGV_TRY(lgv_env_reset(env, &obs, err));
+  else
+    obs = lgv__env_obs(env);
+  while (e->steps < most_steps && !outcome.terminated && !outcome.truncated) {
     int32_t action;
+    if (e->steps % ASK_EVERY == ASK_EVERY - 1 && stop.asked && stop.asked(stop.context))
+      return lgv_fail(err, LGV_ERR_INTERRUPTED, LGV_INTERRUPTED);
     LGV_TRY(lgv_agent_act(agent, &obs, LGV_EVAL, &action, err));
     LGV_TRY(lgv_env_step(env, action, &outcome, &obs, err));
-    *result += outcome.reward;
+    e->episode_return += outcome.reward;
+    e->steps++;
+  }
+  return LGV_OK;
+}
+
+lgv_status lgv__evaluate(lgv_agent *agent, lgv_env *env, int64_t episodes, int64_t most_steps,
+                         lgv_stop stop, lgv_evaluation *e, lgv_error *err) {
+  while (e->episodes < episodes) {
+    bool asked = e->steps == 0 && stop.asked && stop.asked(stop.context);
+    if (asked) return lgv_fail(err, LGV_ERR_INTERRUPTED, LGV_INTERRUPTED);
+    LGV_TRY(play(agent, env, most_steps, stop, e, err));
+    e->sum += e->episode_return;
+    e->episodes++;
+    e->steps = 0;
+    e->episode_return = 0;
   }
   return LGV_OK;
 }
@@ -150,8 +173,11 @@ lgv_status lgv_evaluate(const char *path, int64_t episodes, uint64_t seed, doubl
   lgv_trained *t;
   LGV_TRY(lgv_trained_open(path, seed, false, &t, err));
   lgv_status status = LGV_OK;
-  for (int64_t i = 0; status == LGV_OK && i < episodes; i++)
-    status = lgv__evaluate_episode(t->agent, t->env, t->plan->run.eval_steps, &returns[i], err);
+  for (int64_t i = 0; status == LGV_OK && i < episodes; i++) {
+    lgv_evaluation one = {0};
+    status = lgv__evaluate(t->agent, t->env, 1, t->plan->run.eval_steps, (lgv_stop){0}, &one, err);
+    returns[i] = one.sum;
+  }
   lgv_trained_free(t);
   return status;
 }

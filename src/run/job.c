@@ -46,6 +46,7 @@ lgv_status lgv__job_run(const lgv_job *job, lgv_summary *summary, lgv_error *err
     LGV_TRY(lgv_run_resume(job->plan, job->seed, job->directory, &run, err));
   else
     LGV_TRY(lgv_run_create(job->plan, job->seed, job->directory, &run, err));
+  lgv__run_set_stop(run, (lgv_stop){job->should_stop, job->context});
   lgv_status status = advance_to_end(job, run, err);
   lgv_error later; /* must not hide the first error */
   if (status == LGV_ERR_INTERRUPTED) {

@@ -86,6 +86,9 @@ struct lgv_run {
   int64_t resumed_at; /* steps that an earlier process did */
   int64_t given_up;   /* episodes that could not go on when the run was resumed */
 
+  lgv_stop stop;
+  lgv_evaluation evaluation; /* the one in hand; all zero between evaluations */
+
   run_state at;
 };
 
@@ -211,8 +214,29 @@ lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed, const char *direc
 
 /* ---- Checkpoints ---- */
 
+static const char *state_fault(const void *run) {
+  const run_state *at = &((const lgv_run *)run)->at;
+  const int64_t counts[] = {at->steps,    at->episodes,  at->window_episodes,
+                            at->n_recent, at->next_eval, at->metrics_size};
+  bool ok = lgv__are_counts(counts, sizeof counts / sizeof *counts);
+  return ok ? NULL : "a counter that is no count";
+}
+
+static const char *evaluation_fault(const void *run) {
+  const lgv_evaluation *e = &((const lgv_run *)run)->evaluation;
+  bool ok = lgv__is_count(e->episodes) && lgv__is_count(e->steps);
+  return ok ? NULL : "a counter that is no count";
+}
+
+static void check_last(lgv_tensors *tensors, const char *(*check)(const void *),
+                       const void *context) {
+  tensors->items[tensors->count - 1].check = check;
+  tensors->items[tensors->count - 1].check_context = context;
+}
+
 static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
   LGV_TRY(lgv__tensors_add(tensors, "run.state", LGV_U64, sizeof run->at / 8, &run->at, err));
+  check_last(tensors, state_fault, run);
   LGV_TRY(lgv__tensors_add(tensors, "run.episodes", LGV_U64,
                            (size_t)run->n_streams * sizeof *run->episodes / 8, run->episodes, err));
   for (int32_t i = 0; i < run->n_streams; i++) {
@@ -227,6 +251,11 @@ static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
                              (size_t)run->plan->run.stop_window, run->last_returns, err));
   LGV_TRY(lgv__tensors_add(tensors, "run.given_up", LGV_I64, 1, &run->given_up, err));
   tensors->items[tensors->count - 1].optional = true;
+  check_last(tensors, lgv__counter_fault, &run->given_up);
+  LGV_TRY(lgv__tensors_add(tensors, "run.evaluation", LGV_U64, sizeof run->evaluation / 8,
+                           &run->evaluation, err));
+  tensors->items[tensors->count - 1].optional = true;
+  check_last(tensors, evaluation_fault, run);
   return lgv__tensors_add_arena(tensors, "agent", lgv__agent_arena(run->agent), err);
 }
 
@@ -286,6 +315,10 @@ static void give_up(lgv_run *run, int32_t i) {
 static lgv_status restore_envs(lgv_run *run, lgv_error *err) {
   bool goes_on;
   if (run->eval_env) LGV_TRY(lgv__env_restore(run->eval_env, &goes_on, err));
+  if (run->eval_env && !goes_on) { /* its episode begins anew */
+    run->evaluation.steps = 0;
+    run->evaluation.episode_return = 0;
+  }
   for (int32_t i = 0; i < run->n_streams; i++) {
     lgv_stream *s = &run->streams[i];
     LGV_TRY(lgv__env_restore(s->env, &goes_on, err));
@@ -442,17 +475,24 @@ static lgv_status learn(lgv_run *run, int32_t i, lgv_error *err) {
 }
 
 static lgv_status evaluate(lgv_run *run, lgv_error *err) {
-  double sum = 0;
-  for (int64_t i = 0; i < run->plan->run.eval_episodes; i++) {
-    double result;
-    LGV_TRY(
-        lgv__evaluate_episode(run->agent, run->eval_env, run->plan->run.eval_steps, &result, err));
-    sum += result;
+  LGV_TRY(lgv__evaluate(run->agent, run->eval_env, run->plan->run.eval_episodes,
+                        run->plan->run.eval_steps, run->stop, &run->evaluation, err));
+  double sum = run->evaluation.sum;
+  run->evaluation = (lgv_evaluation){0};
+  run->saved_at = -1; /* a checkpoint from within it is not that of its end */
+  if (run->at.next_eval <= run->at.steps) {
+    int64_t every = run->plan->run.eval_every;
+    run->at.next_eval += ((run->at.steps - run->at.next_eval) / every + 1) * every;
   }
-  while (run->at.next_eval <= run->at.steps) run->at.next_eval += run->plan->run.eval_every;
   run->at.eval_return = sum / (double)run->plan->run.eval_episodes;
   remember(run, run->at.eval_return);
   return write_row(run, err);
+}
+
+/* One that is due; the very first waits for the first episode to begin. */
+static lgv_status evaluate_if_due(lgv_run *run, lgv_error *err) {
+  bool due = run->eval_env && run->at.steps > 0 && run->at.steps >= run->at.next_eval;
+  return due ? evaluate(run, err) : LGV_OK;
 }
 
 static bool is_done(const lgv_run *run) {
@@ -476,10 +516,11 @@ static lgv_status advance_round(lgv_run *run, lgv_error *err) {
 
 static lgv_status advance(lgv_run *run, int64_t max_steps, lgv_error *err) {
   int64_t start = run->at.steps, every = run->plan->run.checkpoint_every;
+  LGV_TRY(evaluate_if_due(run, err)); /* it was interrupted */
   while (run->at.steps - start < max_steps && !is_done(run)) {
     int64_t before = run->at.steps;
     LGV_TRY(advance_round(run, err));
-    if (run->eval_env && run->at.steps >= run->at.next_eval) LGV_TRY(evaluate(run, err));
+    LGV_TRY(evaluate_if_due(run, err));
     if (every > 0 && run->at.steps / every > before / every)
       LGV_TRY(save(run, lgv__checkpoint_start, err));
   }
@@ -522,6 +563,8 @@ void lgv_run_summary(const lgv_run *run, lgv_summary *summary) {
       .finished = is_done(run),
   };
 }
+
+void lgv__run_set_stop(lgv_run *run, lgv_stop stop) { run->stop = stop; }
 
 double lgv__run_fraction(const lgv_run *run) {
   const lgv_run_params *p = &run->plan->run;

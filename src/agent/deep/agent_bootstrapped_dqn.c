@@ -101,6 +101,13 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   return dqn_resolve(&p->base.dqn, problem, p->members == HEADS ? (int32_t)p->heads : 1, err);
 }
 
+static const char *member_fault(const void *self_) {
+  const self *s = self_;
+  for (int64_t i = 0; i <= s->core.replay.streams; i++)
+    if (!lgv__is_within(s->member[i], 0, s->p->heads - 1)) return "a member outside the ensemble";
+  return NULL;
+}
+
 static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   dqn *c = &s->core;
@@ -119,6 +126,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
                       out);
   size_t values = (size_t)(base->batch * c->outputs);
   s->member = lgv_layout_array(out, "member", LGV_I64, (size_t)c->replay.streams + 1, LGV_KEEP);
+  lgv_layout_check(out, member_fault, s);
   const replay *r = &c->replay;
   size_t rows = (size_t)(r->capacity / r->streams), width = (size_t)r->streams;
   s->mask = s->p->mask < 1 ? lgv__layout_rows(out, "mask", LGV_U64, rows, width, r->rows) : NULL;

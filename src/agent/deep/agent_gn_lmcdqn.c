@@ -188,6 +188,21 @@ static int64_t first_shared(const self *s) {
   return s->env.obs_form == LGV_FORM_THERMOMETER ? 0 : s->net.layer[0].biases;
 }
 
+static const char *counter_fault(const void *self_) {
+  bool ok = lgv__are_counts(((const self *)self_)->count, COUNTERS);
+  return ok ? NULL : "a counter that is no count";
+}
+
+/* Of the states, their data, and the order in which a step draws them. */
+static const char *data_fault(const void *self_) {
+  const self *s = self_;
+  const char *fault = pairs_fault(&s->data, &s->env);
+  for (int64_t i = 0; !fault && i < s->data.states[0]; i++)
+    if (!lgv__is_within(s->batch.order[i], 0, s->data.states[0] - 1))
+      fault = "batch.order: an unknown state";
+  return fault;
+}
+
 static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = p;
@@ -203,6 +218,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   (void)built;
   size_t n = (size_t)s->net.params, actions = (size_t)s->env.actions;
   s->count = lgv_layout_array(out, "counters", LGV_I64, COUNTERS, LGV_KEEP);
+  lgv_layout_check(out, counter_fault, s);
   s->stat = lgv_layout_array(out, "stats", LGV_F64, STATS, LGV_KEEP);
   s->noise = lgv_layout_array(out, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
   s->w = lgv_layout_array(out, "w", LGV_F32, actions * n, LGV_KEEP);
@@ -214,6 +230,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
                            .shared = s->net.params - first_shared(s)};
   state_batch_layout(&s->batch, s->data.capacity, s->env.actions, out);
   s->best = lgv_layout_array(out, "best", LGV_F32, states, LGV_KEEP);
+  lgv_layout_check(out, data_fault, s);
   s->grad = lgv_layout_array(out, "grad", LGV_F32, n, LGV_SCRATCH);
   s->curvature = lgv_layout_array(out, "curvature", LGV_F32, n, LGV_SCRATCH);
   s->q = lgv_layout_array(out, "q", LGV_F32, states, LGV_SCRATCH);

@@ -2,6 +2,7 @@
 
 #include "agent/agent.h"
 #include "agent/export.h"
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/param.h"
 #include "math/kernels.h"
@@ -126,6 +127,19 @@ static net_shape above_first(net_shape shape) {
   return shape;
 }
 
+static const char *counter_fault(const void *self) {
+  const dqn *c = self;
+  if (!lgv__are_counts(c->count, DQN_COUNTERS)) return "counters: a counter that is no count";
+  bool ok = lgv__are_counts(c->t, (size_t)c->form.copies);
+  return ok ? NULL : "a counter that is no count";
+}
+
+static const char *experience_fault(const void *self) {
+  const dqn *c = self;
+  const char *fault = replay_fault(&c->replay);
+  return fault || !c->p->priority.on ? fault : priority_fault(&c->priority, &c->replay);
+}
+
 void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_form form,
                 lgv_layout *layout) {
   form = complete(form);
@@ -150,11 +164,13 @@ void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_for
   size_t copies = (size_t)form.copies, B = (size_t)p->batch, rows = B * (1 + form.with_first);
   c->count = lgv_layout_array(layout, "counters", LGV_I64, DQN_COUNTERS, LGV_KEEP);
   c->t = lgv_layout_array(layout, "optim.t", LGV_I64, copies, LGV_KEEP);
+  lgv_layout_check(layout, counter_fault, c);
   c->noise = lgv_layout_array(layout, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
   c->stat = lgv_layout_array(layout, "stats", LGV_F64, DQN_STATS, LGV_KEEP);
   layout_vectors(c, problem, layout);
   replay_layout(&c->replay, &problem->env, dqn_streams(problem), p->replay, (int32_t)p->n_step,
                 p->gamma, layout);
+  lgv_layout_check(layout, experience_fault, c);
   replay_batch_layout(&c->batch, &c->replay, p->batch, form.with_first, layout);
   size_t both = form.cosines ? rows : rows + B; /* dqn_forward takes obs and next together */
   net_tape_layout(&c->tape, &c->net, "tape", (int64_t)both, true, layout);

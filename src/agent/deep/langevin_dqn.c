@@ -1,6 +1,7 @@
 #include "agent/deep/langevin_dqn.h"
 
 #include "agent/export.h"
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/param.h"
 
@@ -47,6 +48,7 @@ void langevin_layout(void *self, const void *params, const lgv_problem *problem,
   dqn_form form = {.copies = s->H, .with_first = s->p->feel_good > 0, .no_target = s->H > 0};
   dqn_layout(&s->core, &s->p->dqn, problem, form, layout);
   s->episodes = lgv_layout_array(layout, "episodes", LGV_I64, 1, LGV_KEEP);
+  lgv_layout_check(layout, lgv__counter_fault, s->episodes);
   s->steps_planned = problem->steps;
   s->episodes_planned = problem->episodes;
   size_t params_size = problem->optimiser->params_size;

@@ -1,5 +1,8 @@
 #include "agent/deep/pairs.h"
 
+#include "base/arena.h"
+#include "replay/replay.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -77,4 +80,26 @@ double pairs_set_targets(pairs *p, const float *values, double gamma, double sig
       p->weight[at] = (float)(n / variance);
     }
   return greatest;
+}
+
+static bool is_known(const pairs *p, const lgv_env_spec *env, int32_t index) {
+  return replay_is_index(env, index) && p->number[index + 1] > 0;
+}
+
+const char *pairs_fault(const pairs *p, const lgv_env_spec *env) {
+  const merged *m = &p->data;
+  const char *fault = merged_fault(m);
+  if (fault) return fault;
+  if (!lgv__is_within(p->states[0], 0, p->capacity))
+    return "pairs.states: more states than observations";
+  for (int64_t i = 0; i < p->capacity; i++)
+    if (!lgv__is_within(p->number[i], 0, p->states[0])) return "pairs.number: a state of no number";
+  for (int64_t k = 0; k < p->states[0]; k++)
+    if (!is_known(p, env, p->index[k]) || p->number[p->index[k] + 1] != k + 1)
+      return "pairs.index: a state of no observation";
+  for (int64_t e = 0; e < m->size[0]; e++)
+    if (!is_known(p, env, m->obs[e]) || !is_known(p, env, m->next[e]) ||
+        !lgv__is_within(m->action[e], 0, p->actions - 1))
+      return "data.obs: a transition between unknown states";
+  return NULL;
 }

@@ -30,6 +30,9 @@ typedef struct pairs {
 
 /* length: of observations; most: distinct transitions. */
 void pairs_layout(pairs *p, int32_t length, int32_t actions, int64_t most, lgv_layout *layout);
+/* What contradicts the invariants in data that came from a file, or NULL. env: whose observations
+ * they are. */
+const char *pairs_fault(const pairs *p, const lgv_env_spec *env);
 /* The number of the state seen as index; a new one if it is not known yet. */
 int64_t pairs_state(pairs *p, int32_t index);
 /* Both states must be known. False if the transition is a new one and there is no room. */

@@ -33,6 +33,25 @@ static bool draws_batches(const lmc *m) {
   return m->p->sampler == LMC_SGLD || m->p->sampler == LMC_SVRG;
 }
 
+/* Whether a number is a whole one in a range. */
+static bool is_whole(double x, int64_t low, int64_t high) {
+  return x >= (double)low && x <= (double)high && x == floor(x);
+}
+
+static const char *sample_fault(const void *self) {
+  const lmc *m = self;
+  for (int64_t g = 0; g < m->core->groups; g++) {
+    const lgv_list *list = &m->samples[g];
+    const double *sample = list->data;
+    if (list->count % SAMPLE_SIZE) return "a part of a sample";
+    for (size_t i = 0; i < list->count; i += SAMPLE_SIZE)
+      if (!is_whole(sample[i + SAMPLE_PAIR], 0, m->core->SA - 1) ||
+          !is_whole(sample[i + SAMPLE_NEXT], LGV_END, m->core->S - 1))
+        return "a sample outside the problem";
+  }
+  return NULL;
+}
+
 void lmc_layout(lmc *m, lsvi *core, const lmc_params *p, lgv_layout *layout) {
   size_t d = (size_t)core->d;
   m->p = p;
@@ -58,6 +77,7 @@ void lmc_layout(lmc *m, lsvi *core, const lmc_params *p, lgv_layout *layout) {
                                 LGV_SCRATCH);
   for (int64_t g = 0; g < core->groups; g++)
     lgv__layout_list(layout, "lmc.samples", LGV_F64, m->samples ? &m->samples[g] : NULL);
+  lgv_layout_check(layout, sample_fault, m); /* of all groups */
 }
 
 /* ---- the law of J steps ---- */

@@ -92,6 +92,39 @@ lgv_status lsvi_theory_sizes(const lsvi_params *p, const lgv_problem *problem, l
 
 /* ---- memory ---- */
 
+static const char *visit_fault(const void *self) {
+  const lsvi *c = self;
+  if (!lgv__is_count(c->episodes[0])) return "lsvi.episodes: a counter that is no count";
+  bool ok = lgv__are_counts(c->visits, (size_t)(c->groups * c->SA));
+  return ok ? NULL : "a counter that is no count";
+}
+
+/* A new edge comes last and is what an earlier one leads to: who follows never comes back. */
+static const char *edge_fault(const void *self) {
+  const lsvi *c = self;
+  const int64_t *edge = c->edges.data, count = (int64_t)c->edges.count / EDGE_SIZE;
+  if (c->edges.count % EDGE_SIZE) return "a part of an edge";
+  for (int64_t i = 0; i < c->groups * c->SA; i++)
+    if (!lgv__is_within(c->first[i], 0, count)) return "lsvi.first: an edge that is not there";
+  for (int64_t e = 1; e <= count; e++, edge += EDGE_SIZE) {
+    if (!lgv__is_within(edge[EDGE_NEXT], LGV_END, c->S - 1)) return "a state outside the problem";
+    if (!lgv__is_count(edge[EDGE_COUNT])) return "a counter that is no count";
+    if (edge[EDGE_FOLLOWING] && !lgv__is_within(edge[EDGE_FOLLOWING], e + 1, count))
+      return "an edge that leads back";
+  }
+  return NULL;
+}
+
+static const char *path_fault(const void *self) {
+  const lsvi *c = self;
+  for (const int64_t *step = c->path; step < c->path + c->H * PATH_SIZE; step += PATH_SIZE)
+    if (!lgv__is_within(step[PATH_PAIR], 0, c->SA - 1) ||
+        !lgv__is_within(step[PATH_NEXT], LGV_END, c->S - 1) ||
+        !lgv__is_within(step[PATH_REACHED], 0, 1))
+      return "a step outside the problem";
+  return NULL;
+}
+
 void lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, int uses,
                  lgv_layout *layout) {
   const lgv_env_spec *env = &problem->env;
@@ -116,10 +149,13 @@ void lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, int 
   size_t H = (size_t)c->H, SA = (size_t)c->SA, d = (size_t)c->d, G = (size_t)c->groups;
   c->episodes = lgv_layout_array(layout, "lsvi.episodes", LGV_I64, 1, LGV_KEEP);
   c->visits = lgv_layout_array(layout, "lsvi.visits", LGV_I64, G * SA, LGV_KEEP);
+  lgv_layout_check(layout, visit_fault, c);
   c->reward_sum = lgv_layout_array(layout, "lsvi.reward_sum", LGV_F64, G * SA, LGV_KEEP);
   c->first = lgv_layout_array(layout, "lsvi.first", LGV_I64, G * SA, LGV_KEEP);
   lgv__layout_list(layout, "lsvi.edges", LGV_I64, &c->edges);
+  lgv_layout_check(layout, edge_fault, c);
   c->path = lgv_layout_array(layout, "lsvi.path", LGV_I64, H * PATH_SIZE, LGV_KEEP);
+  lgv_layout_check(layout, path_fault, c);
   c->path_reward = lgv_layout_array(layout, "lsvi.path_reward", LGV_F64, H, LGV_KEEP);
   c->q = lgv_layout_array(layout, "lsvi.q", LGV_F64, H * SA, LGV_KEEP);
   c->v = lgv_layout_array(layout, "lsvi.v", LGV_F64, (H + 1) * (size_t)c->S, LGV_KEEP);
