@@ -116,13 +116,26 @@ void cli_progress_clear(cli_progress *p) {
 
 /* ---- Ctrl-C ---- */
 
-static volatile sig_atomic_t caught;
+static volatile sig_atomic_t caught, from_parent, relayed;
 
-static void on_signal(int number) {
+/* Whoever ends a whole job (Slurm, a container) reaches the script that started us and us, and the
+ * script passes on what it got: two signals, one request. So the first one from our parent and the
+ * first one from elsewhere count once; any other second signal stops at once. */
+static bool is_same_request(int number, bool parents) {
+  if (number != SIGTERM || caught != SIGTERM || relayed || parents == (from_parent != 0))
+    return false;
+  relayed = 1;
+  return true;
+}
+
+static void on_signal(int number, siginfo_t *info, void *context) {
   static const char text[] = "\nstopping; what was recorded is kept. Once more stops at once.\n";
-  if (caught && number == SIGINT) _exit(128 + number);
-  if (caught) return; /* a system that means it sends SIGKILL; a checkpoint may be under way */
+  bool parents = info->si_pid == getppid();
+  (void)context;
+  if (caught && is_same_request(number, parents)) return;
+  if (caught) _exit(128 + number); /* a checkpoint under way is lost, the one before is whole */
   caught = number;
+  from_parent = parents;
   ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
   (void)ignored;
 }
@@ -130,7 +143,7 @@ static void on_signal(int number) {
 void cli_interrupt_install(void) {
   const int numbers[] = {SIGINT, SIGTERM, SIGHUP}; /* SIGHUP: the terminal is gone */
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-    struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct sigaction old, action = {.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
     sigaction(numbers[i], NULL, &old);
     if (old.sa_handler == SIG_IGN) continue; /* as nohup and shells ask for */
     sigaction(numbers[i], &action, NULL);
