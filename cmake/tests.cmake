@@ -24,6 +24,13 @@ foreach(source ${test_sources})
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout})
 endforeach()
 
+# A clock that jumps, for test_cli_clock to preload. Sanitizers come with the program.
+if(TARGET langevin_cli)
+  add_library(clock_shim MODULE tests/clock_shim.c)
+  target_compile_definitions(test_cli_clock PRIVATE TEST_CLOCK_SHIM="$<TARGET_FILE:clock_shim>")
+  add_dependencies(test_cli_clock clock_shim)
+endif()
+
 # Examples are built as a user would, against the shared library, and run.
 file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
 foreach(source ${example_sources})
