@@ -32,6 +32,21 @@ def test_resume(tmp_path):
     assert langevin.read_runs(tmp_path / "a")[0]["summary"]["mean_return"] == whole[0]["mean_return"]
 
 
+@pytest.mark.parametrize("agent", ["prioritized-dqn", "psrl"])
+def test_checkpoint_is_safetensors(tmp_path, agent):
+    safetensors = pytest.importorskip("safetensors")
+    langevin.run("riverswim", agent, {"run.checkpoint_final": True}, steps=300, out=tmp_path / "a")
+    with safetensors.safe_open(next(tmp_path.rglob("checkpoint.safetensors")), framework="numpy") as file:
+        metadata, arrays = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}
+    assert metadata["format"] == "langevin-checkpoint-2"
+    assert set(metadata) == set(arrays) | {"format", "header"}
+    assert arrays["run.state"].dtype == np.uint64 and arrays["run.state"][0] == 300  # steps
+    if agent == "psrl":
+        assert arrays["agent.lsvi.visits"].sum() == 300 - arrays["env.env.clock"][0]  # of finished episodes
+    else:
+        assert (arrays["agent.replay.action"] >= 0).sum() == 300
+
+
 def test_torn_metrics(tmp_path):
     langevin.run("riverswim", "psrl", episodes=5, out=tmp_path / "a")
     file = next(tmp_path.rglob("metrics.csv"))
