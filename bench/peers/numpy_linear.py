@@ -1,5 +1,5 @@
-"""LSVI-UCB (Jin et al., 2020) and one stage of LMC-LSVI's chain in NumPy, vectorised, over the same data as the library:
-counts of (s, a, s') a stage, dense features, an inverse Gram matrix kept by rank-one updates (O(d^2) a transition).
+"""LSVI-UCB (Jin et al., 2020) and LMC-LSVI in NumPy, vectorised, over the same data as the library: counts of (s, a, s') a
+stage; dense features and an inverse Gram matrix kept by rank-one updates (O(d^2) a transition) for the first.
 
 LsviUcb.plan has two ways to the bonus: `whole` works out phi^T Lambda^-1 phi of all pairs every episode (O(S A d^2)); with
 `kept` they are updated by the same rank-one step (O(S A d)), the best form we know.
@@ -29,21 +29,42 @@ class LsviUcb:
             self.q[h] = np.minimum(q, self.H - h).reshape(self.S, self.A)
             v = self.q[h].max(1)
 
-    def absorb(self, path):
-        """path: (pair, reward, next state) a stage."""
-        for h, (pair, reward, following) in enumerate(path):
-            u = self.inverse[h] @ self.phi[pair]
-            scale = 1 / (1 + self.phi[pair] @ u)
-            self.inverse[h] -= np.outer(u * scale, u)
-            if self.kept:
-                self.square[h] -= scale * (self.phi @ u) ** 2
-            self.counts[h, pair, following] += 1
-            self.rewards[h, pair] += reward
+    def absorb_step(self, h, pair, following, reward):
+        u = self.inverse[h] @ self.phi[pair]
+        scale = 1 / (1 + self.phi[pair] @ u)
+        self.inverse[h] -= np.outer(u * scale, u)
+        if self.kept:
+            self.square[h] -= scale * (self.phi @ u) ** 2
+        self.counts[h, pair, following] += 1
+        self.rewards[h, pair] += reward
 
 
-def chain(gram, b, w, eta, beta, steps, rng):
-    """w <- w - 2 eta (Lambda w - b) + sqrt(2 eta / beta) xi, so many times; gram: the diagonal of Lambda."""
-    scale = np.sqrt(2 * eta / beta)
-    for _ in range(steps):
-        w = w - 2 * eta * (gram * w - b) + scale * rng.standard_normal(w.size)
-    return w
+class LmcLsvi:
+    """One-hot features, so that Lambda is a vector; the chain of every stage is taken step by step, J_k times as the theorem has
+    it (condition number of Lambda, K episodes planned)."""
+
+    def __init__(self, states, actions, horizon, planned, beta, ridge=1.0, eta_scale=0.25):
+        self.S, self.A, self.H, self.beta, self.ridge, self.eta_scale = states, actions, horizon, beta, ridge, eta_scale
+        self.log_factor = np.log(4 * horizon * planned * states * actions)
+        pairs = states * actions
+        self.counts = np.zeros((horizon, pairs, states))
+        self.rewards = np.zeros((horizon, pairs))
+        self.w = np.zeros((horizon, pairs))
+        self.q = np.zeros((horizon, states, actions))
+        self.rng = np.random.default_rng(0)
+
+    def absorb_step(self, h, pair, following, reward):
+        self.counts[h, pair, following] += 1
+        self.rewards[h, pair] += reward
+
+    def plan(self):
+        v = np.zeros(self.S)
+        for h in reversed(range(self.H)):
+            gram = self.ridge + self.counts[h].sum(1)
+            b, w = self.rewards[h] + self.counts[h] @ v, self.w[h]
+            eta = self.eta_scale / gram.max()
+            noise = np.sqrt(2 * eta / self.beta)
+            for _ in range(int(np.ceil(2 * gram.max() / gram.min() * self.log_factor))):
+                w += noise * self.rng.standard_normal(w.size) - 2 * eta * (gram * w - b)
+            self.q[h] = np.clip(w, 0, self.H - h).reshape(self.S, self.A)
+            v = self.q[h].max(1)

@@ -2,7 +2,7 @@
 
     Eager      modules and a loop over their tensors: how such an agent is usually written
     Flat       all parameters in one vector, so that the optimiser is a few operations
-    Compiled   Flat, with the whole update in torch.compile
+    Compiled   Flat, with loss, gradient and step by torch.compile
 
 y = r + d max_a Q(s', a; w-), or with double Q the action of the online network; g = the gradient of the mean of
 (y - Q(s, a; w))^2; then, moments first or last by `form` as in src/optim/optim_asgld.c,
@@ -14,7 +14,6 @@ import math
 
 import torch
 from torch import nn
-from torch.func import functional_call
 
 torch.set_num_threads(1)
 torch.set_flush_denormal(True)
@@ -134,47 +133,32 @@ class Flat:
             p.grad = self.g[at : at + p.numel()].view_as(p)
             at += p.numel()
 
-    def update(self, batch):
+    def loss(self, batch):
         with torch.no_grad():
             y = targets(self.online, self.target, batch, self.double)
-        loss = loss_of(self.online, y, batch)
+        return loss_of(self.online, y, batch)
+
+    def step(self, *vectors):
+        flat_step(self.rule, *vectors)
+
+    def update(self, batch):
+        loss = self.loss(batch)
         self.g.zero_()
         loss.backward()
         with torch.no_grad():
             if self.rule.noise:
                 self.xi.normal_()
-            flat_step(self.rule, self.w, self.m, self.v, self.g, self.xi)
+            self.step(self.w, self.m, self.v, self.g, self.xi)
         return loss
 
 
-class Compiled:
-    def __init__(self, online, target, rule, double):
-        names = [(name, p.shape, p.numel()) for name, p in online.named_parameters()]
-        self.w = torch.cat([p.detach().reshape(-1) for p in online.parameters()])
-        self.w_target = torch.cat([p.detach().reshape(-1) for p in target.parameters()])
-        self.m, self.v = torch.zeros_like(self.w), torch.zeros_like(self.w)
+class Compiled(Flat):
+    """Targets and loss with their gradient in one compiled graph, the step in another."""
 
-        def network(w):
-            pieces, at = {}, 0
-            for name, shape, size in names:
-                pieces[name] = w[at : at + size].view(shape)
-                at += size
-            return lambda x: functional_call(online, pieces, (x,))
-
-        def loss(w, w_target, batch):
-            y = targets(network(w.detach()), network(w_target), batch, double).detach()
-            return loss_of(network(w), y, batch)
-
-        def update(w, w_target, m, v, *batch):
-            g, value = torch.func.grad_and_value(loss)(w, w_target, batch)
-            flat_step(rule, w, m, v, g, torch.randn_like(w) if rule.noise else None)
-            return value
-
-        self.run = torch.compile(update, dynamic=False)
-
-    @torch.no_grad()
-    def update(self, batch):
-        return self.run(self.w, self.w_target, self.m, self.v, *batch)
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.loss = torch.compile(self.loss, dynamic=False)
+        self.step = torch.compile(self.step, dynamic=False)
 
 
 class Replay:
