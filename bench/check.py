@@ -32,6 +32,7 @@ WORKLOADS = {
     "bootstrapped-dqn on DeepSea": ("deepsea", "bootstrapped-dqn", ["env.n=10", *DEEP], 150),
     "lmc-lsvi on RiverSwim": ("riverswim", "lmc-lsvi", ["run.episodes=1000"], 4000),
     "lsvi-ucb on RiverSwim": ("riverswim", "lsvi-ucb", ["run.episodes=1000"], 4000),
+    "lsvi-ucb on a linear MDP": ("linear-mdp", "lsvi-ucb", ["env.kind=low-rank", "env.dim=40", "run.episodes=1000"], 400),
     "psrl on RiverSwim": ("riverswim", "psrl", ["run.episodes=1000"], 2000),
 }
 
