@@ -1,6 +1,7 @@
 #include "math/dense.h"
 
 #include "base/error.h"
+#include "math/kernels.h"
 
 #include <cblas.h>
 #include <dlfcn.h>
@@ -31,25 +32,18 @@ void lgv__rank_one_add(double *c, int64_t d, const double *x) {
   }
 }
 
-static void rotate(double cosine, double sine, double *restrict a, double *restrict b, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    double before = a[i];
-    a[i] = cosine * before + sine * b[i];
-    b[i] = cosine * b[i] - sine * before;
-  }
-}
-
 /* One Givens rotation a column of L: [L x] G = [L' 0]. A rotation is orthogonal, so no drift builds
  * up, and written with its cosine and sine it keeps the digits of a small diagonal (a tiny ridge)
  * next to a large x. The same G whitens: with [z'; t] = G^T [z; 0], L' z' = [L x] [z; 0] = L z. */
 void lgv__cholesky_update(double *l, int64_t d, double *x, double *z, int64_t n, double *carry) {
+  const lgv_kernel_set *kernels = lgv__kernels();
   if (n) memset(carry, 0, (size_t)n * sizeof *carry);
   for (int64_t j = 0; j < d; j++) {
     if (x[j] == 0) continue;
     double *diagonal = l + j * d + j, r = hypot(*diagonal, x[j]), c = *diagonal / r, s = x[j] / r;
     *diagonal = r;
-    rotate(c, s, diagonal + 1, x + j + 1, d - j - 1);
-    if (n) rotate(c, s, z + j * n, carry, n);
+    kernels->rotate(d - j - 1, c, s, diagonal + 1, x + j + 1);
+    if (n) kernels->rotate(n, c, s, z + j * n, carry);
   }
 }
 

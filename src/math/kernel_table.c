@@ -48,6 +48,7 @@ const lgv_kernel_set LGV_KERNEL(lgv__kernel_set) = {
     .softmax = LGV_KERNEL(lgv__softmax),
     .quantile_loss = LGV_KERNEL(lgv__quantile_loss),
     .adam_skip = LGV_KERNEL(lgv__adam_skip),
+    .rotate = LGV_KERNEL(lgv__rotate),
     .normals = LGV_KERNEL(lgv__normals),
     .optimisers = optimisers,
 };

@@ -87,6 +87,8 @@ typedef struct lgv_kernel_set {
   float (*quantile_loss)(int64_t n, const float *theta, const float *tau, int64_t n_targets,
                          const float *target, float kappa, float *d_theta);
   void (*adam_skip)(int64_t count, const lgv_adam_skip *skip, float *w, float *m, float *v);
+  /* (a, b) becomes (cosine a + sine b, cosine b - sine a), pair by pair. */
+  void (*rotate)(int64_t count, double cosine, double sine, double *a, double *b);
   /* count N(0, 1) draws; count is a multiple of 32, at most LGV_NOISE_BLOCK. */
   void (*normals)(lgv_noise *noise, float *out, size_t count);
   const lgv_optim_type *const *optimisers; /* NULL-terminated */
@@ -121,6 +123,8 @@ void LGV_KERNEL(lgv__softmax)(int64_t rows, int64_t cols, const float *x, const 
 float LGV_KERNEL(lgv__quantile_loss)(int64_t n, const float *theta, const float *tau,
                                      int64_t n_targets, const float *target, float kappa,
                                      float *d_theta);
+void LGV_KERNEL(lgv__rotate)(int64_t count, double cosine, double sine, double *restrict a,
+                             double *restrict b);
 void LGV_KERNEL(lgv__adam_skip)(int64_t count, const lgv_adam_skip *skip, float *restrict w,
                                 float *restrict m, float *restrict v);
 void LGV_KERNEL(lgv__normals)(lgv_noise *noise, float *restrict out, size_t count);
