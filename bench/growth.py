@@ -51,7 +51,7 @@ PANELS = [
     panel("deep: steps in the replay", "steps", [1000, 4000, 16000, 64000], 0, "cartpole", "adam-lmcdqn",
           lambda n: [*PAPER, f"agent.replay={n}", f"agent.warmup={n - 100}"], lambda n: n + 100, fixed(4000)),
     panel("lsvi-ucb, a step: features d", "d", [25, 50, 100, 200, 400], 2, "linear-mdp", "lsvi-ucb",
-          lambda n: [*MDP, f"env.dim={n}"], fixed(50), lambda n: 5 * max(6, 6000 // n)),
+          lambda n: [*MDP, f"env.dim={n}"], fixed(50), lambda n: 5 * (60000 // n)),
     panel("lmc-lsvi, a step: features d", "d", [25, 50, 100, 200], 3, "linear-mdp", "lmc-lsvi",
           lambda n: [*MDP, f"env.dim={n}"], fixed(50), lambda n: 5 * max(6, 2000 // n)),
     panel("lmc-lsvi, a step: horizon H", "H", [10, 40, 160, 640], 0, "riverswim", "lmc-lsvi",
