@@ -184,7 +184,7 @@ def chain_update(_):
 def nature_update(_):
     _, batch, _, _, forms = torch_forms("nature")
     replay = replay_of(batch, 10)
-    peers = {label: (lambda f=f: best(lambda: f.update(replay.sample(BATCH)), 0.5, 3)) for label, f in forms.items()}
+    peers = {label: (lambda f=f: best(lambda: f.update(replay.sample(BATCH)), 1, 5)) for label, f in forms.items()}
     wanted = {"PyTorch eager": 2, "PyTorch flat vector": 1, "PyTorch compiled": 1}
     name = "Nature CNN, double DQN, Adam SGLD: update"
     return Comparison(name, peers, wanted, ("deep",), "Nature CNN, adam-lmcdqn: update")

@@ -26,7 +26,7 @@ def best(work, least=0.15, repetitions=5):
 
 def ours(langevin, groups, only):
     """{line: (seconds a unit, share of its limit)} of `langevin bench`."""
-    command = [langevin, "bench", *groups, "--quick", "--json", "--only", only]
+    command = [langevin, "bench", *groups, "--quick", "--rounds", "5", "--json", "--only", only]
     report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return {line["name"]: (line["seconds_per_unit"], line["share"]) for line in report["lines"]}
 
