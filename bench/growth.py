@@ -92,7 +92,7 @@ def side_by_side(langevin, turns):
                 with tempfile.TemporaryDirectory() as folder:
                     command = [langevin, "run", "--quiet", "--env", "nchain", "--agent", "adam-lmcdqn", "--out", folder + "/r"]
                     command += ["--seeds", str(seeds), "--threads", str(threads)]
-                    for setting in [*ALWAYS, *PAPER, "run.steps=40000"]:
+                    for setting in [*ALWAYS, *PAPER, "run.steps=200000"]:
                         command += ["--set", setting]
                     begun = time.perf_counter()
                     subprocess.run(command, check=True, capture_output=True)
