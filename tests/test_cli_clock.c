@@ -2,44 +2,25 @@
  * backward, runs and sweeps end with the same bytes. */
 #include "fault_helpers.h"
 
-#include <stdbool.h>
-#include <sys/wait.h>
-
 #ifdef TEST_CLI
 
-static char root[TEMP_SIZE];
+#include "cli_helpers.h"
 
-static int set_up(void **state) {
-  (void)state;
-  make_temp(root);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  remove_tree(root);
-  return 0;
-}
-
-/* `langevin WORDS` in root with a clock of this kind; NULL: the true one. */
+/* `langevin WORDS` with a clock of this kind; NULL: the true one. */
 static void run_with(const char *clock, const char *words) {
   char line[2048], shim[600] = "";
   if (clock)
     snprintf(shim, sizeof shim,
              "CLOCK_JUMPS=%s LD_PRELOAD='%s' ASAN_OPTIONS=verify_asan_link_order=0", clock,
              TEST_CLOCK_SHIM);
-  snprintf(line, sizeof line, "cd '%s' && %s '%s' %s >out 2>err </dev/null", root, shim, TEST_CLI,
-           words);
-  int status = system(line);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  char *err = read_text(root, "err");
-  fail_msg("`langevin %s` with the clock %s: %s", words, clock ? clock : "as it is", err);
+  snprintf(line, sizeof line, "%s \"$L\" %s", shim, words);
+  expect_shell(line, 0);
 }
 
 static void compare(const char *one, const char *other) {
   char a[PATH_MAX], b[PATH_MAX];
-  join(a, root, one);
-  join(b, root, other);
+  join(a, directory, one);
+  join(b, directory, other);
   assert_same_records(a, b);
 }
 
@@ -80,7 +61,7 @@ static void runs_do_not_look_at_the_clock(void **state) {
 static void sweeps_do_not_look_at_the_clock(void **state) {
   (void)state;
   char command[1024];
-  write_text(root, "s.yaml",
+  write_text(directory, "s.yaml",
              "env: {name: riverswim, n: 4}\nagent: psrl\nrun: {episodes: 10}\n"
              "seeds: {first: 0, count: 2}\ngrid: {env.horizon: [5, 8]}\n");
   run_with(NULL, "sweep s.yaml --out still --jobs 2");
@@ -91,16 +72,16 @@ static void sweeps_do_not_look_at_the_clock(void **state) {
     snprintf(command, sizeof command,
              "cd '%s' && diff -r --exclude=timing.json --exclude='events*' --exclude='*.html' "
              "still %s",
-             root, i ? "all" : "real");
+             directory, i ? "all" : "real");
     assert_int_equal(system(command), 0);
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(the_clock_jumps, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(runs_do_not_look_at_the_clock, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(sweeps_do_not_look_at_the_clock, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(the_clock_jumps, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(runs_do_not_look_at_the_clock, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(sweeps_do_not_look_at_the_clock, make_place, remove_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,21 +10,10 @@
 
 #ifdef TEST_CLI
 
-static char root[TEMP_SIZE];
+#include "cli_helpers.h"
 
-static int set_up(void **state) {
-  (void)state;
-  make_temp(root);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  remove_tree(root);
-  return 0;
-}
-
-/* `langevin WORDS` in root, without a shell in between; what it says goes to the file log. */
+/* `langevin WORDS` in the directory, without a shell in between; what it says goes to the file log.
+ */
 static pid_t start(const char *words) {
   pid_t child = fork();
   assert_true(child >= 0);
@@ -33,7 +22,7 @@ static pid_t start(const char *words) {
   int n = 1;
   snprintf(copy, sizeof copy, "%s", words);
   for (char *word; (word = strsep(&rest, " "));) argv[n++] = word;
-  int log = open(root, O_RDONLY | O_DIRECTORY);
+  int log = open(directory, O_RDONLY | O_DIRECTORY);
   if (fchdir(log) != 0) _exit(99);
   log = open("log", O_WRONLY | O_CREAT | O_TRUNC, 0666);
   dup2(log, STDOUT_FILENO);
@@ -56,7 +45,7 @@ static void pause_for(double seconds) {
 /* Waits for a file of the run, or for words in the log. */
 static void wait_for(const char *name, const char *words) {
   for (;; pause_for(0.01)) {
-    char *text = read_text(root, name);
+    char *text = read_text(directory, name);
     bool there = text && strstr(text, words);
     free(text);
     if (there) return;
@@ -88,7 +77,7 @@ static void an_evaluation_is_not_waited_for(void **state) {
     kill(child, signals[i]);
     assert_int_equal(code_of(child), 128 + signals[i]);
     snprintf(words, sizeof words, "run%d/checkpoint.safetensors", i);
-    join(path, root, words);
+    join(path, directory, words);
     assert_int_equal(access(path, F_OK), 0);
   }
 }
@@ -126,14 +115,14 @@ static void a_run_stopped_within_evaluations_ends_with_the_same_bytes(void **sta
     kill(child, life < 8 ? SIGTERM : 0); /* the ninth is left alone */
     code = code_of(child);
     if (code == -SIGTERM) code = 143; /* before it could listen */
-    join(stopped, root, "stopped/checkpoint.safetensors");
+    join(stopped, directory, "stopped/checkpoint.safetensors");
     if (code == 143) within += is_within_evaluation(stopped);
     if (access(stopped, F_OK) == 0) snprintf(words, sizeof words, "run --resume stopped");
   }
   assert_int_equal(code, 0);
   assert_true(within > 0);
-  join(alone, root, "alone");
-  join(stopped, root, "stopped");
+  join(alone, directory, "alone");
+  join(stopped, directory, "stopped");
   assert_same_records(alone, stopped);
 }
 
@@ -163,8 +152,8 @@ static void the_second_signal_stops_at_once(void **state) {
     send_once(child, pairs[i][0]);
     kill(child, pairs[i][1]);
     assert_int_equal(code_of(child), 128 + pairs[i][1]);
-    tear_down(NULL);
-    set_up(NULL);
+    remove_place(NULL);
+    make_place(NULL);
   }
 }
 
@@ -186,11 +175,12 @@ static void a_request_that_comes_two_ways_is_one(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(an_evaluation_is_not_waited_for, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(an_evaluation_is_not_waited_for, make_place, remove_place),
       cmocka_unit_test_setup_teardown(a_run_stopped_within_evaluations_ends_with_the_same_bytes,
-                                      set_up, tear_down),
-      cmocka_unit_test_setup_teardown(the_second_signal_stops_at_once, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(a_request_that_comes_two_ways_is_one, set_up, tear_down),
+                                      make_place, remove_place),
+      cmocka_unit_test_setup_teardown(the_second_signal_stops_at_once, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(a_request_that_comes_two_ways_is_one, make_place,
+                                      remove_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
