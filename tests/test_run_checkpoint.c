@@ -136,6 +136,22 @@ static void foreign_files_are_refused(void **state) {
   free(older);
 }
 
+/* Records that lost their end, as a disk without power may leave them: the run goes on from where
+ * they are whole, and from nowhere if they never are. */
+static void records_that_end_too_early_are_noticed(void **state) {
+  (void)state;
+  char *bytes;
+  lgv_error err = {0};
+  size_t size = read_bytes(directory, "metrics.csv", &bytes);
+  write_bytes("metrics.csv", bytes, size - 1);
+  expect_the_previous_one("records one byte short", size);
+  write_bytes("metrics.csv", bytes, 1);
+  assert_int_equal(resume(&err), -1);
+  assert_int_equal(err.status, LGV_ERR_IO);
+  assert_non_null(strstr(err.message, "metrics.csv is missing, or shorter than it was then"));
+  free(bytes);
+}
+
 /* Between the two renames there is no newest one: the previous one is the newest. */
 static void a_run_killed_between_the_renames_goes_on(void **state) {
   (void)state;
@@ -293,6 +309,7 @@ int main(void) {
       TEST(flipped_bits_are_noticed),
       TEST(every_length_is_noticed),
       TEST(foreign_files_are_refused),
+      TEST(records_that_end_too_early_are_noticed),
       TEST(a_run_killed_between_the_renames_goes_on),
       TEST(evaluation_does_not_take_an_older_one_in_silence),
       TEST(crafted_headers_are_refused),

@@ -149,6 +149,13 @@ lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err) 
   return LGV_OK;
 }
 
+bool lgv__record_reaches(const lgv_record *record, int64_t size) {
+  char path[PATH_MAX];
+  struct stat info;
+  return lgv__join_path(record->directory, "metrics.csv", path, sizeof path, NULL) == LGV_OK &&
+         stat(path, &info) == 0 && info.st_size >= size;
+}
+
 lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed, int64_t size,
                               int64_t steps, lgv_error *err) {
   const char *directory = record->directory;
@@ -158,10 +165,6 @@ lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t
   lgv_status exact = lgv__config_check(plan, seed, directory, LGV_EXACTLY, err);
   LGV_TRY(exact == LGV_ERR_USAGE ? write_config(plan, seed, directory, err) : exact);
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
-  struct stat info;
-  if (stat(path, &info) != 0 || info.st_size < size)
-    return lgv_fail(err, LGV_ERR_IO,
-                    "%.300s is shorter than its checkpoint says: it was changed since", path);
   if (!lgv__out_open(&record->metrics, path, size)) return metrics_error(record, err);
   if (!plan->run.tensorboard) return LGV_OK;
   return lgv__event_file_open(&record->events, directory, steps, err);

@@ -26,6 +26,8 @@ LGV_CHECK lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, 
 /* No other run may write into the directory until the record is closed; refuses one that another
  * run still writes into after so many seconds. */
 LGV_CHECK lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_error *err);
+/* Whether metrics.csv has at least `size` bytes: a checkpoint that counts more is of no use. */
+bool lgv__record_reaches(const lgv_record *record, int64_t size);
 /* Of a locked directory: goes on with the records of the same run after the first `size` bytes of
  * metrics.csv, and after `steps` steps. */
 LGV_CHECK lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,

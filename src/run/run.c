@@ -214,12 +214,14 @@ lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed, const char *direc
 
 /* ---- Checkpoints ---- */
 
-static const char *state_fault(const void *run) {
-  const run_state *at = &((const lgv_run *)run)->at;
+static const char *state_fault(const void *context) {
+  const lgv_run *run = context;
+  const run_state *at = &run->at;
   const int64_t counts[] = {at->steps,    at->episodes,  at->window_episodes,
                             at->n_recent, at->next_eval, at->metrics_size};
-  bool ok = lgv__are_counts(counts, sizeof counts / sizeof *counts);
-  return ok ? NULL : "a counter that is no count";
+  if (!lgv__are_counts(counts, sizeof counts / sizeof *counts)) return "a counter that is no count";
+  bool ok = lgv__record_reaches(&run->record, at->metrics_size);
+  return ok ? NULL : "metrics.csv is missing, or shorter than it was then";
 }
 
 static const char *evaluation_fault(const void *run) {
