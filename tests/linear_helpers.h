@@ -176,7 +176,7 @@ static inline bench *bench_open(int64_t states, int32_t actions, int64_t horizon
   b->params.lsvi.gram = features ? LSVI_GRAM_DENSE : LSVI_GRAM_DIAGONAL;
   for (int i = 0; i < 5; i++) lgv_rng_seed(&b->streams[i], (uint64_t)i, "test");
   assert_int_equal(lgv__arena_build(&b->arena, bench_layout, b, "bench", &err), LGV_OK);
-  lsvi_open(&b->core);
+  assert_int_equal(lsvi_open(&b->core, NULL), LGV_OK);
   return b;
 }
 

@@ -31,12 +31,6 @@ static void layout(void *self_, const void *params, const lgv_problem *problem, 
   s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)(s->core.H * s->core.d), LGV_KEEP);
 }
 
-static lgv_status open_agent(void *self_, lgv_error *err) {
-  (void)err;
-  lsvi_open(&((self *)self_)->core);
-  return LGV_OK;
-}
-
 static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
@@ -66,7 +60,7 @@ const lgv_agent_type lgv__agent_lmc_lsvi = {
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
-    .open = open_agent,
+    .open = lsvi_open,
     .begin_episode = begin_episode,
     .act = lsvi_act_greedy,
     .observe = lsvi_observe,

@@ -57,12 +57,6 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   lsvi_layout(&s->core, &p->lsvi, problem, LSVI_USES_WIDTHS, out);
 }
 
-static lgv_status open_agent(void *self_, lgv_error *err) {
-  (void)err;
-  lsvi_open(&((self *)self_)->core);
-  return LGV_OK;
-}
-
 static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
@@ -88,7 +82,7 @@ const lgv_agent_type lgv__agent_lsvi_ucb = {
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
-    .open = open_agent,
+    .open = lsvi_open,
     .begin_episode = begin_episode,
     .act = lsvi_act_greedy,
     .observe = lsvi_observe,

@@ -80,12 +80,6 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   s->pi = lgv_layout_array(out, "oppo.pi", LGV_F64, (size_t)s->core.A, LGV_SCRATCH);
 }
 
-static lgv_status open_agent(void *self_, lgv_error *err) {
-  (void)err;
-  lsvi_open(&((self *)self_)->core);
-  return LGV_OK;
-}
-
 /* Policy improvement, with the Q of the episode before. */
 static lgv_status begin_episode(void *self_, lgv_error *err) {
   (void)err;
@@ -158,7 +152,7 @@ const lgv_agent_type lgv__agent_oppo = {
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
-    .open = open_agent,
+    .open = lsvi_open,
     .begin_episode = begin_episode,
     .act = act,
     .observe = lsvi_observe,

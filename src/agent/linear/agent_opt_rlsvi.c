@@ -81,12 +81,6 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
 
-static lgv_status open_agent(void *self_, lgv_error *err) {
-  (void)err;
-  lsvi_open(&((self *)self_)->core);
-  return LGV_OK;
-}
-
 /* Between the sampled value and the default one; alpha_high = inf has no default value. */
 static double interpolate(const params *p, double u, double sampled, double optimistic) {
   if (u <= p->alpha_low || isinf(p->alpha_high)) return sampled;
@@ -120,7 +114,7 @@ const lgv_agent_type lgv__agent_opt_rlsvi = {
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
-    .open = open_agent,
+    .open = lsvi_open,
     .begin_episode = begin_episode,
     .act = lsvi_act_greedy,
     .observe = lsvi_observe,

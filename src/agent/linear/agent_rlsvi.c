@@ -70,12 +70,6 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
 
-static lgv_status open_agent(void *self_, lgv_error *err) {
-  (void)err;
-  lsvi_open(&((self *)self_)->core);
-  return LGV_OK;
-}
-
 static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
@@ -98,7 +92,7 @@ const lgv_agent_type lgv__agent_rlsvi = {
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
-    .open = open_agent,
+    .open = lsvi_open,
     .begin_episode = begin_episode,
     .act = lsvi_act_greedy,
     .observe = lsvi_observe,

@@ -185,9 +185,11 @@ static void transpose_features(const lsvi *c, double scale, double *out) {
     for (int64_t j = 0; j < c->d; j++) out[j * c->SA + i] = scale * c->phi[i * c->d + j];
 }
 
-void lsvi_open(lsvi *c) {
+lgv_status lsvi_open(void *self, lgv_error *err) {
+  (void)err;
+  lsvi *c = self;
   c->phi_square = 1;
-  if (c->diagonal) return;
+  if (c->diagonal) return LGV_OK;
   if (c->env_features)
     memcpy(c->phi, c->env_features, (size_t)(c->SA * c->d) * sizeof *c->phi);
   else
@@ -202,6 +204,7 @@ void lsvi_open(lsvi *c) {
     if (c->whitened && c->rotated)
       transpose_features(c, 1 / sqrt(c->ridge), c->whitened + g * c->d * c->SA);
   }
+  return LGV_OK;
 }
 
 /* ---- planning ---- */

@@ -146,7 +146,6 @@ int64_t lsvi_feature_dim(const lsvi_params *params, const lgv_env_spec *env);
 enum { LSVI_USES_GRAM = 1, LSVI_USES_WIDTHS = 2 };
 void lsvi_layout(lsvi *core, const lsvi_params *params, const lgv_problem *problem, int uses,
                  lgv_layout *layout);
-void lsvi_open(lsvi *core);
 
 /* ---- planning, one stage at a time, from the last to the first ---- */
 double *lsvi_q(lsvi *core, int64_t h);           /* (SA) */
@@ -170,6 +169,7 @@ LGV_CHECK lgv_status lsvi_check_finite(const lsvi *core, const char *what, const
                                        int64_t n, int64_t h, lgv_error *err);
 
 /* ---- hooks that agents share; core is the first member of their state ---- */
+lgv_status lsvi_open(void *self, lgv_error *err);
 lgv_status lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                            lgv_error *err);
 lgv_status lsvi_observe(void *self, const lgv_transition *transition, lgv_error *err);
