@@ -5,6 +5,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 /* ---- exact vectors ---- */
 
@@ -311,16 +314,31 @@ static void every_set_gives_the_bits_of_ref(void **state) {
 
 /* ---- what the caller relies on ---- */
 
+/* Asked of the processor itself, not through what is tested: valgrind's does not flush. */
+static bool processor_flushes(void) {
+#if defined(__SSE2__)
+  volatile float small = 0x1p-126f;
+  unsigned mode = _mm_getcsr();
+  _mm_setcsr(mode | 0x8040);
+  small /= 2;
+  _mm_setcsr(mode);
+  return small == 0;
+#elif defined(__aarch64__)
+  return true;
+#else
+  return false;
+#endif
+}
+
 static void moments_that_decay_reach_zero_and_the_callers_mode_is_kept(void **state) {
   (void)state;
+  if (!processor_flushes()) skip();
   rig r = make_rig(lgv__kernels(), "adam", "", 40);
   set_all(r.g, 40, 1e-3);
   take_step(&r);
   set_all(r.g, 40, 0);
   for (int t = 0; t < 2000; t++) take_step(&r);
-#if defined(__SSE2__) || defined(__aarch64__)
   for (size_t i = 0; i < 40; i++) assert_true(r.step.slot[0][i] == 0);
-#endif
   volatile float small = 0x1p-126f;
   assert_true(small / 2 > 0); /* subnormal numbers still exist here */
   free_rig(&r);

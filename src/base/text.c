@@ -63,7 +63,7 @@ void lgv__format_real(double x, char *text, size_t size) {
   }
   locale_t before = enter_plain_locale();
   /* 15 digits survive the way there and back, so fewer are never needed; subnormals hold fewer. */
-  char shortest[32];
+  char shortest[40];
   int digits = fabs(x) < DBL_MIN ? 1 : 15;
   do snprintf(shortest, sizeof shortest, "%.*g", digits, x);
   while (strtod(shortest, NULL) != x && ++digits <= 17);

@@ -66,7 +66,7 @@ static lgv_status compare(const char *old, const char *new, const char *director
     if (same(a, b)) continue;
     if (strcmp(key, other) != 0) return refuse(directory, "of another version", err);
     if (match == LGV_UP_TO_BUDGET && is_budget(section, key)) continue;
-    char what[4 * WORD_SIZE];
+    char what[5 * WORD_SIZE];
     snprintf(what, sizeof what, "%s.%s is %s there, here %s", section, key, was, is);
     return refuse(directory, what, err);
   }
