@@ -1,6 +1,7 @@
 /* langevin: the command line of liblangevin. */
 #include "cli.h"
 
+#include <signal.h>
 #include <string.h>
 
 const cli_command *const cli_commands[] = {
@@ -28,6 +29,7 @@ static int unknown_command(const char *name) {
 }
 
 int main(int argc, char **argv) {
+  signal(SIGXFSZ, SIG_IGN); /* a file beyond its limit shows as an error of write, as a full disk */
   if (argc < 2) {
     cli_help.main(&cli_help, 0, NULL);
     return CLI_USAGE;
