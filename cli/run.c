@@ -1,6 +1,5 @@
 #include "cli.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -29,7 +28,8 @@ static const cli_option options[] = {
 
 typedef struct request {
   lgv_settings *settings;
-  int64_t seeds, threads;
+  int64_t seeds; /* 0: those of a directory in which some are missing */
+  int64_t threads;
   const char *out; /* NULL: choose one */
   bool resume, json, quiet;
 } request;
@@ -42,31 +42,16 @@ static void check(cli_args *args, lgv_status status, const lgv_error *err) {
   args->stopped = true;
 }
 
-/* Of a directory of seeds: how many there are, and the least. */
-static int64_t find_seeds(const char *directory, unsigned long long *least) {
-  DIR *stream = opendir(directory);
-  int64_t count = 0;
-  *least = ULLONG_MAX;
-  for (const struct dirent *entry; stream && (entry = readdir(stream));) {
-    unsigned long long seed;
-    int end = 0; /* seed-3.old is none of them */
-    if (sscanf(entry->d_name, "seed-%llu%n", &seed, &end) != 1 || entry->d_name[end]) continue;
-    if (seed < *least) *least = seed;
-    count++;
-  }
-  if (stream) closedir(stream);
-  return count;
-}
-
 /* The settings of the run, or of the seeds, that a directory holds; none if it holds none yet. */
 static lgv_status load_previous(request *r, const char *directory, lgv_error *err) {
   char path[PATH_MAX];
-  unsigned long long least;
   int length = snprintf(path, sizeof path, "%s/config.json", directory);
-  int64_t seeds = access(path, F_OK) == 0 ? 0 : find_seeds(directory, &least);
-  if (seeds > 0) {
-    length = snprintf(path, sizeof path, "%s/seed-%llu/config.json", directory, least);
-    r->seeds = seeds;
+  lgv_seeds found = access(path, F_OK) == 0 ? (lgv_seeds){0} : lgv__seeds_in(directory);
+  if (found.count > 0) {
+    char name[LGV_SEED_NAME_SIZE];
+    lgv__seed_name(found.first, name);
+    length = snprintf(path, sizeof path, "%s/%s/config.json", directory, name);
+    r->seeds = found.last - found.first < (uint64_t)found.count ? found.count : 0;
   }
   if (length >= (int)sizeof path)
     return lgv_fail(err, LGV_ERR_IO, "the path %.100s... is too long", directory);
@@ -94,6 +79,9 @@ static void set_from(cli_args *args, request *r, const char *key) {
   check(args, status, &err);
 }
 
+static const char *const one_place = "one directory at a time: --out begins a run there, --resume "
+                                     "goes on with the one that is there";
+
 static void parse(cli_args *args, request *r) {
   load_files(*args, r, args);
   while (cli_next(args)) {
@@ -107,8 +95,12 @@ static void parse(cli_args *args, request *r) {
     case SEED: set_from(args, r, "run.seed"); break;
     case SEEDS: r->seeds = cli_value_int(args, 1, 1000000); break;
     case THREADS: r->threads = cli_value_int(args, 1, 4096); break;
-    case OUT: r->out = args->value; break;
+    case OUT:
+      if (r->resume) cli_reject(args, "%s", one_place);
+      r->out = args->value;
+      break;
     case RESUME:
+      if (r->out) cli_reject(args, "%s", one_place);
       r->resume = true;
       r->out = args->value;
       break;
@@ -122,6 +114,8 @@ static void parse(cli_args *args, request *r) {
   }
   if (r->resume && !args->stopped && !lgv_settings_get(r->settings, "env.name"))
     cli_reject(args, "%s holds no run to go on with", r->out);
+  if (r->seeds == 0 && !args->stopped)
+    cli_reject(args, "the seeds in %s are not in a row: say which, --seed S --seeds N", r->out);
 }
 
 /* ---- Where to ---- */
@@ -238,6 +232,7 @@ static int run_plan(const cli_command *command, const request *r, const lgv_plan
   lgv_run_report report = {.summaries = summaries,
                            .errors = errors,
                            .seeds = (size_t)r->seeds,
+                           .resumed = r->resume,
                            .directory = batch.directory};
   int code = CLI_FAILED;
   if (summaries && errors)

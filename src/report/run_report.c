@@ -82,8 +82,10 @@ lgv_status lgv__run_report_print(const lgv_run_report *r, FILE *out, lgv_error *
     LGV_TRY(print_several(r, out, err));
   if (r->seeds > 1 && finished < r->seeds)
     fprintf(out, "%zu of %zu seeds finished\n", finished, r->seeds);
+  fprintf(out, "%.2f s", r->seconds);
   lgv__format_short(r->seconds > 0 ? (double)steps / r->seconds : NAN, rate, sizeof rate);
-  fprintf(out, "%.2f s, %s steps/s; records in %s\n", r->seconds, rate, r->directory);
+  if (!r->resumed) fprintf(out, ", %s steps/s", rate);
+  fprintf(out, "; records in %s\n", r->directory);
   return LGV_OK;
 }
 

@@ -12,6 +12,7 @@ typedef struct lgv_run_report {
   const lgv_summary *summaries; /* (seeds) */
   const lgv_error *errors;      /* (seeds): status LGV_OK where nothing failed */
   size_t seeds;
+  bool resumed; /* earlier processes did some of the steps: their speed is not known here */
   const char *directory;
   double seconds;
 } lgv_run_report;

@@ -17,6 +17,7 @@
 #include "report/sweep_report.h"
 #include "report/text_table.h"
 #include "run/index_list.h"
+#include "run/seeds.h"
 
 /* The name nearest to a wrong one, or NULL; names: a NULL-terminated list. */
 const char *lgv__nearest_name(const char *wrong, const char *const *names);

@@ -8,11 +8,13 @@
 #include "run/plan.h"
 #include "run/record.h"
 #include "run/run.h"
+#include "run/seeds.h"
 #include "run/summary.h"
 
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 typedef struct batch_state {
   const lgv_batch *batch;
@@ -69,12 +71,12 @@ static bool stop_asked(void *context) {
 
 static lgv_status seed_directory(const lgv_batch *batch, uint64_t seed, char *path, size_t size,
                                  lgv_error *err) {
-  char name[32];
+  char name[LGV_SEED_NAME_SIZE];
   if (batch->seeds == 1) {
     bool fits = snprintf(path, size, "%s", batch->directory) < (int)size;
     return fits ? LGV_OK : lgv_fail(err, LGV_ERR_IO, "the path of --out is too long");
   }
-  snprintf(name, sizeof name, "seed-%llu", (unsigned long long)seed);
+  lgv__seed_name(seed, name);
   return lgv__join_path(batch->directory, name, path, size, err);
 }
 
@@ -138,8 +140,20 @@ static lgv_status check_memory(const lgv_batch *batch, lgv_error *err) {
   return status;
 }
 
+static lgv_status check_directory(const lgv_batch *batch, lgv_error *err) {
+  char config[PATH_MAX];
+  if (!batch->directory) return LGV_OK;
+  if (batch->seeds == 1) return lgv__seeds_check_none(batch->directory, err);
+  LGV_TRY(lgv__join_path(batch->directory, "config.json", config, sizeof config, err));
+  if (access(config, F_OK) != 0) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "%.300s holds a single run: choose another directory for several seeds",
+                  batch->directory);
+}
+
 static lgv_status run_all(batch_state *b, lgv_error *err) {
   const lgv_batch *batch = b->batch;
+  LGV_TRY(check_directory(batch, err));
   LGV_TRY(check_memory(batch, err));
   lgv__job_threads(batch->threads < batch->seeds ? batch->threads : batch->seeds, work, b);
   if (b->interrupted) {

@@ -91,3 +91,19 @@ lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *di
   lgv__json_free(&json);
   return status;
 }
+
+lgv_status lgv__config_check_budget(const lgv_plan *plan, int64_t steps, int64_t episodes,
+                                    const char *directory, lgv_error *err) {
+  const struct {
+    const char *name;
+    int64_t done, budget; /* 0: none */
+  } budgets[] = {{"steps", steps, plan->run.steps}, {"episodes", episodes, plan->run.episodes}};
+  for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++)
+    if (budgets[i].budget > 0 && budgets[i].done - budgets[i].budget >= plan->run.envs)
+      return lgv_fail(err, LGV_ERR_USAGE,
+                      "%.200s has done %lld %s already, run.%s = %lld is less; choose another "
+                      "directory with --out",
+                      directory, (long long)budgets[i].done, budgets[i].name, budgets[i].name,
+                      (long long)budgets[i].budget);
+  return LGV_OK;
+}

@@ -12,5 +12,9 @@ typedef enum lgv_config_match { LGV_EXACTLY, LGV_UP_TO_BUDGET } lgv_config_match
  * without config.json is fine. */
 LGV_CHECK lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *directory,
                                        lgv_config_match match, lgv_error *err);
+/* Refuses a plan that ends before what its run has done already: config.json would tell of less
+ * than the records hold. A round of run.envs steps may go beyond a budget. */
+LGV_CHECK lgv_status lgv__config_check_budget(const lgv_plan *plan, int64_t steps, int64_t episodes,
+                                              const char *directory, lgv_error *err);
 
 #endif

@@ -8,11 +8,13 @@
 #include "run/job.h"
 #include "run/plan.h"
 #include "run/run.h"
+#include "run/seeds.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool lgv__same_problem(const lgv_env_spec *a, const lgv_env_spec *b, bool with_horizon) {
   return a->obs_kind == b->obs_kind && a->obs_form == b->obs_form &&
@@ -91,6 +93,7 @@ static lgv_status load_plan(const char *directory, lgv_plan **plan, lgv_error *e
   char config[PATH_MAX];
   lgv_settings *settings;
   LGV_TRY(lgv__join_path(directory, "config.json", config, sizeof config, err));
+  if (access(config, F_OK) != 0) LGV_TRY(lgv__seeds_check_none(directory, err));
   LGV_TRY(lgv_settings_create(&settings, err));
   lgv_status status = lgv_settings_load(settings, config, err);
   if (status == LGV_OK) status = lgv_plan_create(settings, plan, err);

@@ -23,6 +23,7 @@
 #include "env/env.h"
 #include "math/crew.h"
 #include "run/checkpoint.h"
+#include "run/config_check.h"
 #include "run/exact.h"
 #include "run/plan.h"
 #include "run/record.h"
@@ -359,6 +360,8 @@ static lgv_status restore(lgv_run *run, lgv_error *err) {
   LGV_TRY(read_checkpoint(run, &found, err));
   if (!found) /* stopped before its first checkpoint: from the start */
     return lgv__record_open(&run->record, run->plan, run->seed, err);
+  LGV_TRY(
+      lgv__config_check_budget(run->plan, run->at.steps, run->at.episodes, run->directory, err));
   LGV_TRY(restore_envs(run, err));
   run->saved_at = run->resumed_at = run->at.steps;
   return lgv__record_reopen(&run->record, run->plan, run->seed, run->at.metrics_size, run->at.steps,
