@@ -14,7 +14,7 @@ from langevin import _library as library
 from langevin import _registry as registry
 from langevin._library import EVAL, TRAIN, CObs, CSpec, CTransition, UsageError, call, lib
 from langevin._progress import NO_BOUND, Progress, Slices
-from langevin._seen import Seen
+from langevin._seen import seen_again
 from langevin._worlds import EPISODE, Loop, World, make_world
 
 DTYPES = ("|u1", "<i4", "<i8", "<u8", "<f4", "<f8")  # lgv_dtype
@@ -52,7 +52,7 @@ class Agent:
         self._episodes: List[np.ndarray] = []
         self.num_timesteps = 0
         if self._world is not None:
-            self._spec, self._seen = self._world.spec, self._world.seen
+            self._spec, self._seen, self._first_action = self._world.spec, self._world.seen, self._world.first_action
             self._create()
 
     # ---- Creation
@@ -129,13 +129,15 @@ class Agent:
     def set_env(self, env: Any, *, reward_range: Optional[Tuple[float, float]] = None) -> None:
         """Another environment with the same kind of observations and actions."""
         with self._only:
+            if self._learning:
+                raise RuntimeError("the environment cannot be replaced while the agent learns")
             world = make_world(env, _check_range(reward_range))
             difference = _compare(self._spec, world.spec, self._staged)
             if difference:
                 raise UsageError(f"the agent was made for another environment: {difference}")
             if world.streams != self._streams:
                 raise UsageError(f"the agent learns from {self._streams} environment(s) at once, not {world.streams}")
-            self._world, self._seen, self._loop = world, world.seen, None
+            self._world, self._seen, self._first_action, self._loop = world, world.seen, world.first_action, None
 
     def close(self) -> None:
         """Frees the agent, unless arrays of parameters() still show its memory. Later calls are refused."""
@@ -196,25 +198,30 @@ class Agent:
         self._plan(most_steps, most_episodes)
         if self._loop is None:
             self._loop = world.loop(self, self.seed)
+        loop = self._loop
         self._use()
         slices = Slices()
         steps = ended = since = 0
         with progress:
             while steps < most_steps and ended < most_episodes:
                 size = slices.next(min(most_steps - steps, every - since if callback else NO_BOUND))
-                made, episodes = self._loop.advance(size, most_episodes - ended)
+                try:
+                    loop.advance(size, most_episodes - ended)
+                finally:  # what was learned before an error or Ctrl-C counts
+                    made, episodes = loop.done()
+                    self.num_timesteps += made
+                    if len(episodes):
+                        self._episodes.append(episodes)
                 slices.done(made)
                 steps += made
                 ended += len(episodes)
                 since += made
-                self.num_timesteps += made
-                if len(episodes):
-                    self._episodes.append(episodes)
                 progress.show(steps, ended, episodes)
                 last = steps >= most_steps or ended >= most_episodes
                 if callback and (since >= every or last):
                     since = 0
-                    if callback(self) is False:
+                    wanted = callback(self)
+                    if isinstance(wanted, (bool, np.bool_)) and not wanted:
                         break
 
     # ---- Records of learn()
@@ -261,9 +268,9 @@ class Agent:
         with self._only:
             pointer = self._use() if not deterministic else self.handle.pointer
             self._untouched = False
-            batch = self._seen.read(observation)
+            batch = self._read(observation)
             stages = self._stages_of(state, episode_start, batch.count)
-            actions = self._act(pointer, batch, stages, EVAL if deterministic else TRAIN) + self._first_action()
+            actions = self._act(pointer, batch, stages, EVAL if deterministic else TRAIN) + self._first_action
             after = None
             if self._staged:
                 after = stages + 1 if batch.batched else int(stages[0]) + 1
@@ -307,18 +314,13 @@ class Agent:
                 library.raise_error(status, error)
         return actions
 
-    def _first_action(self) -> int:
-        env = self.env
-        space = getattr(env, "single_action_space", getattr(env, "action_space", None))
-        return int(getattr(space, "start", 0))
-
     def q_values(self, observation: Any, *, stage: Any = 0) -> np.ndarray:
         """Q of every action, (actions) or (n, actions): those by which the agent acts in evaluations. Nothing
         changes by it."""
         with self._only:
             pointer = self.handle.pointer
             self._untouched = False
-            batch = self._seen.read(observation)
+            batch = self._read(observation)
             packed = self._pack(batch, self._stages_of(stage, None, batch.count))
             q = np.empty((batch.count, self._spec.actions))
             call("lgv_agent_q_values", pointer, packed, batch.count, q.ctypes.data)
@@ -337,7 +339,7 @@ class Agent:
                 call("lgv_agent_begin_episode", pointer)
                 self._stages[stream] = 0
             stage = np.array([self._stages[stream]])
-            return int(self._act(pointer, batch, stage, TRAIN)[0]) + self._first_action()
+            return int(self._act(pointer, batch, stage, TRAIN)[0]) + self._first_action
 
     def observe(
         self,
@@ -385,9 +387,13 @@ class Agent:
             self._stages[stream] = None
 
     def _one(self, observation: Any) -> Any:
-        batch = self._seen.read(observation)
+        batch = self._read(observation)
         if batch.batched:
             raise UsageError("act and observe take one observation at a time")
+        return batch
+
+    def _read(self, observation: Any) -> Any:
+        batch = self._seen.read(observation)
         if batch.data is not None and batch.data.dtype == np.float32 and not np.isfinite(batch.data).all():
             raise library.NumericError("the observation holds a number that is not finite")
         return batch
@@ -399,7 +405,7 @@ class Agent:
 
     def _check_action(self, action: Any) -> int:
         try:
-            index = int(np.asarray(action).item()) - self._first_action()
+            index = int(np.asarray(action).item()) - self._first_action
         except (TypeError, ValueError):
             raise UsageError(f"an action is a whole number, not {action!r:.40}") from None
         if not 0 <= index < self._spec.actions:
@@ -473,6 +479,8 @@ class Agent:
                 "spec": {name: getattr(self._spec, name) for name in SPEC_FIELDS},
                 "obs_shape": list(self._spec.obs_shape),
                 "shape": list(self._seen.shape) if self._seen.shape is not None else None,
+                "space": self._seen.description,
+                "first_action": self._first_action,
                 "streams": self._streams,
                 "seed": self.seed,
                 "planned": list(self._planned),
@@ -580,7 +588,8 @@ def load(path: Any, env: Any = None) -> Agent:
             raise UsageError("the agent uses the features of its environment: load it with load(path, env=...)")
         shape = about["shape"]
         plain = shape is not None and int(np.prod(shape)) == int(np.prod(about["obs_shape"]))
-        agent._seen = Seen(spec, tuple(shape) if plain else None)
+        agent._seen = seen_again(spec, tuple(shape) if plain else None, about.get("space"))
+        agent._first_action = about.get("first_action", 0)
         agent._world = _Streams(about["streams"])
     else:
         world = make_world(env, (spec.reward_min, spec.reward_max))
@@ -589,7 +598,7 @@ def load(path: Any, env: Any = None) -> Agent:
             difference = difference or f"{about['streams']} environments at once, not {world.streams}"
             raise UsageError(f"the agent was made for another environment: {difference}")
         spec.features = world.spec.features
-        agent._world, agent._seen = world, world.seen
+        agent._world, agent._seen, agent._first_action = world, world.seen, world.first_action
     agent._create()
     call("lgv_agent_load", agent.handle.pointer, library.encode_path(path))
     agent._untouched = False
@@ -637,8 +646,8 @@ def _count(name: str, value: Any) -> int:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
         raise UsageError(f"{name} is a whole number, not {value!r:.40}") from None
-    if number != value or number < 0:
-        raise UsageError(f"{name} is a whole number from 0 on, not {value!r:.40}")
+    if number != value or not 0 <= number < 2**63:
+        raise UsageError(f"{name} is a whole number from 0 to 2^63 - 1, not {value!r:.40}")
     return number
 
 

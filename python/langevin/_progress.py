@@ -56,7 +56,7 @@ class Progress:
         if most_steps < NO_BOUND:
             share, text = self.steps / most_steps if most_steps else 1, f"{self.steps:,} / {most_steps:,} steps"
         else:
-            share, text = self.ended / most_episodes, f"{self.ended:,} / {most_episodes:,} episodes"
+            share, text = self.ended / most_episodes if most_episodes else 1, f"{self.ended:,} / {most_episodes:,} episodes"
         rate = self.steps / max(1e-9, self.shown - self.begun)
         mean = f"  return {sum(self.recent) / len(self.recent):.4g}" if self.recent else ""
         line = f"{100 * share:3.0f} %  {text}  {rate:,.0f} steps/s{mean}"

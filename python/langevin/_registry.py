@@ -10,6 +10,8 @@ import numbers
 from dataclasses import dataclass
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
+import numpy as np
+
 from langevin._library import BOOL, CHOICE, INT, INTS, MAP, REAL, TEXT, CEntry, Handle, UsageError, call, create, lib
 
 
@@ -130,9 +132,11 @@ def class_name(name: str) -> str:
 
 def to_text(key: str, value: Any) -> str:
     """A value as the library reads it."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
     if isinstance(value, str):
         return value
-    if isinstance(value, (bool,)) or type(value).__name__ in ("bool_", "bool"):
+    if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, numbers.Integral):
         return str(int(value))
@@ -141,7 +145,7 @@ def to_text(key: str, value: Any) -> str:
         if number == int(number) if math.isfinite(number) else False:
             return str(int(number)) if abs(number) < 1e15 else repr(number)
         return repr(number)
-    if isinstance(value, Sequence) or type(value).__name__ == "ndarray":
+    if isinstance(value, Sequence):
         return ",".join(to_text(key, item) for item in value)
     raise UsageError(f"{key} = {value!r:.80} is a {type(value).__name__}: give a number, a text, or a list of numbers")
 

@@ -32,6 +32,7 @@ class Seen:
         self.dtype = np.dtype(np.uint8 if self.bytes else np.float32)
         self.states = int(spec.states)
         self.one_hot = spec.obs_form == ONE_HOT
+        self.description = None  # of a space
 
     def read(self, observation: Any) -> Batch:
         if self.states and is_index(observation):
@@ -76,6 +77,12 @@ class SpaceSeen:
         self.shape = tuple(space.shape) if getattr(space, "shape", None) is not None else None
         self.size, self.states = observations.size, observations.states
 
+    @property
+    def description(self) -> Any:
+        from langevin.observations import describe
+
+        return describe(self.space)
+
     def read(self, observation: Any) -> Batch:
         from langevin.observations import Wrong
 
@@ -103,6 +110,20 @@ class SpaceSeen:
         if observation.dtype != self.inner.dtype or not hasattr(self.space, "low"):
             return False
         return self.inner.dtype == np.float32 or self.shape == tuple(self.inner.shape)
+
+
+def seen_again(spec: CSpec, shape: Optional[Tuple[int, ...]], description: Any) -> Any:
+    """For an agent that is loaded without an environment: from the shape and description of what it was made with."""
+    if description is not None:
+        try:
+            from langevin.observations import Observations, build
+        except ModuleNotFoundError:
+            if description["kind"] != "box" or spec.obs_kind == BYTES:
+                raise UsageError("these observations are read by means of Gymnasium: pip install gymnasium") from None
+        else:
+            space = build(description)
+            return SpaceSeen(space, Observations(space, 1.0, []))
+    return Seen(spec, shape)
 
 
 def batch_size(space: Any, value: Any) -> Optional[int]:

@@ -22,6 +22,7 @@ from langevin._library import (
     CTransition,
     EnvironmentFailed,
     NumericError,
+    OneThread,
     UsageError,
     create,
     lib,
@@ -38,6 +39,7 @@ class World:
     spec: CSpec
     seen: Any
     streams = 1
+    first_action = 0  # that of the environment which is the agent's 0
     model: Optional[Model] = None
     keeps: tuple = ()  # what the spec points into
 
@@ -46,8 +48,11 @@ class World:
 
 
 class Loop:
-    def advance(self, most_steps: int, most_episodes: int) -> Tuple[int, np.ndarray]:
-        """Steps made and the episodes that ended (EPISODE)."""
+    def advance(self, most_steps: int, most_episodes: int) -> None:
+        raise NotImplementedError
+
+    def done(self) -> Tuple[int, np.ndarray]:
+        """The steps of the last advance() and the episodes that ended (EPISODE), also if it raised."""
         raise NotImplementedError
 
 
@@ -94,7 +99,7 @@ def find_native(env: Any) -> Any:
 
 class MDPWorld(World):
     def __init__(self, mdp: TabularMDP):
-        self.model, self.handle = mdp, mdp.open()
+        self.model, self.handle, self.only = mdp, mdp.open(), OneThread("environment")
         self.spec = copy_spec(lib.lgv_env_get_spec(self.handle.pointer).contents)
         self.seen = Seen(self.spec)
         self.keeps = (self.handle,)
@@ -104,13 +109,14 @@ class MDPWorld(World):
 
     def loop(self, agent: Any, seed: int) -> Loop:
         handle = self.env_handle()
-        lib.lgv_env_seed(handle.pointer, seed)
-        return NativeLoop(agent, handle)
+        with self.only:
+            lib.lgv_env_seed(handle.pointer, seed)
+        return NativeLoop(agent, handle, self.only)
 
 
 class NativeWorld(MDPWorld):
     def __init__(self, env: Any, native: Any):
-        self.env, self.native = env, native
+        self.env, self.native, self.only = env, native, native._only
         native._open()
         self.model = native.model
         self.spec = copy_spec(native.problem)
@@ -124,8 +130,8 @@ class NativeWorld(MDPWorld):
 
 
 class NativeLoop(Loop):
-    def __init__(self, agent: Any, env_handle: Any):
-        handle = agent.handle
+    def __init__(self, agent: Any, env_handle: Any, only: OneThread):
+        handle, self.only = agent.handle, only
         self.trainer = create(
             "lgv_trainer_create", "lgv_trainer_free", handle.pointer, env_handle.pointer, keeps=(handle, env_handle)
         )
@@ -133,18 +139,22 @@ class NativeLoop(Loop):
         assert EPISODE.itemsize == ctypes.sizeof(CEpisode)
         self.steps, self.ended, self.error = ctypes.c_int64(), ctypes.c_int64(), CError()
 
-    def advance(self, most_steps: int, most_episodes: int) -> Tuple[int, np.ndarray]:
-        status = lib.lgv_trainer_advance(
-            self.trainer.pointer,
-            most_steps,
-            self.episodes.ctypes.data,
-            min(most_episodes, MOST_EPISODES),
-            ctypes.byref(self.steps),
-            ctypes.byref(self.ended),
-            ctypes.byref(self.error),
-        )
+    def advance(self, most_steps: int, most_episodes: int) -> None:
+        self.steps.value = self.ended.value = 0
+        with self.only:
+            status = lib.lgv_trainer_advance(
+                self.trainer.pointer,
+                most_steps,
+                self.episodes.ctypes.data,
+                min(most_episodes, MOST_EPISODES),
+                ctypes.byref(self.steps),
+                ctypes.byref(self.ended),
+                ctypes.byref(self.error),
+            )
         if status:
             raise_error(status, self.error)
+
+    def done(self) -> Tuple[int, np.ndarray]:
         return self.steps.value, self.episodes[: self.ended.value].copy()
 
 
@@ -227,7 +237,7 @@ class Place:
         transition, after, before = self.transitions[k], self.next[k], self.obs[1 - k]
         try:
             reward, transition.terminated, transition.truncated = float(reward), bool(terminated), bool(truncated)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise EnvironmentFailed(
                 f"step() returned a reward or an end that is not one number: reward {reward!r:.60}, terminated "
                 f"{terminated!r:.40}, truncated {truncated!r:.40}"
@@ -256,6 +266,10 @@ class PythonLoop(Loop):
         self.horizon = int(agent.world.spec.horizon)
         self.action, self.error = ctypes.c_int32(), CError()
         self.action_ref, self.error_ref = ctypes.byref(self.action), ctypes.byref(self.error)
+        self.made, self.ended = 0, []  # of advance()
+
+    def done(self) -> Tuple[int, np.ndarray]:
+        return self.made, np.array(self.ended, EPISODE)
 
     def call(self, function: Any, *arguments: Any) -> None:
         status = function(self.pointer, *arguments, self.error_ref)
@@ -274,17 +288,15 @@ class PythonLoop(Loop):
         status = lib.lgv_agent_observe(self.pointer, transition, self.error_ref)
         if status:
             raise_error(status, self.error)
+        self.made += 1
         which = place.transitions[1 - place.now]
         if which.terminated or which.truncated:
             self.call(lib.lgv_agent_end_episode)
             place.running = False
+            self.ended.append((place.length, place.total, np.nan, np.nan))
         elif place.stage == self.horizon:
             raise EnvironmentFailed(f"the episode goes on after {self.horizon} steps, its horizon")
         return place.running
-
-
-def as_episodes(rows: List[tuple]) -> np.ndarray:
-    return np.array(rows, EPISODE)
 
 
 class GymWorld(World):
@@ -295,6 +307,7 @@ class GymWorld(World):
         self.spec, self.seen, self.notices = make_spec(
             env.observation_space, env.action_space, horizon_of(env), reward_range
         )
+        self.first_action = int(env.action_space.start)
 
     def loop(self, agent: Any, seed: int) -> Loop:
         return GymLoop(agent, self, seed)
@@ -303,7 +316,7 @@ class GymWorld(World):
 class GymLoop(PythonLoop):
     def __init__(self, agent: Any, world: GymWorld, seed: int):
         super().__init__(agent)
-        self.env, self.first = world.env, int(world.env.action_space.start)
+        self.env, self.first = world.env, world.first_action
         self.place = Place(world.seen)
         self.seed: Optional[int] = seed & 0x7FFFFFFF  # of the first reset; what every generator takes
 
@@ -315,18 +328,19 @@ class GymLoop(PythonLoop):
         self.place.begin(result[0])
         self.call(lib.lgv_agent_begin_episode)
 
-    def advance(self, most_steps: int, most_episodes: int) -> Tuple[int, np.ndarray]:
+    def advance(self, most_steps: int, most_episodes: int) -> None:
+        self.made, self.ended = 0, []
         try:
-            return self._advance(most_steps, most_episodes)
+            self._advance(most_steps, most_episodes)
         except BaseException:
             self.place.running = False
             raise
 
-    def _advance(self, most_steps: int, most_episodes: int) -> Tuple[int, np.ndarray]:
+    def _advance(self, most_steps: int, most_episodes: int) -> None:
         from langevin.gym_task import outcome_failure
 
-        place, step, first, ended = self.place, self.env.step, self.first, []
-        for made in range(1, most_steps + 1):
+        place, step, first = self.place, self.env.step, self.first
+        while self.made < most_steps and len(self.ended) < most_episodes:
             if not place.running:
                 self._begin()
             action = self.act(place)
@@ -335,11 +349,7 @@ class GymLoop(PythonLoop):
                 observation, reward, terminated, truncated, _ = result
             except (TypeError, ValueError):
                 raise EnvironmentFailed(str(outcome_failure(result))) from None
-            if not self.observe(place, action, observation, reward, terminated, truncated):
-                ended.append((place.length, place.total, np.nan, np.nan))
-                if len(ended) == most_episodes:
-                    return made, as_episodes(ended)
-        return most_steps, as_episodes(ended)
+            self.observe(place, action, observation, reward, terminated, truncated)
 
 
 class VectorWorld(World):
@@ -350,6 +360,7 @@ class VectorWorld(World):
         self.spec, self.seen, self.notices = make_spec(
             envs.single_observation_space, envs.single_action_space, horizon, reward_range
         )
+        self.first_action = int(envs.single_action_space.start)
         problem = getattr(envs, "problem", None)
         if isinstance(problem, CSpec):  # one of ours knows more than its space tells
             self.spec = copy_spec(problem)
@@ -369,7 +380,7 @@ class VectorLoop(PythonLoop):
 
         super().__init__(agent)
         self.envs, self.n = world.envs, world.streams
-        self.first = int(world.envs.single_action_space.start)
+        self.first = world.first_action
         self.places = [Place(world.seen) for _ in range(self.n)]
         mode = (world.envs.metadata or {}).get("autoreset_mode", AutoresetMode.NEXT_STEP)
         self.mode = AutoresetMode(mode)
@@ -406,17 +417,16 @@ class VectorLoop(PythonLoop):
             for i in np.flatnonzero(mask):
                 self._begin(int(i), rows[i])
 
-    def advance(self, most_steps: int, most_episodes: int) -> Tuple[int, np.ndarray]:
-        made, ended = 0, []
+    def advance(self, most_steps: int, most_episodes: int) -> None:
+        self.made, self.ended = 0, []
         try:
-            while made < most_steps and len(ended) < most_episodes:
-                made += self._round(ended)
+            while self.made < most_steps and len(self.ended) < most_episodes:
+                self._round()
         except BaseException:
             self.fresh = True
             raise
-        return made, as_episodes(ended)
 
-    def _round(self, ended: list) -> int:
+    def _round(self) -> None:
         if self.fresh:
             self._reset_all()
         if not (self.next_step or self.same_step):
@@ -437,11 +447,9 @@ class VectorLoop(PythonLoop):
             if self.same_step and (terminated[i] or truncated[i]):
                 last = self._final(info, i)
             self.call(lib.lgv_agent_set_stream, i)
-            if not self.observe(place, int(actions[i]), last, rewards[i], terminated[i], truncated[i]):
-                ended.append((place.length, place.total, np.nan, np.nan))
-                if self.same_step:
-                    self._begin(i, rows[i])
-        return sum(moving)
+            goes_on = self.observe(place, int(actions[i]), last, rewards[i], terminated[i], truncated[i])
+            if self.same_step and not goes_on:
+                self._begin(i, rows[i])
 
     def _final(self, info: Any, i: int) -> Any:
         for key in ("final_obs", "final_observation"):

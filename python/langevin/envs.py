@@ -27,6 +27,7 @@ IDS = {
     "langevin/Acrobot-v0": "acrobot",
     "langevin/Atari-v0": "atari",
 }
+NO_COPY = "the library's environments cannot be copied or pickled: make another one, where it is needed"
 
 
 def open_env(name: str, params: dict) -> Any:
@@ -133,8 +134,12 @@ class NativeEnv(gymnasium.Env):
             return observation, outcome.reward, outcome.terminated, outcome.truncated, info
 
     def close(self) -> None:
-        self.handle = None
-        self._views = {}
+        with self._only:
+            self.handle = None
+            self._views = {}
+
+    def __reduce__(self) -> Any:
+        raise TypeError(NO_COPY)
 
     def __repr__(self) -> str:
         return f"<NativeEnv {self.name}>"
@@ -193,9 +198,10 @@ class NativeVectorEnv(gymnasium.vector.VectorEnv):
             seed = [int(s) for s in self.np_random.integers(2**63, size=self.num_envs)]
         if seed is not None and len(seed) != self.num_envs:
             raise self._lib.UsageError(f"{len(seed)} seeds for {self.num_envs} environments")
-        for handle, one in zip(self.handles, seed or ()):
-            if one is not None:
-                self._lib.lib.lgv_env_seed(handle.pointer, self._lib.check_seed(one))
+        with self._only:
+            for handle, one in zip(self.handles, () if seed is None else seed):
+                if one is not None:
+                    self._lib.lib.lgv_env_seed(handle.pointer, self._lib.check_seed(one))
         self._seeded = True
         self._ended[:] = True
         return self._advance(np.zeros(self.num_envs, np.int32)), {}
@@ -213,7 +219,11 @@ class NativeVectorEnv(gymnasium.vector.VectorEnv):
         return observations, results["reward"].copy(), results["terminated"].copy(), results["truncated"].copy(), {}
 
     def close_extras(self, **kwargs: Any) -> None:
-        self.handles = []
+        with self._only:
+            self.handles = []
+
+    def __reduce__(self) -> Any:
+        raise TypeError(NO_COPY)
 
 
 def register() -> None:

@@ -302,7 +302,7 @@ class GymTask(Task):
         try:
             observation, reward, terminated, truncated, _ = result
             reward, terminated, truncated = float(reward), bool(terminated), bool(truncated)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise outcome_failure(result) from None
         state = self._show(observation)
         return reward, terminated, truncated, 0, 0, self.slot, 0, state

@@ -52,7 +52,9 @@ def encode_box(space, label, scale):
 def index_in(value, start, count, label):
     try:
         index = int(value) - start
-    except (TypeError, ValueError):
+        if index + start != value:
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
         raise Wrong(f"the observation{label} is {value!r:.60}, not a whole number") from None
     if not 0 <= index < count:
         raise Wrong(f"the observation{label} is {value}, outside {start}..{start + count - 1}")
@@ -147,6 +149,42 @@ def encode(space, label, scale, notices):
         f"MultiBinary, MultiDiscrete, Dict or Tuple (a wrapper can turn it into one of these: env.wrappers)",
         WRONG_USAGE,
     )
+
+
+# ---- Spaces in files, as JSON: what observations look like, without their bounds
+
+
+def describe(space):
+    """What build() makes a space of whose observations are read alike; None where JSON has no word for a key."""
+    if is_text(space):
+        return {"kind": "text"}
+    if isinstance(space, spaces.Discrete):
+        return {"kind": "discrete", "n": int(space.n), "start": int(space.start)}
+    if isinstance(space, spaces.MultiDiscrete):
+        start = np.broadcast_to(getattr(space, "start", 0), space.nvec.shape)
+        return {"kind": "multi-discrete", "nvec": space.nvec.tolist(), "start": start.tolist()}
+    if isinstance(space, (spaces.Dict, spaces.Tuple)):
+        parts = [(key, describe(inner)) for key, inner in members(space)]
+        if any(not isinstance(key, (str, int)) or part is None for key, part in parts):
+            return None
+        return {"kind": "dict" if isinstance(space, spaces.Dict) else "tuple", "members": parts}
+    kind = "multi-binary" if isinstance(space, spaces.MultiBinary) else "box"
+    return {"kind": kind, "shape": list(space.shape), "dtype": np.dtype(space.dtype).str}
+
+
+def build(description):
+    kind = description["kind"]
+    if kind == "text":
+        return spaces.Text(1)
+    if kind == "discrete":
+        return spaces.Discrete(description["n"], start=description["start"])
+    if kind == "multi-discrete":
+        return spaces.MultiDiscrete(description["nvec"], start=description["start"])
+    if kind in ("dict", "tuple"):
+        parts = [(key, build(part)) for key, part in description["members"]]
+        return spaces.Dict(parts) if kind == "dict" else spaces.Tuple([part for _, part in parts])
+    shape, dtype = tuple(description["shape"]), np.dtype(description["dtype"])
+    return spaces.MultiBinary(shape) if kind == "multi-binary" else spaces.Box(0, 1, shape, dtype.type)
 
 
 # ---- Pictures

@@ -109,6 +109,51 @@ def test_action_start():
     assert agent.act(np.zeros(1, np.float32)) in (5, 6)
 
 
+class Sampled(gymnasium.Env):
+    """Observations are samples of the space; actions begin at 5."""
+
+    action_space = spaces.Discrete(3, start=5)
+
+    def __init__(self, space):
+        self.observation_space = space
+
+    def reset(self, *, seed=None, options=None):
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        return self.observation_space.sample(), float(action == 7), True, False, {}
+
+
+NESTED = spaces.Dict(
+    {
+        "word": spaces.Text(3),
+        "many": spaces.MultiDiscrete([2, 3], start=[4, -1]),
+        "pair": spaces.Tuple((spaces.MultiBinary((2, 2)), spaces.Discrete(3, start=-1))),
+    }
+)
+WITHOUT = [
+    spaces.Box(-np.inf, np.inf, ()),
+    spaces.Box(0, 9, (2, 3), np.int64),
+    spaces.Box(0, 255, (3, 40, 44), np.uint8),
+    spaces.Box(0, 255, (2, 40, 44, 3), np.uint8),
+    spaces.Discrete(4, start=-2),
+    NESTED,
+]
+
+
+@pytest.mark.parametrize("space", WITHOUT, ids=str)
+def test_loaded_without_an_environment(tmp_path, space):
+    """It takes the same observations and names the same actions."""
+    agent = langevin.DQN(Sampled(space), seed=1, **SMALL)
+    agent.learn(60)
+    agent.save(tmp_path / "agent")
+    for again in (langevin.load(tmp_path / "agent"), pickle.loads(pickle.dumps(agent))):
+        for _ in range(5):
+            observation = space.sample()
+            assert np.array_equal(again.q_values(observation), agent.q_values(observation))
+            assert again.predict(observation) == agent.predict(observation)
+
+
 PICTURES = [((44, 40, 4), np.uint8), ((4, 44, 40), np.uint8), ((44, 40), np.uint8), ((2, 44, 40, 3), np.uint8)]
 
 

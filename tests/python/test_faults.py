@@ -1,8 +1,10 @@
 """Mistakes and mishaps: clear exceptions, never a crash, nothing left behind."""
 
 import _thread
+import copy
 import gc
 import os
+import pickle
 import signal
 import threading
 import time
@@ -34,6 +36,7 @@ FAULTS = [
     (lambda r: (np.array(list("abcde")), *r[1:]), langevin.EnvironmentFailed, "no numbers"),
     (lambda r: (np.full(5, np.nan, np.float32), *r[1:]), langevin.NumericError, "not finite"),
     (lambda r: (None, *r[1:]), langevin.EnvironmentFailed, "shape"),
+    (lambda r: (r[0], 10**400, *r[2:]), langevin.EnvironmentFailed, "not one number"),
 ]
 
 
@@ -52,6 +55,29 @@ def test_faults_of_environments(corridor, fault, error, words, vector):
     assert agent.num_timesteps >= 200 and np.isfinite(agent.parameters()["w"]).all()
 
 
+@pytest.mark.parametrize("vector", [False, True], ids=["single", "vector"])
+def test_what_was_learned_before_a_fault_counts(corridor, vector):
+    env = corridor(fault=raise_error, at=50)
+    if vector:
+        env = gymnasium.vector.SyncVectorEnv([lambda env=env: env])
+    agent = langevin.DQN(env, warmup=50, replay=500)
+    with pytest.raises(ZeroDivisionError):
+        agent.learn(100)
+    assert agent.num_timesteps == 49 and agent.lengths.sum() >= 30  # episodes have at most 20 steps
+
+
+def test_callbacks_stop():
+    """np.False_ is what a comparison of NumPy's gives."""
+    for no in (False, np.bool_(False)):
+        agent = cartpole()
+        agent.learn(500, callback=lambda _: no, callback_every=100)
+        assert agent.num_timesteps == 100
+    for yes in (True, None, 0, np.bool_(True)):
+        agent = cartpole()
+        agent.learn(500, callback=lambda _: yes, callback_every=100)
+        assert agent.num_timesteps == 500
+
+
 def test_faults_of_callbacks():
     agent = cartpole()
 
@@ -61,7 +87,7 @@ def test_faults_of_callbacks():
     with pytest.raises(KeyError, match="mine"):
         agent.learn(5000, callback=callback)
     assert agent.num_timesteps == 1000
-    for wrong in (lambda a: a.learn(10), lambda a: a.close()):
+    for wrong in (lambda a: a.learn(10), lambda a: a.close(), lambda a: a.set_env("langevin/CartPole-v0")):
         with pytest.raises(RuntimeError, match="learn"):
             agent.learn(100, callback=wrong)
     agent.learn(100, callback=lambda a: (a.predict(np.zeros(4)), a.parameters()))
@@ -110,6 +136,27 @@ def test_threads_are_refused():
     assert "another thread" in results[0]
 
 
+def test_an_environment_in_use_is_refused():
+    """It is neither stepped, trained on nor freed by one thread while another one is in C with it."""
+    env, vector = gymnasium.make("langevin/CartPole-v0").unwrapped, gymnasium.make_vec("langevin/CartPole-v0", num_envs=2)
+    agent, entered, leave = langevin.DQN(env, warmup=50, replay=500), threading.Event(), threading.Event()
+
+    def other():
+        with env._only, vector._only:
+            entered.set()
+            leave.wait()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    entered.wait()
+    for call in (env.reset, env.close, lambda: agent.learn(10), lambda: vector.reset(seed=1), vector.close_extras):
+        with pytest.raises(RuntimeError, match="another thread"):
+            call()
+    leave.set()
+    thread.join()
+    agent.learn(10)
+
+
 def test_python_runs_while_c_works():
     """The loop in C holds no lock of Python's: another thread counts on."""
     agent, count, stop = cartpole(), [0], []
@@ -153,6 +200,13 @@ def test_closed():
     agent.learn(100)
 
 
+def test_copies_of_environments_are_refused():
+    for env in (gymnasium.make("langevin/NChain-v0"), gymnasium.make_vec("langevin/NChain-v0", num_envs=2)):
+        for call in (copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="cannot be copied or pickled"):
+                call(env)
+
+
 WRONG = [
     (lambda: langevin.DQN(None), "environment"),
     (lambda: langevin.DQN(5), "this is a int"),
@@ -165,6 +219,7 @@ WRONG = [
     (lambda: cartpole(hidden=(0,)), "agent.hidden"),
     (lambda: cartpole(optimiser="adma"), "optimiser 'adma'"),
     (lambda: cartpole(steps=-1), "steps"),
+    (lambda: cartpole(steps=2**64 + 5), "steps"),
     (lambda: cartpole(reward_range=3), "reward_range"),
     (lambda: cartpole(reward_range=(1, 0)), "reward_range"),
     (lambda: cartpole().learn(), "how long"),
@@ -210,8 +265,9 @@ def test_wrong_actions():
             agent.observe(zeros, action, 0.0, zeros, False)
     with pytest.raises(langevin.NumericError):
         agent.observe(zeros, 0, np.nan, zeros, False)
-    with pytest.raises(langevin.NumericError):
-        agent.act(np.full(4, np.inf))
+    for call in (agent.act, agent.predict, agent.q_values):
+        with pytest.raises(langevin.NumericError):
+            call(np.full(4, np.inf))
 
 
 def test_wrong_files(tmp_path, corridor):
@@ -293,3 +349,17 @@ def test_fork():
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     agent.learn(100)
+
+
+@pytest.mark.parametrize("value", [1.5, np.nan, np.inf, "1", None, 7, 2], ids=repr)
+def test_states_that_are_none(corridor, value):
+    env = corridor(gymnasium.spaces.Discrete(4, start=3), fault=lambda r: (value, *r[1:])).unwrapped
+    with pytest.raises(langevin.EnvironmentFailed, match="not a whole number|outside 3..6"):
+        langevin.DQN(env, warmup=50, replay=500).learn(100)
+
+
+def test_no_episodes():
+    agent = cartpole()
+    agent.learn(episodes=0, progress_bar=True)
+    agent.learn(0, progress_bar=True)
+    assert agent.num_timesteps == 0
