@@ -144,6 +144,9 @@ static void a_finished_run_is_carried_on(void **state) {
     advance(run, 1 << 20);
     finish(run);
     run = open_run(plans[1], grown, true);
+    advance(run, 100);
+    lgv_summary summary; /* whoever looks now, or after a kill, must not take it for the end */
+    assert_int_not_equal(lgv_summary_load(grown, &summary, NULL), LGV_OK);
     advance(run, 1 << 20);
     finish(run);
     static const char *const files[] = {"metrics.csv", "summary.json", "checkpoint.safetensors",

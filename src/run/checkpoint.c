@@ -27,14 +27,17 @@ size_t lgv__checkpoint_fork_from(size_t bytes) {
 
 typedef struct places {
   const char *directory;
+  bool keeps; /* the newest one so far, as the one before */
   char path[PATH_MAX], previous[PATH_MAX];
   lgv_tensors_image image; /* of NEW */
 } places;
 
-static lgv_status prepare(places *p, const char *directory, const lgv_tensors *tensors,
-                          lgv_error *err) {
+static lgv_status prepare(places *p, const lgv_checkpoint_writer *writer,
+                          const lgv_tensors *tensors, lgv_error *err) {
+  const char *directory = writer->directory;
   char fresh[PATH_MAX];
   p->directory = directory;
+  p->keeps = !writer->newest_refused;
   LGV_TRY(lgv__join_path(directory, names[0], p->path, sizeof p->path, err));
   LGV_TRY(lgv__join_path(directory, names[1], p->previous, sizeof p->previous, err));
   LGV_TRY(lgv__join_path(directory, NEW, fresh, sizeof fresh, err));
@@ -42,18 +45,20 @@ static lgv_status prepare(places *p, const char *directory, const lgv_tensors *t
 }
 
 /* The new file is complete beside the old one before either is renamed, so that one whole
- * checkpoint is always there. Returns errno. */
+ * checkpoint is always there: one that was refused must not take the place of the one before it.
+ * Returns errno. */
 static int put(const places *p) {
   int reason = lgv__tensors_emit(&p->image);
   if (reason) return reason;
-  bool ok = (lgv__disk_rename(p->path, p->previous) || errno == ENOENT) &&
+  bool ok = (!p->keeps || lgv__disk_rename(p->path, p->previous) || errno == ENOENT) &&
             lgv__disk_rename(p->image.path, p->path) && lgv__disk_sync_directory(p->directory);
   return ok ? 0 : errno;
 }
 
-static lgv_status report(const char *directory, int reason, lgv_error *err) {
+static lgv_status settle(lgv_checkpoint_writer *writer, int reason, lgv_error *err) {
+  writer->newest_refused &= reason != 0;
   if (!reason) return LGV_OK;
-  return lgv_fail(err, LGV_ERR_IO, "cannot write %.300s/%s: %s", directory, names[0],
+  return lgv_fail(err, LGV_ERR_IO, "cannot write %.300s/%s: %s", writer->directory, names[0],
                   strerror(reason));
 }
 
@@ -62,10 +67,10 @@ lgv_status lgv__checkpoint_write(lgv_checkpoint_writer *writer, const lgv_tensor
   places p;
   bool lost;
   LGV_TRY(lgv__checkpoint_wait(writer, &lost, err));
-  LGV_TRY(prepare(&p, writer->directory, tensors, err));
+  LGV_TRY(prepare(&p, writer, tensors, err));
   int reason = put(&p);
   lgv__tensors_image_free(&p.image);
-  return report(writer->directory, reason, err);
+  return settle(writer, reason, err);
 }
 
 /* ---- in a child ---- */
@@ -113,12 +118,12 @@ lgv_status lgv__checkpoint_start(lgv_checkpoint_writer *writer, const lgv_tensor
   places p;
   bool lost;
   LGV_TRY(lgv__checkpoint_wait(writer, &lost, err));
-  LGV_TRY(prepare(&p, writer->directory, tensors, err));
+  LGV_TRY(prepare(&p, writer, tensors, err));
   /* where there can be no child, the run writes itself */
   bool elsewhere = p.image.bytes >= fork_from && begin_child(writer, &p);
   int reason = elsewhere ? 0 : put(&p);
   lgv__tensors_image_free(&p.image);
-  return report(writer->directory, reason, err);
+  return elsewhere ? LGV_OK : settle(writer, reason, err);
 }
 
 static lgv_status finish_child(lgv_checkpoint_writer *writer, bool *lost, lgv_error *err) {
@@ -126,7 +131,7 @@ static lgv_status finish_child(lgv_checkpoint_writer *writer, bool *lost, lgv_er
   munmap((void *)writer->result, sizeof(int));
   writer->child = 0;
   *lost = result < 0;
-  return *lost ? LGV_OK : report(writer->directory, result, err);
+  return *lost ? LGV_OK : settle(writer, result, err);
 }
 
 /* Somebody else's waiting for any child may have taken its end: then there is none any more. */

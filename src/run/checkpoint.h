@@ -18,6 +18,7 @@
 typedef struct lgv_checkpoint_writer {
   const char *directory;
   int lock;             /* a descriptor that the child keeps open; -1: none */
+  bool newest_refused;  /* what stands in the newest one's place was refused when it was read */
   pid_t child;          /* 0: nothing is under way */
   volatile int *result; /* shared with the child: -1 until it is done, then errno */
 } lgv_checkpoint_writer;

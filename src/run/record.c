@@ -74,18 +74,28 @@ lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_error *err)
   return LGV_OK;
 }
 
-/* An old summary.json would call a run finished that has only begun again, and an old checkpoint
- * would be gone on from. */
-static lgv_status remove_old(const char *directory, lgv_error *err) {
-  static const char *const names[] = {"summary.json", "timing.json", "metrics.csv",
-                                      LGV_EVENT_FILE_NAME};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+static lgv_status remove_files(const char *directory, const char *const *names, lgv_error *err) {
+  for (; *names; names++) {
     char path[PATH_MAX];
-    LGV_TRY(lgv__join_path(directory, names[i], path, sizeof path, err));
+    LGV_TRY(lgv__join_path(directory, *names, path, sizeof path, err));
     if (!lgv__disk_remove(path))
       return lgv_fail(err, LGV_ERR_IO, "cannot replace %.300s: %s", path, strerror(errno));
   }
-  return lgv__checkpoint_remove(directory, err);
+  return LGV_OK;
+}
+
+/* An old summary.json would call a run finished that goes on, or has only begun again. */
+static lgv_status remove_results(const char *directory, lgv_error *err) {
+  static const char *const names[] = {"summary.json", "timing.json", NULL};
+  return remove_files(directory, names, err);
+}
+
+/* An old checkpoint would be gone on from; it goes before the rows that it counts on. */
+static lgv_status remove_old(const char *directory, lgv_error *err) {
+  static const char *const names[] = {"metrics.csv", LGV_EVENT_FILE_NAME, NULL};
+  LGV_TRY(remove_results(directory, err));
+  LGV_TRY(lgv__checkpoint_remove(directory, err));
+  return remove_files(directory, names, err);
 }
 
 /* A full disk shows when a buffer is written, in whichever call that falls: the run must not go on
@@ -163,7 +173,11 @@ lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t
   LGV_TRY(lgv__config_check(plan, seed, directory, LGV_UP_TO_BUDGET, err));
   LGV_TRY(lgv__checkpoint_tidy(directory, err));
   lgv_status exact = lgv__config_check(plan, seed, directory, LGV_EXACTLY, err);
-  LGV_TRY(exact == LGV_ERR_USAGE ? write_config(plan, seed, directory, err) : exact);
+  if (exact == LGV_ERR_USAGE) { /* another budget: what it was finished with is not its end */
+    LGV_TRY(remove_results(directory, err));
+    exact = write_config(plan, seed, directory, err);
+  }
+  LGV_TRY(exact);
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
   if (!lgv__out_open(&record->metrics, path, size)) return metrics_error(record, err);
   if (!plan->run.tensorboard) return LGV_OK;

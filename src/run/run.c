@@ -346,7 +346,8 @@ static lgv_status read_checkpoint(lgv_run *run, bool *found, lgv_error *err) {
     status = lgv__checkpoint_read(&tensors, run->directory, found, &refused, err);
   lgv__tensors_free(&tensors);
   LGV_TRY(status);
-  if (refused.status != LGV_OK) tell_of_refusal(run, &refused);
+  run->writer.newest_refused = refused.status != LGV_OK;
+  if (run->writer.newest_refused) tell_of_refusal(run, &refused);
   return LGV_OK;
 }
 
