@@ -1,6 +1,7 @@
 /* The terminal: its width, the progress bar, and Ctrl-C. */
 #include "cli.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -131,6 +132,7 @@ static bool is_same_request(int number, bool parents) {
 static void on_signal(int number, siginfo_t *info, void *context) {
   static const char text[] = "\nstopping; what was recorded is kept. Once more stops at once.\n";
   bool parents = info->si_pid == getppid();
+  int kept = errno; /* of whatever was interrupted */
   (void)context;
   if (caught && is_same_request(number, parents)) return;
   if (caught) _exit(128 + number); /* a checkpoint under way is lost, the one before is whole */
@@ -138,8 +140,11 @@ static void on_signal(int number, siginfo_t *info, void *context) {
   from_parent = parents;
   ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
   (void)ignored;
+  errno = kept;
 }
 
+/* Ctrl-C on `langevin run 2>&1 | tee log` ends tee first: what is then said to nobody must not end
+ * the run before it has left its checkpoint. */
 void cli_interrupt_install(void) {
   const int numbers[] = {SIGINT, SIGTERM, SIGHUP}; /* SIGHUP: the terminal is gone */
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -148,6 +153,7 @@ void cli_interrupt_install(void) {
     if (old.sa_handler == SIG_IGN) continue; /* as nohup and shells ask for */
     sigaction(numbers[i], &action, NULL);
   }
+  signal(SIGPIPE, SIG_IGN);
 }
 
 int cli_interrupted(void) { return caught; }

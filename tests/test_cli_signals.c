@@ -12,9 +12,9 @@
 
 #include "cli_helpers.h"
 
-/* `langevin WORDS` in the directory, without a shell in between; what it says goes to the file log.
- */
-static pid_t start(const char *words) {
+/* `langevin WORDS` in the directory, without a shell in between; what it says goes to the
+ * descriptor, or (-1) to the file log. */
+static pid_t start_saying(const char *words, int to) {
   pid_t child = fork();
   assert_true(child >= 0);
   if (child > 0) return child;
@@ -22,14 +22,15 @@ static pid_t start(const char *words) {
   int n = 1;
   snprintf(copy, sizeof copy, "%s", words);
   for (char *word; (word = strsep(&rest, " "));) argv[n++] = word;
-  int log = open(directory, O_RDONLY | O_DIRECTORY);
-  if (fchdir(log) != 0) _exit(99);
-  log = open("log", O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  dup2(log, STDOUT_FILENO);
-  dup2(log, STDERR_FILENO);
+  if (chdir(directory) != 0) _exit(99);
+  if (to < 0) to = open("log", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  dup2(to, STDOUT_FILENO);
+  dup2(to, STDERR_FILENO);
   execv(TEST_CLI, argv);
   _exit(98);
 }
+
+static pid_t start(const char *words) { return start_saying(words, -1); }
 
 static int code_of(pid_t child) {
   int status;
@@ -126,6 +127,24 @@ static void a_run_stopped_within_evaluations_ends_with_the_same_bytes(void **sta
   assert_same_records(alone, stopped);
 }
 
+/* As tee does, which Ctrl-C reaches too. */
+static void nobody_listens_any_more(void **state) {
+  (void)state;
+  int ends[2];
+  char path[PATH_MAX];
+  assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+  pid_t child =
+      start_saying("run --env riverswim --agent lmc-lsvi --steps 1000000000 --out run", ends[1]);
+  close(ends[1]);
+  wait_for("run/config.json", "}");
+  pause_for(0.2);
+  close(ends[0]);
+  kill(child, SIGINT);
+  assert_int_equal(code_of(child), 130);
+  join(path, directory, "run/checkpoint.safetensors");
+  assert_int_equal(access(path, F_OK), 0);
+}
+
 /* ---- the second signal ---- */
 
 /* A run that looks at nothing for days: it is within one step. */
@@ -178,6 +197,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(an_evaluation_is_not_waited_for, make_place, remove_place),
       cmocka_unit_test_setup_teardown(a_run_stopped_within_evaluations_ends_with_the_same_bytes,
                                       make_place, remove_place),
+      cmocka_unit_test_setup_teardown(nobody_listens_any_more, make_place, remove_place),
       cmocka_unit_test_setup_teardown(the_second_signal_stops_at_once, make_place, remove_place),
       cmocka_unit_test_setup_teardown(a_request_that_comes_two_ways_is_one, make_place,
                                       remove_place),
