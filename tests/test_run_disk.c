@@ -52,15 +52,34 @@ static void begin_run(const lgv_plan *plan, const char *directory) {
   lgv_run_free(run);
 }
 
-/* The n-th call fails, of a whole run or of the second half of one. Returns false if there were
- * fewer. */
-static bool fail_one(const lgv_plan *plan, long n, int error, bool for_good, bool second_half) {
+/* The newest one, so that the run goes on from the one before. */
+static void damage_checkpoint(const char *directory) {
+  char path[PATH_MAX];
+  join(path, directory, "checkpoint.safetensors");
+  assert_int_equal(truncate(path, 1000), 0);
+}
+
+/* Which part of a run meets with the failure: all of it, or the rest of one that was stopped and
+ * may have lost its newest checkpoint, or a second one that takes the place of one that has ended.
+ */
+typedef enum part { WHOLE, REST, REST_OF_DAMAGED, SECOND } part;
+
+static void prepare(const lgv_plan *plan, part which, const char *directory) {
+  lgv_error err = {0};
+  if (which == REST || which == REST_OF_DAMAGED) begin_run(plan, directory);
+  if (which == REST_OF_DAMAGED) damage_checkpoint(directory);
+  if (which == SECOND) assert_int_equal(finish_run(plan, directory, false, &err), LGV_OK);
+}
+
+/* The n-th call fails. Returns false if there were fewer. */
+static bool fail_one(const lgv_plan *plan, long n, int error, bool for_good, part which) {
   char directory[PATH_MAX];
   lgv_error err = {0};
+  bool resume = which == REST || which == REST_OF_DAMAGED;
   join(directory, root, "run");
-  if (second_half) begin_run(plan, directory);
+  prepare(plan, which, directory);
   lgv__disk_fail_after(n, error, for_good);
-  lgv_status status = finish_run(plan, directory, second_half, &err);
+  lgv_status status = finish_run(plan, directory, resume, &err);
   bool came = lgv__disk_fail_after(0, 0, false) == 0;
   unnoticed += came && status == LGV_OK;
   if (status != LGV_OK && (status != LGV_ERR_IO || !strstr(err.message, strerror(error))))
@@ -74,11 +93,10 @@ static bool fail_one(const lgv_plan *plan, long n, int error, bool for_good, boo
 }
 
 /* Every stride-th call. Returns how many there were. */
-static long fail_each(const lgv_plan *plan, long stride, int error, bool for_good,
-                      bool second_half) {
+static long fail_each(const lgv_plan *plan, long stride, int error, bool for_good, part which) {
   long n = 1;
   unnoticed = 0;
-  while (fail_one(plan, n, error, for_good, second_half)) n += stride;
+  while (fail_one(plan, n, error, for_good, which)) n += stride;
   return n - 1;
 }
 
@@ -86,11 +104,12 @@ static void every_call_may_fail(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
     lgv_plan *plan = open_story(&stories[i]);
-    for (int second = 0; second < 2; second++) {
-      assert_true(fail_each(plan, 1, EIO, false, second) > (second ? 50 : 130));
+    for (part which = WHOLE; which <= SECOND; which++) {
+      long least = which == REST || which == REST_OF_DAMAGED ? 50 : 130;
+      assert_true(fail_each(plan, 1, EIO, false, which) > least);
       /* metrics.csv and the event file are synced, then closed when the run is freed */
       assert_int_equal(unnoticed, 2);
-      assert_true(fail_each(plan, 3, ENOSPC, true, second) > (second ? 50 : 130));
+      assert_true(fail_each(plan, 3, ENOSPC, true, which) > least);
     }
     close_story(plan);
   }
@@ -103,7 +122,8 @@ static void every_call_of_a_child_may_fail(void **state) {
   by_child = true;
   for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
     lgv_plan *plan = open_story(&stories[i]);
-    for (long n = 1; n <= 60; n++) fail_one(plan, n, ENOSPC, n % 2, false);
+    for (long n = 1; n <= 60; n++)
+      fail_one(plan, n, ENOSPC, n % 2, n % 3 ? WHOLE : REST_OF_DAMAGED);
     close_story(plan);
   }
   lgv__checkpoint_fork_from(usual);
@@ -153,6 +173,42 @@ static void a_full_disk_stops_the_run_and_loses_nothing(void **state) {
   assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* The disk is full from the moment at which the run is asked to stop. */
+static bool stop_for_want_of_room(void *looks) {
+  if (++*(int *)looks < 3) return false;
+  lgv__disk_fail_after(1, ENOSPC, true);
+  return true;
+}
+
+static void keep_notice(void *told, const char *text) { snprintf(told, 600, "%s", text); }
+
+static void a_stop_without_a_checkpoint_is_told(void **state) {
+  (void)state;
+  lgv_plan *plan = open_story(&stories[0]), *told_plan;
+  lgv_settings *settings =
+      make_settings(stories[0].env, stories[0].agent, "run.steps=3000 run.checkpoint_every=100");
+  lgv_error err = {0};
+  lgv_summary summary;
+  int looks = 0;
+  char told[600] = "", directory[PATH_MAX];
+  join(directory, root, "run");
+  lgv_settings_on_notice(settings, keep_notice, told);
+  assert_int_equal(lgv_plan_create(settings, &told_plan, &err), LGV_OK);
+  lgv_settings_free(settings);
+  lgv_batch batch = {.plan = told_plan,
+                     .first_seed = FAULT_SEED,
+                     .seeds = 1,
+                     .threads = 1,
+                     .directory = directory,
+                     .should_stop = stop_for_want_of_room,
+                     .context = &looks};
+  assert_int_equal(lgv_batch_run(&batch, &summary, &err), LGV_ERR_INTERRUPTED);
+  lgv__disk_fail_after(0, 0, false);
+  if (!strstr(told, strerror(ENOSPC)) || !strstr(told, "is lost")) fail_msg("told: '%s'", told);
+  lgv_plan_free(told_plan);
+  close_story(plan);
+}
+
 /* ---- the hook ---- */
 
 static void the_hook_counts(void **state) {
@@ -175,6 +231,7 @@ int main(void) {
       cmocka_unit_test(every_call_may_fail),
       cmocka_unit_test(every_call_of_a_child_may_fail),
       cmocka_unit_test(a_full_disk_stops_the_run_and_loses_nothing),
+      cmocka_unit_test(a_stop_without_a_checkpoint_is_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

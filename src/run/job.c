@@ -2,11 +2,13 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "run/plan.h"
 #include "run/run.h"
 #include "run/summary.h"
 
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <time.h>
 
 /* Looks at should_stop and reports of progress come every CHUNK steps, but where steps are slow
@@ -39,6 +41,16 @@ static lgv_status advance_to_end(const lgv_job *job, lgv_run *run, lgv_error *er
   return LGV_OK;
 }
 
+static void tell_unsaved(const lgv_job *job, const lgv_error *why) {
+  const lgv_host *host = &job->plan->host;
+  char text[sizeof why->message + 128];
+  snprintf(text, sizeof text,
+           "%s. What was done since the checkpoint before is lost: the run goes on from that one, "
+           "or from its start",
+           why->message);
+  if (host->notice) host->notice(host->context, text);
+}
+
 lgv_status lgv__job_run(const lgv_job *job, lgv_summary *summary, lgv_error *err) {
   lgv_run *run;
   *summary = lgv__summary_none(job->seed);
@@ -49,10 +61,8 @@ lgv_status lgv__job_run(const lgv_job *job, lgv_summary *summary, lgv_error *err
   lgv__run_set_stop(run, (lgv_stop){job->should_stop, job->context});
   lgv_status status = advance_to_end(job, run, err);
   lgv_error later; /* must not hide the first error */
-  if (status == LGV_ERR_INTERRUPTED) {
-    lgv_status saved = lgv_run_checkpoint(run, &later);
-    (void)saved; /* without one the run goes on from an older one, or from the start */
-  }
+  if (status == LGV_ERR_INTERRUPTED && lgv_run_checkpoint(run, &later) != LGV_OK)
+    tell_unsaved(job, &later);
   lgv_status closed = lgv__run_close_records(run, status == LGV_OK ? NULL : err->message, &later);
   if (status == LGV_OK && closed != LGV_OK) {
     status = closed;
