@@ -171,6 +171,13 @@ static void other_settings_are_refused_by_name(void **state) {
   assert_non_null(strstr(err.message, "agent.batch is 32 there, here 16"));
   assert_int_equal(lgv_run_resume(plan, 4, directory, &run, &err), LGV_ERR_USAGE);
   assert_non_null(strstr(err.message, "run.seed is 3 there, here 4"));
+  char *config = read_text(directory, "config.json"), *kernels = strstr(config, "\"kernels\": \"");
+  assert_non_null(kernels);
+  kernels[12] = 'z'; /* as another processor would have written it */
+  write_text(directory, "config.json", config);
+  assert_int_equal(lgv_run_resume(plan, 3, directory, &run, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "LANGEVIN_KERNELS=z"));
+  free(config);
   lgv_plan_free(plan);
   lgv_plan_free(other);
 }

@@ -66,8 +66,13 @@ static lgv_status compare(const char *old, const char *new, const char *director
     if (same(a, b)) continue;
     if (strcmp(key, other) != 0) return refuse(directory, "of another version", err);
     if (match == LGV_UP_TO_BUDGET && is_budget(section, key)) continue;
-    char what[5 * WORD_SIZE];
-    snprintf(what, sizeof what, "%s.%s is %s there, here %s", section, key, was, is);
+    char what[7 * WORD_SIZE], advice[2 * WORD_SIZE] = "";
+    if (strcmp(section, "langevin") == 0 && strcmp(key, "kernels") == 0) {
+      const char *name = was + (*was == '"');
+      snprintf(advice, sizeof advice, ": LANGEVIN_KERNELS=%.*s takes the same, if this CPU can",
+               (int)strcspn(name, "\""), name);
+    }
+    snprintf(what, sizeof what, "%s.%s is %s there, here %s%s", section, key, was, is, advice);
     return refuse(directory, what, err);
   }
   return LGV_OK;
