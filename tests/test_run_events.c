@@ -3,6 +3,7 @@
 #include "file_helpers.h"
 #include "gym_helpers.h"
 #include "run/event_file.h"
+#include "run/run.h"
 #include "run_helpers.h"
 
 static char root[TEMP_SIZE];
@@ -122,6 +123,34 @@ static void a_resumed_run_leaves_the_same_events(void **state) {
   lgv_plan_free(plan);
 }
 
+static bool always(void *context) {
+  (void)context;
+  return true;
+}
+
+/* The row of that step is written, but the next checkpoint never is. */
+static void a_run_stopped_within_an_evaluation_tells_of_it_once(void **state) {
+  (void)state;
+  lgv_plan *plan = make_plan("nchain", "dqn", "run.steps=200 run.eval_every=50");
+  lgv_error err = {0};
+  bool done;
+  finish(open_run(plan, "alone", false));
+  for (int64_t before = 0; before <= 40; before += 40) { /* within the first, or the second */
+    lgv_run *run = open_run(plan, "stopped", false);
+    advance(run, before);
+    lgv__run_set_stop(run, (lgv_stop){always, NULL});
+    assert_int_equal(lgv_run_advance(run, 20, &done, &err), LGV_ERR_INTERRUPTED);
+    assert_int_equal(lgv_run_checkpoint(run, &err), LGV_OK);
+    lgv_run_free(run);
+    run = open_run(plan, "stopped", true);
+    advance(run, 20);
+    lgv_run_free(run);
+    finish(open_run(plan, "stopped", true));
+    assert_same_events("alone", "stopped");
+  }
+  lgv_plan_free(plan);
+}
+
 /* Nobody's results depend on the file: it can be switched off and on, and even be lost. */
 static void a_run_goes_on_without_its_events(void **state) {
   (void)state;
@@ -197,6 +226,7 @@ static void tensorboard_reads_what_metrics_csv_says(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_resumed_run_leaves_the_same_events),
+      cmocka_unit_test(a_run_stopped_within_an_evaluation_tells_of_it_once),
       cmocka_unit_test(a_run_goes_on_without_its_events),
       cmocka_unit_test(runs_begun_anew_and_summaries_have_no_old_events),
       cmocka_unit_test(tensorboard_reads_what_metrics_csv_says),

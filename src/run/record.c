@@ -167,7 +167,7 @@ bool lgv__record_reaches(const lgv_record *record, int64_t size) {
 }
 
 lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed, int64_t size,
-                              int64_t steps, lgv_error *err) {
+                              int64_t last_step, lgv_error *err) {
   const char *directory = record->directory;
   char path[PATH_MAX];
   LGV_TRY(lgv__config_check(plan, seed, directory, LGV_UP_TO_BUDGET, err));
@@ -181,7 +181,7 @@ lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
   if (!lgv__out_open(&record->metrics, path, size)) return metrics_error(record, err);
   if (!plan->run.tensorboard) return LGV_OK;
-  return lgv__event_file_open(&record->events, directory, steps, err);
+  return lgv__event_file_open(&record->events, directory, last_step, err);
 }
 
 void lgv__record_close(lgv_record *record) {

@@ -29,9 +29,9 @@ LGV_CHECK lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_e
 /* Whether metrics.csv has at least `size` bytes: a checkpoint that counts more is of no use. */
 bool lgv__record_reaches(const lgv_record *record, int64_t size);
 /* Of a locked directory: goes on with the records of the same run after the first `size` bytes of
- * metrics.csv, and after `steps` steps. */
+ * metrics.csv, and after the events of step `last_step`. */
 LGV_CHECK lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
-                                        int64_t size, int64_t steps, lgv_error *err);
+                                        int64_t size, int64_t last_step, lgv_error *err);
 /* One line of metrics.csv, a value for every column; NaN is an empty field. */
 LGV_CHECK lgv_status lgv__record_row(lgv_record *record, const double *values, lgv_error *err);
 /* Everything written so far is on the disk, as what refers to it will be; *size: bytes of

@@ -365,8 +365,9 @@ static lgv_status restore(lgv_run *run, lgv_error *err) {
       lgv__config_check_budget(run->plan, run->at.steps, run->at.episodes, run->directory, err));
   LGV_TRY(restore_envs(run, err));
   run->saved_at = run->resumed_at = run->at.steps;
-  return lgv__record_reopen(&run->record, run->plan, run->seed, run->at.metrics_size, run->at.steps,
-                            err);
+  bool row_to_come = run->eval_env && run->at.steps >= run->at.next_eval; /* of this step */
+  return lgv__record_reopen(&run->record, run->plan, run->seed, run->at.metrics_size,
+                            run->at.steps - row_to_come, err);
 }
 
 lgv_status lgv_run_resume(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **run,
