@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import json
 import keyword
 import math
 import numbers
@@ -13,6 +14,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 import numpy as np
 
 from langevin._library import BOOL, CHOICE, INT, INTS, MAP, REAL, TEXT, CEntry, Handle, UsageError, call, create, lib
+from langevin.task import parse_value
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,16 @@ def to_text(key: str, value: Any) -> str:
     raise UsageError(f"{key} = {value!r:.80} is a {type(value).__name__}: give a number, a text, or a list of numbers")
 
 
+def to_argument(key: str, value: Any) -> str:
+    """An argument of a Gymnasium environment as task.parse_value reads it."""
+    if isinstance(value, str) and parse_value(value) == value and "\n" not in value:
+        return value
+    try:
+        return json.dumps(value, default=lambda array: array.tolist())
+    except (AttributeError, TypeError, ValueError):
+        raise UsageError(f"{key} = {value!r:.80}: arguments are what JSON has: numbers, texts, lists, dicts, None") from None
+
+
 def make_settings(values: Mapping[str, Any], origin: str = "") -> Handle:
     """lgv_settings from {"agent.gamma": 0.9}; None leaves a key open, a dict sets keys below its own."""
     settings = create("lgv_settings_create", "lgv_settings_free")
@@ -163,7 +175,7 @@ def fill_settings(settings: Handle, values: Mapping[str, Any], origin: str = "")
             continue
         parts = {f"{key}.{name}": inner for name, inner in value.items()} if isinstance(value, Mapping) else {key: value}
         for name, inner in parts.items():
-            text = to_text(name, inner)
+            text = to_argument(name, inner) if name.startswith("env.kwargs.") else to_text(name, inner)
             if "\0" in name or "\0" in text:
                 raise UsageError(f"{name!r}: texts cannot hold a zero character")
             call("lgv_settings_set", settings.pointer, name.encode(), text.encode(), origin.encode())

@@ -18,12 +18,11 @@ from __future__ import annotations
 import ast
 import difflib
 import importlib
-import json
 import re
 import sys
 import warnings
 
-from langevin.task import WRONG_USAGE, Failure, Spec, Task, install
+from langevin.task import WRONG_USAGE, Failure, Spec, Task, install, parse_value
 
 try:
     import gymnasium
@@ -53,19 +52,6 @@ PACKAGES = (
 
 
 # ---- Texts of the configuration
-
-
-def parse_value(text: str):
-    """A JSON value; True, False and None as Python writes them; a list without brackets; else the text itself."""
-    words = {"True": True, "False": False, "None": None, "": ""}
-    if text in words:
-        return words[text]
-    for candidate in (text, f"[{text}]"):
-        try:
-            return json.loads(candidate)
-        except ValueError:
-            pass
-    return text
 
 
 def parse_kwargs(flat: dict) -> dict:

@@ -7,6 +7,7 @@ else as an error of the environment, with its traceback.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import sysconfig
@@ -25,6 +26,20 @@ def install(packages: str) -> str:
     if sys.prefix == sys.base_prefix and os.path.exists(mark):
         return f"{sys.executable} -m venv .venv && .venv/bin/python -m pip install {packages}"
     return f"{sys.executable} -m pip install {packages}"
+
+
+def parse_value(text: str):
+    """An argument of an environment, as settings have it: a JSON value; True, False and None as Python writes them; a
+    list without brackets; else the text itself."""
+    words = {"True": True, "False": False, "None": None, "": ""}
+    if text in words:
+        return words[text]
+    for candidate in (text, f"[{text}]"):
+        try:
+            return json.loads(candidate)
+        except ValueError:
+            pass
+    return text
 
 
 class Failure(Exception):

@@ -156,6 +156,7 @@ def test_misuse():
             vector.step(actions)
     with pytest.raises(langevin.UsageError, match="3 seeds"):
         vector.reset(seed=[1, 2, 3])
+    assert np.array_equal(vector.reset(seed=np.array([4, 5]))[0], vector.reset(seed=4)[0])
 
 
 def test_atari():

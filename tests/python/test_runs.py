@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import langevin
+from langevin import _registry
+from langevin.task import parse_value
 
 
 def test_run_and_records(tmp_path):
@@ -24,6 +26,27 @@ def test_run_and_records(tmp_path):
     frame = langevin.read_runs(out, as_frame=True)
     assert isinstance(frame, pandas.DataFrame) and set(frame["seed"]) == {3, 4} and len(frame) == 60
     assert frame["agent"].unique().tolist() == ["lmc-lsvi"]
+
+
+ARGUMENTS = ["4x4", "8", "true", "None", "a,b", "", "é\n", 8, 1.5, 3.0, None, False, [], [1], ["a", "b"], [[1, 2], [3]], {"x": {"y": 1}}]
+
+
+def test_arguments_of_environments():
+    """They arrive as what they are, however settings write them."""
+    for value in ARGUMENTS:
+        text = _registry.to_argument("env.kwargs.x", value)
+        arrived = parse_value(text)
+        assert arrived == value and type(arrived) is type(value) and "\n" not in text
+    assert _registry.to_argument("env.kwargs.x", "4x4") == "4x4"  # as on the command line
+    assert parse_value(_registry.to_argument("env.kwargs.x", np.arange(3))) == [0, 1, 2]
+    with pytest.raises(langevin.UsageError, match="env.kwargs.x"):
+        langevin.run("gym:CartPole-v1", "dqn", {"env.kwargs": {"x": object()}}, steps=1)
+
+
+def test_numbers_of_numpy():
+    for key, value, text in (("a", np.float64(0.5), "0.5"), ("a", np.array(0.5), "0.5"), ("a", np.array([8, 9]), "8,9"),
+                             ("a", np.bool_(True), "true"), ("a", np.uint8(3), "3"), ("a", (4, np.int64(5)), "4,5")):  # fmt: skip
+        assert _registry.to_text(key, value) == text
 
 
 def test_resume(tmp_path):
