@@ -18,6 +18,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
+import warnings
 from typing import Any, List
 
 __version__ = "0.1.0"
@@ -85,7 +86,10 @@ def _register_environments() -> None:
         importlib.import_module("gymnasium")
     except ImportError:
         return
-    importlib.import_module("langevin.envs")
+    try:
+        importlib.import_module("langevin.envs")
+    except ImportError as error:  # an old one: all that does without works on
+        warnings.warn(str(error), stacklevel=2)
 
 
 _register_environments()

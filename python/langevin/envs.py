@@ -16,6 +16,9 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import batch_space
 
+if not hasattr(gymnasium.vector, "AutoresetMode"):
+    raise ImportError(f"Gymnasium {gymnasium.__version__} is too old for langevin: pip install 'gymnasium>=1.1'")
+
 # Those of the registry but for `gym`; tests/python/test_envs.py compares.
 IDS = {
     "langevin/RiverSwim-v0": "riverswim",

@@ -237,6 +237,7 @@ WRONG = [
     (lambda: cartpole().act(np.zeros(4), stream=1), "stream"),
     (lambda: cartpole().observe(np.zeros(4), 0, 0.0, np.zeros(4), False), "act"),
     (lambda: langevin.LMCLSVI(gymnasium.make("langevin/CartPole-v0")), "finitely many states"),
+    (lambda: langevin.LMCLSVI("FrozenLake-v1"), r"reward_range=\(least, greatest\)"),
     (lambda: langevin.LMCLSVI(gymnasium.make_vec("FrozenLake-v1", num_envs=2)), "one environment|horizon"),
     (lambda: langevin.run("nchian", "dqn"), "did you mean 'nchain'"),
     (lambda: langevin.run("nchain", "dqn", {"agent.gama": 1}), "agent.gamma"),

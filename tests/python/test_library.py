@@ -142,3 +142,27 @@ def test_without_gymnasium(tmp_path):
     )
     path = f"{ROOT}/tests/fixtures/without_gymnasium{os.pathsep}{pathlib.Path(langevin.__file__).parent.parent}"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path})
+
+
+def test_with_an_old_gymnasium(tmp_path):
+    """It is named where it is needed; everything else works."""
+    import os
+    import sys
+
+    code = (
+        "import gymnasium, warnings; del gymnasium.vector.AutoresetMode\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    import langevin\n"
+        "assert 'too old' in str(caught[0].message), caught\n"
+        "langevin.PSRL(langevin.TabularMDP([[[1], [1]]], [[0, 1]], 2)).learn(episodes=2)\n"
+        "env = gymnasium.Env()\n"
+        "env.observation_space = env.action_space = gymnasium.spaces.Discrete(2)\n"
+        "try:\n"
+        "    langevin.DQN(env)\n"
+        "except ImportError as error:\n"
+        "    assert 'gymnasium>=1.1' in str(error)\n"
+        "else:\n"
+        "    raise AssertionError\n"
+    )
+    path = str(pathlib.Path(langevin.__file__).parent.parent)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path})

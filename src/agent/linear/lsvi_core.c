@@ -51,7 +51,8 @@ lgv_status lsvi_resolve(lsvi_params *p, const lgv_problem *problem, lgv_error *e
   if (!(env->reward_min < env->reward_max))
     return lgv_fail(err, LGV_ERR_USAGE,
                     "linear agents bound Q by what an episode can pay: the environment must say so "
-                    "(reward_min < reward_max in its spec)");
+                    "(reward_min < reward_max in its spec; those are settings of gym, and "
+                    "reward_range=(least, greatest) in Python)");
   if (p->pool == LSVI_POOL_TRUE && !env->stationary)
     return lgv_fail(
         err, LGV_ERR_USAGE,
