@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Far beyond what any of the tasks reaches, and near enough for angles to be wrapped. */
+/* Far beyond what any of the tasks reaches. */
 static const double most_value = 1e6;
 
 static const char *value_fault(const void *self) {

@@ -72,7 +72,10 @@ static void runge_kutta(double *x, double torque) {
   for (int i = 0; i < STATE; i++) x[i] += dt / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i]);
 }
 
+/* Turn by turn, for the bits of Gymnasium; from far away, where only a forged state leads, at once:
+ * there a turn no longer changes a number. */
 static double wrap(double angle) {
+  if (!(fabs(angle) < 1e3)) angle = remainder(angle, 2 * pi);
   while (angle > pi) angle -= 2 * pi;
   while (angle < -pi) angle += 2 * pi;
   return angle;
