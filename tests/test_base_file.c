@@ -46,6 +46,22 @@ static void a_write_that_fails_leaves_the_old_file(void **state) {
   remove_tree(directory);
 }
 
+static void a_pipe_is_not_replaced(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE], path[PATH_MAX];
+  lgv_error err = {0};
+  struct stat info;
+  make_temp(directory);
+  join(path, directory, "pipe");
+  assert_int_equal(mkfifo(path, 0666), 0);
+  assert_int_equal(lgv__write_path(path, "text", 4, &err), LGV_ERR_IO);
+  assert_non_null(strstr(err.message, path));
+  assert_int_equal(stat(path, &info), 0);
+  assert_true(S_ISFIFO(info.st_mode));
+  assert_null(read_text(directory, "pipe.tmp"));
+  remove_tree(directory);
+}
+
 static void a_directory_is_made_with_its_parents(void **state) {
   (void)state;
   char directory[TEMP_SIZE], path[PATH_MAX];
@@ -101,6 +117,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_file_is_written_and_replaced),
       cmocka_unit_test(a_write_that_fails_leaves_the_old_file),
+      cmocka_unit_test(a_pipe_is_not_replaced),
       cmocka_unit_test(a_directory_is_made_with_its_parents),
       cmocka_unit_test(errors_name_the_path),
       cmocka_unit_test(a_path_that_is_too_long_is_refused),

@@ -60,6 +60,8 @@ class Agent:
     @classmethod
     def _check_params(cls, params: Mapping[str, Any], optimiser: Optional[str]) -> Dict[str, Any]:
         """Arguments as settings: agent.* of the agent, optim.* of the optimiser."""
+        if not hasattr(cls, "_entry"):
+            raise TypeError(f"{cls.__name__} is what agents have in common: take one of langevin.agents()")
         entry, values = cls._entry, {"agent.name": cls._entry.name}
         if optimiser is not None:
             values["optim.name"] = optimiser

@@ -406,7 +406,10 @@ def check_seed(seed: Any) -> int:
 
 
 def encode_path(path: Any) -> bytes:
-    return os.fsencode(os.fspath(path))
+    encoded = os.fsencode(os.fspath(path))
+    if b"\0" in encoded:
+        raise UsageError(f"{path!r:.80}: paths cannot hold a zero character")
+    return encoded
 
 
 def text_of(function: str, pointer: int, key: str) -> Optional[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from typing import Any, Optional
 
 import numpy as np
@@ -77,7 +78,10 @@ class TabularMDP(Model):
     """
 
     def __init__(self, P: Any, r: Any, horizon: int, *, start: Any = 0, features: Any = None):
-        horizon = int(horizon)
+        try:
+            horizon = operator.index(horizon)
+        except TypeError:
+            raise UsageError(f"the horizon is a whole number, not {horizon!r:.40}") from None
         p, reward = _numbers("P", P), _numbers("r", r)
         if p.ndim not in (3, 4) or p.shape[-1] - p.shape[-3] not in (0, 1):
             raise UsageError(
@@ -151,6 +155,6 @@ def _features(features: Any, states: int, actions: int) -> Optional[np.ndarray]:
     if features is None:
         return None
     phi = _numbers("features", features)
-    if phi.ndim != 3 or phi.shape[:2] != (states, actions) or not np.isfinite(phi).all():
+    if phi.ndim != 3 or phi.shape[:2] != (states, actions) or phi.size == 0 or not np.isfinite(phi).all():
         raise UsageError(f"features are finite numbers of shape {(states, actions, 'd')}; these have the shape {phi.shape}")
     return phi.reshape(states * actions, -1)

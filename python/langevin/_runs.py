@@ -80,7 +80,7 @@ class Watch:
 
 
 def _threads(threads: Optional[int]) -> int:
-    return _count("threads", threads) or len(os.sched_getaffinity(0))
+    return min(_count("threads", threads), 2**31 - 1) or len(os.sched_getaffinity(0))
 
 
 def _summary(s: CSummary) -> Dict[str, Any]:
@@ -89,6 +89,8 @@ def _summary(s: CSummary) -> Dict[str, Any]:
 
 def _flatten(settings: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     """{"env": {"n": 100}} and {"env.n": 100} are the same."""
+    if settings is not None and not isinstance(settings, Mapping):
+        raise UsageError(f"settings are a dict such as {{'agent.gamma': 0.99}}, not {settings!r:.40}")
     flat: Dict[str, Any] = {}
     for key, value in (settings or {}).items():
         if not isinstance(key, str):
@@ -137,12 +139,12 @@ def run(
     plan = library.create("lgv_plan_create", "lgv_plan_free", handle.pointer, keeps=(handle, watch))
     if seed is None:
         seed = int(library.text_of("lgv_plan_get", plan.pointer, "run.seed") or 0)
-    count = _count("seeds", seeds)
-    if not 1 <= count < 2**31:
-        raise UsageError("seeds: how many, at least 1")
+    first, count = library.check_seed(seed), _count("seeds", seeds)
+    if not 1 <= count < 2**31 or first + count > 2**64:
+        raise UsageError("seeds: how many, at least 1, the last one below 2^64")
     batch = CBatch(
         plan=plan.pointer,
-        first_seed=library.check_seed(seed),
+        first_seed=first,
         seeds=count,
         threads=_threads(threads),
         resume=bool(resume),
@@ -174,7 +176,7 @@ def sweep(
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "sweep.json")  # JSON is YAML
         with open(path, "w", encoding="utf-8") as target:
-            json.dump(file, target)
+            json.dump(file, target, default=lambda array: array.tolist())  # NumPy's
         return _sweep(path, out, scale, threads, progress_bar)
 
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static _Thread_local struct {
@@ -66,8 +67,15 @@ bool lgv__disk_close(int descriptor) {
   return closed && !fails;
 }
 
+/* A device or a pipe, /dev/stdout for example, is not to be lost to a file that takes its name. */
 bool lgv__disk_rename(const char *from, const char *to) {
-  return !refused() && rename(from, to) == 0;
+  struct stat there;
+  if (refused()) return false;
+  if (stat(to, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
+    errno = ENOTSUP;
+    return false;
+  }
+  return rename(from, to) == 0;
 }
 
 bool lgv__disk_remove(const char *path) {

@@ -113,7 +113,7 @@ static lgv_status check_row(const lgv_model *m, size_t row, double sum, lgv_erro
   if (!(fabs(sum - 1) <= 1e-9))
     return lgv_fail(
         err, LGV_ERR_USAGE,
-        "model: the probabilities of stage %lld, state %lld, action %lld sum to %g, not 1",
+        "model: the probabilities of stage %lld, state %lld, action %lld sum to %.12g, not 1",
         (long long)((int64_t)row / m->actions / m->states), (long long)state, (long long)action,
         sum);
   if (!isfinite(m->reward[row]))
@@ -133,7 +133,8 @@ static lgv_status check_start(const lgv_model *m, lgv_error *err) {
     total += m->start[s];
   }
   if (!(fabs(total - 1) <= 1e-9))
-    return lgv_fail(err, LGV_ERR_USAGE, "model: the start probabilities sum to %g, not 1", total);
+    return lgv_fail(err, LGV_ERR_USAGE, "model: the start probabilities sum to %.12g, not 1",
+                    total);
   return LGV_OK;
 }
 

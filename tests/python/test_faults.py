@@ -243,6 +243,10 @@ WRONG = [
     (lambda: langevin.run("nchain", "dqn", {"agent.gama": 1}), "agent.gamma"),
     (lambda: langevin.run("nchain", "dqn", {"gamma": 1}), "agent.gamma"),
     (lambda: langevin.run("nchain", "dqn", seeds=0), "seeds"),
+    (lambda: langevin.run("nchain", "dqn", steps=5, seed=2**64 - 1, seeds=2), "seeds"),
+    (lambda: langevin.run("nchain", "dqn", ["agent.gamma=1"]), "settings are a dict"),
+    (lambda: langevin.run("nchain", "dqn", steps=5, out="a\0b"), "zero character"),
+    (lambda: cartpole().save("a\0b"), "zero character"),
     (lambda: langevin.run(), "no environment"),
 ]
 
@@ -251,6 +255,12 @@ WRONG = [
 def test_wrong(call, words):
     with pytest.raises(langevin.UsageError, match=words):
         call()
+
+
+def test_what_agents_share_is_no_agent():
+    for cls in (langevin.Agent, langevin.LinearAgent):
+        with pytest.raises(TypeError, match="langevin.agents"):
+            cls("langevin/CartPole-v0")
 
 
 def test_unknown_parameter():

@@ -95,7 +95,7 @@ SWEEP = {
 
 
 def test_sweep(tmp_path):
-    found = langevin.sweep(SWEEP, tmp_path / "sweep")
+    found = langevin.sweep({**SWEEP, "grid": {k: np.array(v) for k, v in SWEEP["grid"].items()}}, tmp_path / "sweep")
     assert [(r["config"], r["seed"], r["env.n"]) for r in found] == [(0, 0, "4"), (0, 1, "4"), (1, 0, "6"), (1, 1, "6")]
     for r in found:
         assert langevin.read_run(r["path"])["summary"]["regret"] == r["regret"]
