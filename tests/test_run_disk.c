@@ -104,7 +104,8 @@ static void every_call_may_fail(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
     lgv_plan *plan = open_story(&stories[i]);
-    for (part which = WHOLE; which <= SECOND; which++) {
+    part last = i == 0 ? SECOND : REST; /* which files go when does not depend on the agent */
+    for (part which = WHOLE; which <= last; which++) {
       long least = which == REST || which == REST_OF_DAMAGED ? 50 : 130;
       assert_true(fail_each(plan, 1, EIO, false, which) > least);
       /* metrics.csv and the event file are synced, then closed when the run is freed */
