@@ -208,8 +208,8 @@ typedef struct lgv_preset {
   const char *values;
 } lgv_preset;
 
-/* What an agent sees. data: obs_shape floats or bytes; state: index if finite, else -1; stage: 0,
- * 1, ... */
+/* What an agent sees. data: obs_shape floats or bytes (agents with LGV_NEEDS_STATES leave it
+ * alone); state: index if finite, else -1; stage: 0, 1, ... */
 typedef struct lgv_obs {
   const void *data;
   int64_t state;
@@ -574,7 +574,7 @@ LGV_API LGV_CHECK lgv_status lgv_summary_load(const char *directory, lgv_summary
                                               lgv_error *err);
 
 /* directory: created, and this run's alone until it is freed; NULL records nothing. The run is for
- * the given seed, whatever run.seed says. */
+ * the given seed, whatever run.seed says; one that is recorded is 2^53 at most. */
 LGV_API LGV_CHECK lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed,
                                             const char *directory, lgv_run **run, lgv_error *err);
 /* Goes on from the newest whole checkpoint in the directory (from the start if there is none): the

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/param.h"
+#include "base/spec.h"
 #include "base/tensors.h"
 
 #include <math.h>
@@ -111,6 +112,10 @@ lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bo
   if ((type->traits & LGV_NEEDS_HORIZON) && problem->env.horizon == 0)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%s needs an environment whose episodes have a fixed horizon", type->name);
+  double pairs = (double)problem->env.states * problem->env.actions;
+  if ((type->traits & LGV_NEEDS_STATES) && (double)problem->env.horizon * pairs * pairs > 0x1p62)
+    return lgv_fail(err, LGV_ERR_MEMORY, "%s needs more memory than this machine can address",
+                    type->name); /* and sizes of its tables would overflow */
   if (problem->streams > 1 && !type->set_stream)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%s plans by episode and learns from one environment: run.envs must be 1",
@@ -177,9 +182,24 @@ lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err) {
   return agent->type->begin_episode(agent->self, err);
 }
 
+/* Agents that need states look at nothing else. What others see goes into a network or a replay,
+ * where NaN shows much later, or never; sparse forms are kept as an index. */
+static lgv_status check_obs(const lgv_agent *agent, const lgv_obs *obs, lgv_error *err) {
+  const lgv_env_spec *env = &agent->problem.env;
+  if (agent->type->traits & LGV_NEEDS_STATES) return LGV_OK;
+  if (!obs->data)
+    return lgv_fail(err, LGV_ERR_USAGE, "%s decides by observations: lgv_obs.data is NULL",
+                    agent->type->name);
+  if (env->obs_form != LGV_FORM_DENSE || lgv__obs_is_finite(env, obs->data)) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_NUMERIC,
+                  "%s: the observation at stage %lld holds a number that is not finite",
+                  agent->type->name, (long long)obs->stage);
+}
+
 lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                          lgv_error *err) {
   LGV_TRY(check_usable(agent, err));
+  LGV_TRY(check_obs(agent, obs, err));
   return agent->type->act(agent->self, obs, mode, action, err);
 }
 
@@ -191,6 +211,11 @@ lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition,
                     "%s cannot learn from the reward %g, which is not finite in single precision: "
                     "scale the rewards",
                     agent->type->name, transition->reward);
+  if (transition->action < 0 || transition->action >= agent->problem.env.actions)
+    return lgv_fail(err, LGV_ERR_USAGE, "action %d is outside 0..%d", transition->action,
+                    agent->problem.env.actions - 1);
+  LGV_TRY(check_obs(agent, &transition->obs, err));
+  LGV_TRY(check_obs(agent, &transition->next, err));
   return agent->type->observe(agent->self, transition, err);
 }
 
@@ -217,9 +242,11 @@ lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count
   LGV_TRY(check_usable(agent, err));
   if (!agent->type->q_values)
     return lgv_fail(err, LGV_ERR_USAGE, "%s has no values of actions to tell", agent->type->name);
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count; i++) {
+    LGV_TRY(check_obs(agent, &obs[i], err));
     LGV_TRY(agent->type->q_values(agent->self, &obs[i], q + i * (size_t)agent->problem.env.actions,
                                   err));
+  }
   return LGV_OK;
 }
 

@@ -238,11 +238,36 @@ int lgv__tensors_emit(const lgv_tensors_image *image) {
   return reason;
 }
 
+static bool parse(yaml_document_t *document, const char *header, size_t length) {
+  yaml_parser_t parser;
+  if (!yaml_parser_initialize(&parser)) return false;
+  yaml_parser_set_input_string(&parser, (const unsigned char *)header, length);
+  bool parsed = yaml_parser_load(&parser, document);
+  yaml_parser_delete(&parser);
+  return parsed;
+}
+
+/* All of a header but the caller's text is ours. */
+static bool can_be_read_back(const lgv_tensors_image *image) {
+  yaml_document_t document;
+  if (!image->tensors->about) return true;
+  if (image->header_length > MOST_HEADER || !parse(&document, image->header, image->header_length))
+    return false;
+  yaml_document_delete(&document);
+  return true;
+}
+
 lgv_status lgv__tensors_write(const lgv_tensors *tensors, const char *path, lgv_error *err) {
   lgv_tensors_image image;
   LGV_TRY(lgv__tensors_prepare(&image, tensors, path, err));
-  int reason = lgv__tensors_emit(&image);
+  bool readable = can_be_read_back(&image);
+  int reason = readable ? lgv__tensors_emit(&image) : 0;
   lgv__tensors_image_free(&image);
+  if (!readable)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%.300s could not be read back: the text for its metadata must be UTF-8, and "
+                    "shorter than 4 MB",
+                    path);
   if (!reason) return LGV_OK;
   return lgv_fail(err, LGV_ERR_IO, "cannot write %s: %s", path, strerror(reason));
 }
@@ -300,15 +325,6 @@ static long number(reader *r, const yaml_node_t *list, int i) {
   return *end == '\0' && end != digits && errno == 0 ? value : -1;
 }
 
-static bool parse(reader *r, const char *header, size_t length) {
-  yaml_parser_t parser;
-  if (!yaml_parser_initialize(&parser)) return false;
-  yaml_parser_set_input_string(&parser, (const unsigned char *)header, length);
-  r->has_document = yaml_parser_load(&parser, &r->document);
-  yaml_parser_delete(&parser);
-  return r->has_document;
-}
-
 static lgv_status check_format(reader *r, char *header, size_t length) {
   yaml_node_t *root = yaml_document_get_root_node(&r->document);
   const char *format = text(member(r, member(r, root, "__metadata__"), "format"));
@@ -352,8 +368,10 @@ static lgv_status open_header(reader *r) {
   if (length > MOST_HEADER || (long)length > size - 8) return refuse(r, "its header is torn");
   char *header = lgv__calloc(length + 1, 1);
   if (!header) return lgv__out_of_memory(r->err, "a checkpoint's header");
-  bool ok = fread(header, 1, length, r->file) == length && parse(r, header, length);
-  lgv_status status = ok ? check_format(r, header, length) : refuse(r, "its header is damaged");
+  r->has_document =
+      fread(header, 1, length, r->file) == length && parse(&r->document, header, length);
+  lgv_status status =
+      r->has_document ? check_format(r, header, length) : refuse(r, "its header is damaged");
   lgv__free(header);
   LGV_TRY(status);
   r->data_start = 8 + (long)length;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/param.h"
+#include "base/spec.h"
 #include "env/model.h"
 
 #include <math.h>
@@ -47,10 +48,6 @@ static lgv_status not_finite(const lgv_env *env, const char *what, const char *i
                   name, what, (long long)env->clock[STAGE], is);
 }
 
-static size_t obs_count(const lgv_env_spec *spec) {
-  return (size_t)spec->obs_shape[0] * (size_t)spec->obs_shape[1] * (size_t)spec->obs_shape[2];
-}
-
 static const char *clock_fault(const void *context) {
   const lgv_env *env = context;
   const int64_t *clock = env->clock, horizon = env->spec.horizon;
@@ -67,26 +64,16 @@ static void layout_env(void *context, lgv_layout *layout) {
   env->rng = lgv__layout_rng(layout, "env.rng");
   env->clock = lgv_layout_array(layout, "env.clock", LGV_I64, CLOCK_SIZE, LGV_KEEP);
   lgv_layout_check(layout, clock_fault, env);
-  env->obs[0] = lgv_layout_array(layout, "env.obs0", dtype, obs_count(&env->spec), LGV_KEEP);
-  env->obs[1] = lgv_layout_array(layout, "env.obs1", dtype, obs_count(&env->spec), LGV_KEEP);
+  env->obs[0] = lgv_layout_array(layout, "env.obs0", dtype, lgv__obs_count(&env->spec), LGV_KEEP);
+  env->obs[1] = lgv_layout_array(layout, "env.obs1", dtype, lgv__obs_count(&env->spec), LGV_KEEP);
   env->type->layout(env->self, env->params, &env->spec, layout);
 }
 
 static lgv_status check_spec(const lgv_env *env, lgv_error *err) {
-  const lgv_env_spec *s = &env->spec;
-  const char *fault = NULL;
-  if (s->obs_shape[0] < 1 || s->obs_shape[1] < 1 || s->obs_shape[2] < 1)
-    fault = "an observation without entries";
-  else if ((double)s->obs_shape[0] * s->obs_shape[1] * s->obs_shape[2] > 0x1p40)
-    fault = "an observation too large for any memory";
-  else if (s->actions < 1)
-    fault = "no action";
-  else if (s->states < 0 || s->horizon < 0 || s->feature_dim < 0)
-    fault = "a negative number of states, steps or features";
-  else if (s->states > 0 && !env->type->state_index)
+  const char *fault = lgv__obs_fault(&env->spec);
+  if (!fault) fault = lgv__spec_fault(&env->spec);
+  if (!fault && env->spec.states > 0 && !env->type->state_index)
     fault = "finitely many states, but no index of the current one";
-  else if (!(s->reward_min <= s->reward_max))
-    fault = "a lower bound of rewards above the upper one";
   if (!fault) return LGV_OK;
   return lgv_fail(err, LGV_ERR_ENV, "%s: its spec has %s", env->type->name, fault);
 }
@@ -169,18 +156,6 @@ void lgv__env_counters(const lgv_env *env, int64_t *values) {
   if (env->type->counters) env->type->counters(env->self, values);
 }
 
-/* Exponent bits all set: infinity or NaN. Whole numbers, so that the loop becomes vector code. */
-static bool is_finite(const float *x, size_t n) {
-  const uint32_t exponent = 0x7f800000u;
-  uint32_t bad = 0;
-  for (size_t i = 0; i < n; i++) {
-    uint32_t bits;
-    memcpy(&bits, x + i, sizeof bits);
-    bad |= (bits & exponent) == exponent;
-  }
-  return !bad;
-}
-
 lgv_obs lgv__env_obs(const lgv_env *env) {
   int64_t state = env->type->state_index ? env->type->state_index(env->self) : -1;
   return (lgv_obs){env->obs[env->clock[CURRENT]], state, env->clock[STAGE]};
@@ -192,7 +167,7 @@ static lgv_status next_obs(lgv_env *env, lgv_obs *obs, lgv_error *err) {
   env->clock[CURRENT] ^= 1;
   void *data = env->obs[env->clock[CURRENT]];
   env->type->observe(env->self, data);
-  if (env->spec.obs_kind == LGV_OBS_FLOAT && !is_finite(data, obs_count(&env->spec)))
+  if (!lgv__obs_is_finite(&env->spec, data))
     return not_finite(env, "observation", "holds a number that is not finite", err);
   *obs = lgv__env_obs(env);
   if (env->spec.states > 0 && (obs->state < 0 || obs->state >= env->spec.states))
@@ -253,7 +228,7 @@ lgv_status lgv_env_step(lgv_env *env, int32_t action, lgv_outcome *outcome, lgv_
 /* What one environment of several shows, as the n-th of a batch. */
 static void copy_obs(const lgv_env *env, const lgv_obs *obs, size_t n, void *data) {
   size_t item = env->spec.obs_kind == LGV_OBS_BYTE ? 1 : sizeof(float);
-  size_t size = obs_count(&env->spec) * item;
+  size_t size = lgv__obs_count(&env->spec) * item;
   memcpy((char *)data + n * size, obs->data, size);
 }
 

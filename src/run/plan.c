@@ -5,8 +5,10 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/param.h"
+#include "base/spec.h"
 #include "env/env.h"
 #include "math/kernels.h"
+#include "run/exact.h"
 #include "run/settings.h"
 
 #include <inttypes.h>
@@ -191,6 +193,14 @@ lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env *
   return status;
 }
 
+/* Of a spec that no environment of ours has. Agents that need states take no observations. */
+static lgv_status check_spec(const lgv_env_spec *env, const lgv_agent_type *type, lgv_error *err) {
+  const char *fault = lgv__spec_fault(env);
+  if (!fault && !(type->traits & LGV_NEEDS_STATES)) fault = lgv__obs_fault(env);
+  if (!fault && env->feature_dim > 0 && !env->features) fault = "features, but no table of them";
+  return fault ? lgv_fail(err, LGV_ERR_USAGE, "the spec of the environment has %s", fault) : LGV_OK;
+}
+
 lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *env, int64_t episodes,
                             int64_t steps, uint64_t seed, lgv_agent **agent, lgv_error *err) {
   static const char *const taken[] = {"envs", NULL}; /* of run.* */
@@ -200,6 +210,7 @@ lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *en
   *agent = NULL;
   LGV_TRY(lgv__kernels_check(err));
   LGV_TRY(lgv__settings_agent_type(settings, &type, err));
+  LGV_TRY(check_spec(env, type, err));
   LGV_TRY(lgv__settings_fill_some(settings, "run.", lgv__run_params, taken, &run, err));
   lgv_problem problem = {
       .env = *env, .episodes = episodes, .steps = steps, .streams = (int32_t)run.envs};

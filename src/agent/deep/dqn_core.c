@@ -66,7 +66,10 @@ lgv_status dqn_resolve(dqn_params *p, const lgv_problem *problem, int32_t heads,
 lgv_status dqn_resolve_form(dqn_params *p, const lgv_problem *problem, dqn_form form,
                             lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
-  net_shape shape = shape_of(p, env, complete(form));
+  dqn_form whole = complete(form);
+  if ((double)env->actions * whole.heads * whole.atoms > INT32_MAX)
+    return lgv_fail(err, LGV_ERR_USAGE, "%d actions are too many for a network", env->actions);
+  net_shape shape = shape_of(p, env, whole);
   net built;
   LGV_TRY(net_build(&built, &shape, err));
   p->net = built.shape.family;

@@ -372,8 +372,6 @@ lgv_status lsvi_observe(void *self, const lgv_transition *t, lgv_error *err) {
   if (!left && (t->next.state < 0 || t->next.state >= c->S))
     return lgv_fail(err, LGV_ERR_USAGE, "the next state %lld is outside 0..%lld",
                     (long long)t->next.state, (long long)c->S - 1);
-  if (t->action < 0 || t->action >= c->A)
-    return lgv_fail(err, LGV_ERR_USAGE, "action %d is outside 0..%d", t->action, c->A - 1);
   step[PATH_PAIR] = t->obs.state * c->A + t->action;
   step[PATH_NEXT] = left ? LGV_END : t->next.state;
   step[PATH_REACHED] = 1;

@@ -1,0 +1,194 @@
+/* Agents in a loop of somebody else's, where no environment handle has checked what they are told:
+ * mistakes are refused with a reason, and leave the agent as it was. */
+#include "file_helpers.h"
+#include "registry.h"
+#include "run_helpers.h"
+
+#include <math.h>
+
+enum { ACTIONS = 3, LENGTH = 5 };
+
+static const lgv_env_spec spec = {.obs_shape = {LENGTH, 1, 1},
+                                  .obs_form = LGV_FORM_ONE_HOT,
+                                  .actions = ACTIONS,
+                                  .states = LENGTH,
+                                  .horizon = 4,
+                                  .stationary = true,
+                                  .reward_max = 1};
+static const float here[LENGTH] = {1}, there[LENGTH] = {0, 1};
+
+static lgv_agent *make_agent(const char *name, const lgv_env_spec *env) {
+  lgv_error err = {0};
+  lgv_agent *agent;
+  lgv_settings *settings = make_settings("riverswim", name, "");
+  if (lgv_agent_create(settings, env, 10, 40, 1, &agent, &err) != LGV_OK)
+    fail_msg("%s", err.message);
+  lgv_settings_free(settings);
+  return agent;
+}
+
+static lgv_transition make_step(void) {
+  return (lgv_transition){
+      .obs = {here, 0, 0}, .next = {there, 1, 1}, .action = ACTIONS - 1, .reward = 0.5};
+}
+
+static void assert_refused(lgv_status found, lgv_status expected, const lgv_error *err,
+                           const char *words) {
+  if (found != expected || !strstr(err->message, words))
+    fail_msg("%s '%s', not '%s'", lgv_status_name(found), err->message, words);
+}
+
+static void specs_that_no_world_has_are_refused(void **state) {
+  (void)state;
+  lgv_env_spec wrong[8];
+  const char *const words[] = {"no action",       "no action",       "negative number",
+                               "negative number", "negative number", "lower bound",
+                               "lower bound",     "no table"};
+  for (size_t i = 0; i < 8; i++) wrong[i] = spec;
+  wrong[0].actions = 0;
+  wrong[1].actions = -1;
+  wrong[2].states = -1;
+  wrong[3].horizon = -1;
+  wrong[4].feature_dim = -1;
+  wrong[5].reward_min = 2;
+  wrong[6].reward_max = NAN;
+  wrong[7].feature_dim = 3;
+  for (size_t a = 0; lgv__agents[a]; a++) {
+    lgv_settings *settings = make_settings("riverswim", lgv__agents[a]->name, "");
+    for (size_t i = 0; i < 8; i++) {
+      lgv_error err = {0};
+      lgv_agent *agent;
+      lgv_status status = lgv_agent_create(settings, &wrong[i], 10, 40, 1, &agent, &err);
+      assert_refused(status, LGV_ERR_USAGE, &err, words[i]);
+      assert_null(agent);
+    }
+    lgv_settings_free(settings);
+  }
+}
+
+/* Sizes whose products no integer holds. */
+static void worlds_beyond_every_memory_are_refused(void **state) {
+  (void)state;
+  lgv_env_spec wrong[] = {spec, spec, spec, spec};
+  wrong[0].actions = INT32_MAX;
+  wrong[1].states = INT64_MAX;
+  wrong[2].horizon = INT64_MAX;
+  wrong[3].states = INT64_C(1) << 31;
+  wrong[3].horizon = INT64_C(1) << 33;
+  for (size_t a = 0; lgv__agents[a]; a++) {
+    if (strcmp(lgv__agents[a]->name, "gn-lmcdqn") == 0) continue; /* asks for it, and gets none */
+    lgv_settings *settings = make_settings("riverswim", lgv__agents[a]->name, "");
+    bool by_states = lgv__agents[a]->traits & LGV_NEEDS_STATES;
+    for (size_t i = 0; i < (by_states ? 4 : 1); i++) {
+      lgv_error err = {0};
+      lgv_agent *agent;
+      lgv_status status = lgv_agent_create(settings, &wrong[i], 10, 40, 1, &agent, &err);
+      assert_int_equal(status, by_states ? LGV_ERR_MEMORY : LGV_ERR_USAGE);
+    }
+    lgv_settings_free(settings);
+  }
+}
+
+/* An action outside would be an index outside, in a replay, long after. */
+static void steps_outside_the_problem_are_refused(void **state) {
+  (void)state;
+  const int32_t actions[] = {-1, ACTIONS, INT32_MAX, INT32_MIN};
+  for (size_t a = 0; lgv__agents[a]; a++) {
+    lgv_agent *agent = make_agent(lgv__agents[a]->name, &spec);
+    lgv_error err = {0};
+    assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+      lgv_transition step = make_step();
+      step.action = actions[i];
+      assert_refused(lgv_agent_observe(agent, &step, &err), LGV_ERR_USAGE, &err, "outside 0..2");
+    }
+    lgv_transition step = make_step();
+    assert_int_equal(lgv_agent_observe(agent, &step, &err), LGV_OK);
+    lgv_agent_free(agent);
+  }
+}
+
+/* As examples/own_loop.c does, whose agent needs none. */
+static void whoever_looks_needs_something_to_see(void **state) {
+  (void)state;
+  for (size_t a = 0; lgv__agents[a]; a++) {
+    bool blind = lgv__agents[a]->traits & LGV_NEEDS_STATES;
+    lgv_status expected = blind ? LGV_OK : LGV_ERR_USAGE;
+    lgv_agent *agent = make_agent(lgv__agents[a]->name, &spec);
+    lgv_error err = {0};
+    double q[ACTIONS];
+    int32_t action;
+    lgv_obs nothing = {NULL, 0, 0};
+    lgv_transition before = make_step(), after = make_step();
+    before.obs.data = after.next.data = NULL;
+    assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
+    assert_int_equal(lgv_agent_act(agent, &nothing, LGV_TRAIN, &action, &err), expected);
+    assert_int_equal(lgv_agent_act(agent, &nothing, LGV_EVAL, &action, &err), expected);
+    assert_int_equal(lgv_agent_q_values(agent, &nothing, 1, q, &err), expected);
+    assert_int_equal(lgv_agent_observe(agent, &before, &err), expected);
+    assert_int_equal(lgv_agent_observe(agent, &after, &err), expected);
+    if (!blind) assert_non_null(strstr(err.message, "lgv_obs.data is NULL"));
+    lgv_agent_free(agent);
+  }
+}
+
+static void what_is_not_finite_does_not_reach_a_network(void **state) {
+  (void)state;
+  const float broken[LENGTH] = {0, NAN}, endless[LENGTH] = {0, 0, -INFINITY};
+  lgv_env_spec dense = spec;
+  dense.obs_form = LGV_FORM_DENSE;
+  for (size_t a = 0; lgv__agents[a]; a++) {
+    if (lgv__agents[a]->traits & LGV_NEEDS_STATES) continue;
+    if (strcmp(lgv__agents[a]->name, "gn-lmcdqn") == 0) continue; /* sparse observations alone */
+    lgv_agent *agent = make_agent(lgv__agents[a]->name, &dense);
+    lgv_error err = {0};
+    int32_t action;
+    lgv_obs seen = {broken, 0, 2};
+    lgv_transition step = make_step();
+    step.next.data = endless;
+    assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
+    assert_refused(lgv_agent_act(agent, &seen, LGV_TRAIN, &action, &err), LGV_ERR_NUMERIC, &err,
+                   "the observation at stage 2 holds a number that is not finite");
+    assert_refused(lgv_agent_observe(agent, &step, &err), LGV_ERR_NUMERIC, &err, "at stage 1");
+    lgv_agent_free(agent);
+  }
+}
+
+/* Otherwise the file would be there, and its agent lost. */
+static void a_file_that_could_not_be_read_is_not_written(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE], path[TEMP_SIZE + 16];
+  lgv_error err = {0};
+  make_temp(directory);
+  snprintf(path, sizeof path, "%s/agent", directory);
+  lgv_agent *agent = make_agent("lmc-lsvi", &spec);
+  size_t most = 5 << 20;
+  char *long_text = malloc(most);
+  memset(long_text, 'x', most);
+  long_text[most - 1] = '\0';
+  const char *const wrong[] = {"\xff", "half \xc3", long_text};
+  for (size_t i = 0; i < 3; i++) {
+    assert_refused(lgv_agent_save(agent, path, wrong[i], &err), LGV_ERR_USAGE, &err, "UTF-8");
+    assert_int_equal(lgv_agent_load(agent, path, &err), LGV_ERR_IO); /* there is none */
+  }
+  const char *const right[] = {"", "\"quoted\"\n\ttabs, \x01 and \\", "Kübel, 雪, 🐟"};
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(lgv_agent_save(agent, path, right[i], &err), LGV_OK);
+    assert_int_equal(lgv_agent_load(agent, path, &err), LGV_OK);
+  }
+  free(long_text);
+  lgv_agent_free(agent);
+  remove_tree(directory);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(specs_that_no_world_has_are_refused),
+      cmocka_unit_test(worlds_beyond_every_memory_are_refused),
+      cmocka_unit_test(steps_outside_the_problem_are_refused),
+      cmocka_unit_test(whoever_looks_needs_something_to_see),
+      cmocka_unit_test(what_is_not_finite_does_not_reach_a_network),
+      cmocka_unit_test(a_file_that_could_not_be_read_is_not_written),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
