@@ -157,6 +157,10 @@ static void what_is_counted_is_what_is_taken(void **state) {
     assert_int_equal(
         lgv__agent_open(plan->agent_type, plan->agent_params, &problem, 0, &agent, &err), LGV_OK);
     size_t taken = lgv__agent_arena(agent)->table.used + 2 * lgv__env_arena(env)->table.used;
+    const lgv_env_spec *s = lgv_env_get_spec(env); /* V*, and V of a policy, which is a table too */
+    size_t values = (size_t)((s->horizon + 1) * s->states) * sizeof(double);
+    size_t policy = (size_t)(s->horizon * s->states * s->actions) * sizeof(double);
+    taken += plan->agent_type->policy ? 2 * values + policy : values;
     assert_int_equal(lgv_plan_memory(plan), taken);
     lgv_agent_free(agent);
     lgv_env_free(env);
@@ -168,6 +172,10 @@ static void what_no_machine_has_is_counted_too(void **state) {
   (void)state;
   lgv_plan *plan = make_plan("nchain", "dqn", "run.episodes=20 agent.replay=1000000000");
   assert_true(lgv_plan_memory(plan) > 17000000000);
+  lgv_plan_free(plan);
+  plan = make_plan("riverswim", "lmc-lsvi",
+                   "run.episodes=1 env.n=1000 env.horizon=1000000 agent.pool=true");
+  assert_true(lgv_plan_memory(plan) > 3 * UINT64_C(16000000000)); /* two values, and two actions */
   lgv_plan_free(plan);
 }
 

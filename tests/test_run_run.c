@@ -350,6 +350,27 @@ static void a_directory_of_other_settings_is_refused(void **state) {
   remove_tree(directory);
 }
 
+/* Its config.json would be refused by whoever evaluates or resumes the run. */
+static void a_seed_that_config_cannot_hold_is_not_recorded(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE];
+  const uint64_t most = UINT64_C(1) << 53, beyond[] = {most + 1, UINT64_MAX};
+  double returns[1];
+  lgv_error err = {0};
+  lgv_run *run;
+  make_temp(directory);
+  lgv_plan *plan = make_plan("riverswim", "psrl", "run.episodes=2");
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(lgv_run_create(plan, beyond[i], directory, &run, &err), LGV_ERR_USAGE);
+    assert_non_null(strstr(err.message, "at most 2^53"));
+    run_plan(plan, beyond[i]); /* without records any seed will do */
+  }
+  run_into(plan, most, directory, 1000);
+  assert_int_equal(lgv_evaluate(directory, 1, UINT64_MAX, returns, &err), LGV_OK);
+  lgv_plan_free(plan);
+  remove_tree(directory);
+}
+
 static void a_directory_takes_one_run_at_a_time(void **state) {
   (void)state;
   char directory[TEMP_SIZE];
@@ -417,6 +438,7 @@ int main(void) {
       cmocka_unit_test(a_run_stops_once_its_episodes_earn_enough),
       cmocka_unit_test(what_was_recorded_before_a_failure_stays),
       cmocka_unit_test(a_directory_of_other_settings_is_refused),
+      cmocka_unit_test(a_seed_that_config_cannot_hold_is_not_recorded),
       cmocka_unit_test(a_directory_takes_one_run_at_a_time),
       cmocka_unit_test(a_full_disk_is_reported),
   };

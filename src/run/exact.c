@@ -5,7 +5,13 @@
 
 #include <math.h>
 
-lgv_status lgv__exact_open(lgv_exact *exact, const lgv_env *env, lgv_error *err) {
+uint64_t lgv__exact_bytes(const lgv_env_spec *spec, bool policies) {
+  double table = (double)spec->horizon * (double)spec->states, entries = table + spec->states;
+  double numbers = policies ? 2 * entries + table * spec->actions : entries;
+  return numbers < 0x1p60 ? (uint64_t)numbers * sizeof(double) : UINT64_MAX;
+}
+
+lgv_status lgv__exact_open(lgv_exact *exact, const lgv_env *env, bool policies, lgv_error *err) {
   const lgv_env_spec *spec = lgv_env_get_spec(env);
   *exact = (lgv_exact){.model = lgv_env_get_model(env),
                        .horizon = spec->horizon,
@@ -13,11 +19,13 @@ lgv_status lgv__exact_open(lgv_exact *exact, const lgv_env *env, lgv_error *err)
                        .actions = spec->actions,
                        .optimal_mean = NAN};
   if (!exact->model) return LGV_OK;
+  if (lgv__exact_bytes(spec, policies) == UINT64_MAX)
+    return lgv__out_of_memory(err, "exact values");
   size_t table = (size_t)(spec->horizon * spec->states), entries = table + (size_t)spec->states;
   exact->optimal = lgv__calloc(entries, sizeof(double));
-  exact->values = lgv__calloc(entries, sizeof(double));
-  exact->policy = lgv__calloc(table * (size_t)spec->actions, sizeof(double));
-  if (!exact->optimal || !exact->values || !exact->policy)
+  exact->values = policies ? lgv__calloc(entries, sizeof(double)) : NULL;
+  exact->policy = policies ? lgv__calloc(table * (size_t)spec->actions, sizeof(double)) : NULL;
+  if (!exact->optimal || (policies && (!exact->values || !exact->policy)))
     return lgv__out_of_memory(err, "exact values");
   lgv_model_optimal(exact->model, exact->optimal);
   exact->optimal_mean = lgv_model_start_mean(exact->model, exact->optimal);

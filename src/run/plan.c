@@ -106,13 +106,20 @@ static size_t most_rows(const lgv_plan *plan) {
   return plan->run.steps > 0 ? 2 * (size_t)(plan->run.steps / plan->run.envs) + 2 : 0;
 }
 
+bool lgv__plan_evaluates_policies(const lgv_plan *plan) {
+  return plan->has_model && plan->agent_type->policy && plan->run.envs == 1;
+}
+
 static lgv_status count_memory(lgv_plan *plan, const lgv_env *probe, lgv_error *err) {
   lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(probe));
   uint64_t envs = (uint64_t)plan->run.envs + (plan->run.eval_every > 0), agent;
   LGV_TRY(lgv__agent_bytes(plan->agent_type, plan->agent_params, &problem, most_rows(plan), &agent,
                            err));
-  uint64_t others = envs * lgv__env_arena(probe)->table.used;
-  if (__builtin_add_overflow(agent, others, &plan->bytes)) plan->bytes = UINT64_MAX;
+  uint64_t others = envs * lgv__env_arena(probe)->table.used, exact = 0;
+  if (plan->has_model) exact = lgv__exact_bytes(&plan->env, lgv__plan_evaluates_policies(plan));
+  if (__builtin_add_overflow(agent, others, &plan->bytes) ||
+      __builtin_add_overflow(plan->bytes, exact, &plan->bytes))
+    plan->bytes = UINT64_MAX;
   return LGV_OK;
 }
 

@@ -115,6 +115,9 @@ static lgv_status write_header(lgv_record *record, lgv_error *err) {
 
 static lgv_status write_config(const lgv_plan *plan, uint64_t seed, const char *directory,
                                lgv_error *err) {
+  if (seed > UINT64_C(1) << 53) /* what run.seed takes: config.json would not be read back */
+    return lgv_fail(err, LGV_ERR_USAGE, "seed %llu is too large to be recorded: at most 2^53",
+                    (unsigned long long)seed);
   lgv_json json = {0};
   lgv__plan_json(plan, seed, &json);
   return write_json(writer_of(plan), directory, "config.json", &json, err);

@@ -115,8 +115,9 @@ static size_t count_names(const char *const *names) {
 /* ---- Creation ---- */
 
 static lgv_status open_exact(lgv_run *run, lgv_error *err) {
-  LGV_TRY(lgv__exact_open(&run->known, run->env, err));
-  run->exact = run->known.model && run->plan->agent_type->policy && run->n_streams == 1;
+  bool policies = lgv__plan_evaluates_policies(run->plan);
+  LGV_TRY(lgv__exact_open(&run->known, run->env, policies, err));
+  run->exact = run->known.model && policies;
   return LGV_OK;
 }
 

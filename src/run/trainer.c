@@ -31,7 +31,7 @@ static lgv_status open_parts(lgv_trainer *trainer, lgv_error *err) {
                     "%s was made for an environment with other observations, actions, states or "
                     "another horizon",
                     type->name);
-  LGV_TRY(lgv__exact_open(&trainer->known, trainer->stream.env, err));
+  LGV_TRY(lgv__exact_open(&trainer->known, trainer->stream.env, type->policy != NULL, err));
   trainer->exact = trainer->known.model && type->policy;
   return LGV_OK;
 }
