@@ -2,6 +2,7 @@
  * reason, the one before it is used, and whoever asked is told. */
 #include "base/tensors.h"
 #include "run/checkpoint.h"
+#include "run/run.h"
 
 #include "fault_helpers.h"
 #include "outside_world.h"
@@ -246,19 +247,40 @@ static void lengths_beyond_the_file_are_refused(void **state) {
 
 /* ---- what cannot go on ---- */
 
+/* Episodes of this one cannot go on. */
+static lgv_plan *make_outside(const char *extra) {
+  char words[200];
+  lgv_plan *made;
+  lgv_error err = {0};
+  snprintf(words, sizeof words, "run.steps=90 run.checkpoint_every=0 env.forgets=true%s", extra);
+  lgv_settings *settings = make_settings("outside", "dqn", words);
+  assert_int_equal(lgv_settings_add_env(settings, &outside_type, &err), LGV_OK);
+  lgv_settings_on_notice(settings, keep_notice, told);
+  assert_int_equal(lgv_plan_create(settings, &made, &err), LGV_OK);
+  lgv_settings_free(settings);
+  return made;
+}
+
+static void finish_outside(lgv_run *run, lgv_plan *outside, const char *place,
+                           const char *recorded) {
+  lgv_error err = {0};
+  bool done;
+  assert_int_equal(lgv_run_advance(run, 1000, &done, &err), LGV_OK);
+  assert_int_equal(lgv_run_finish(run, &err), LGV_OK);
+  lgv_run_free(run);
+  char *summary = read_text(place, "summary.json");
+  assert_non_null(strstr(summary, recorded));
+  free(summary);
+  lgv_plan_free(outside);
+}
+
 static void an_episode_that_is_given_up_is_told_and_recorded(void **state) {
   (void)state;
   char place[PATH_MAX];
   lgv_run *run;
   lgv_error err = {0};
   bool done;
-  lgv_settings *settings =
-      make_settings("outside", "dqn", "run.steps=90 run.checkpoint_every=0 env.forgets=true");
-  lgv_plan *outside;
-  assert_int_equal(lgv_settings_add_env(settings, &outside_type, &err), LGV_OK);
-  lgv_settings_on_notice(settings, keep_notice, told);
-  assert_int_equal(lgv_plan_create(settings, &outside, &err), LGV_OK);
-  lgv_settings_free(settings);
+  lgv_plan *outside = make_outside("");
   join(place, root, "outside");
   assert_int_equal(lgv_run_create(outside, FAULT_SEED, place, &run, &err), LGV_OK);
   for (int life = 0; life < 2; life++) { /* each ends within an episode */
@@ -269,13 +291,31 @@ static void an_episode_that_is_given_up_is_told_and_recorded(void **state) {
     assert_int_equal(lgv_run_resume(outside, FAULT_SEED, place, &run, &err), LGV_OK);
     assert_non_null(strstr(told, "outside cannot go on within an episode"));
   }
-  assert_int_equal(lgv_run_advance(run, 1000, &done, &err), LGV_OK);
-  assert_int_equal(lgv_run_finish(run, &err), LGV_OK);
+  finish_outside(run, outside, place, "\"given_up_episodes\": 2");
+}
+
+static bool at_once(void *context) {
+  (void)context;
+  return true;
+}
+
+static void an_evaluation_that_is_given_up_is_told_and_recorded(void **state) {
+  (void)state;
+  char place[PATH_MAX];
+  lgv_error err = {0};
+  lgv_run *run;
+  bool done;
+  lgv_plan *outside = make_outside(" run.eval_every=30");
+  join(place, root, "outside");
+  assert_int_equal(lgv_run_create(outside, FAULT_SEED, place, &run, &err), LGV_OK);
+  lgv__run_set_stop(run, (lgv_stop){at_once, NULL}); /* in the first episode of the first one */
+  assert_int_equal(lgv_run_advance(run, 20, &done, &err), LGV_ERR_INTERRUPTED);
+  assert_int_equal(lgv_run_checkpoint(run, &err), LGV_OK);
   lgv_run_free(run);
-  char *summary = read_text(place, "summary.json");
-  assert_non_null(strstr(summary, "\"given_up_episodes\": 2"));
-  free(summary);
-  lgv_plan_free(outside);
+  told[0] = '\0';
+  assert_int_equal(lgv_run_resume(outside, FAULT_SEED, place, &run, &err), LGV_OK);
+  assert_non_null(strstr(told, "outside cannot go on within an episode"));
+  finish_outside(run, outside, place, "\"given_up_episodes\": 1");
 }
 
 /* ---- children ---- */
@@ -315,6 +355,7 @@ int main(void) {
       TEST(crafted_headers_are_refused),
       TEST(lengths_beyond_the_file_are_refused),
       TEST(an_episode_that_is_given_up_is_told_and_recorded),
+      TEST(an_evaluation_that_is_given_up_is_told_and_recorded),
       TEST(a_freed_run_waits_for_its_child),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

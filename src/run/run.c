@@ -304,7 +304,7 @@ ask_for_checkpoint(lgv_run *run, lgv_status (*ask)(lgv_checkpoint_writer *, bool
 }
 
 /* An episode that cannot go on counts neither as an episode nor in any mean. */
-static void give_up(lgv_run *run, int32_t i) {
+static void give_up(lgv_run *run) {
   char name[2 * LGV_TEXT_SIZE], text[2 * LGV_TEXT_SIZE + 256];
   lgv__plan_env_name(run->plan, name, sizeof name);
   snprintf(text, sizeof text,
@@ -312,21 +312,24 @@ static void give_up(lgv_run *run, int32_t i) {
            "(given_up_episodes in summary.json)",
            name);
   tell(run, text);
-  run->episodes[i].in_episode = false;
   run->given_up++;
 }
 
 static lgv_status restore_envs(lgv_run *run, lgv_error *err) {
-  bool goes_on;
+  bool goes_on = true;
   if (run->eval_env) LGV_TRY(lgv__env_restore(run->eval_env, &goes_on, err));
-  if (run->eval_env && !goes_on) { /* its episode begins anew */
+  if (run->evaluation.steps > 0 && !goes_on) {
+    give_up(run);
     run->evaluation.steps = 0;
     run->evaluation.episode_return = 0;
   }
   for (int32_t i = 0; i < run->n_streams; i++) {
     lgv_stream *s = &run->streams[i];
     LGV_TRY(lgv__env_restore(s->env, &goes_on, err));
-    if (run->episodes[i].in_episode && !goes_on) give_up(run, i);
+    if (run->episodes[i].in_episode && !goes_on) {
+      give_up(run);
+      run->episodes[i].in_episode = false;
+    }
     s->obs = lgv__env_obs(s->env);
   }
   return LGV_OK;

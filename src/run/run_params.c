@@ -42,7 +42,7 @@ const lgv_param lgv__run_params[] = {
      .max = 1e9,
      .help =
          "end the run with the first episode that ends after so many seconds of its own computing, "
-         "whatever else the machine does; 0: never"},
+         "whatever else the machine does; a resumed run counts anew; 0: never"},
     {.name = "seed",
      .type = LGV_INT,
      .offset = offsetof(lgv_run_params, seed),
