@@ -102,38 +102,6 @@ static void parse(cli_args *args, request *r) {
   check_request(args, r);
 }
 
-/* ---- --list ---- */
-
-static int check_config(const cli_command *command, const lgv_sweep *sweep, size_t config) {
-  lgv_settings *settings = NULL;
-  lgv_plan *plan = NULL;
-  lgv_error err = {0};
-  lgv_status status = lgv_sweep_settings(sweep, config, &settings, &err);
-  if (status == LGV_OK) lgv_settings_on_notice(settings, cli_notice, (void *)command);
-  if (status == LGV_OK) status = lgv_plan_create(settings, &plan, &err);
-  lgv_plan_free(plan);
-  lgv_settings_free(settings);
-  if (status == LGV_OK) return CLI_OK;
-  cli_wrong(command, "configuration %zu: %s", config, err.message);
-  return status == LGV_ERR_USAGE ? CLI_USAGE : CLI_FAILED;
-}
-
-static int list(const cli_command *command, const lgv_sweep *sweep) {
-  const lgv_sweep_info *info = lgv_sweep_get_info(sweep);
-  lgv__sweep_list(sweep, stdout);
-  printf("%zu configurations, seeds %llu to %llu: %zu runs; run = config * %d + seed - %llu\n",
-         info->configs, (unsigned long long)info->first_seed,
-         (unsigned long long)info->first_seed + (unsigned)info->seeds - 1,
-         info->configs * (size_t)info->seeds, (int)info->seeds,
-         (unsigned long long)info->first_seed);
-  fflush(stdout);
-  for (size_t c = 0; c < info->configs; c++) {
-    int code = check_config(command, sweep, c);
-    if (code != CLI_OK) return code;
-  }
-  return CLI_OK;
-}
-
 /* ---- One call of the engine ---- */
 
 typedef struct watcher {
@@ -314,6 +282,19 @@ static int submit(const watcher *w, const bool *wanted, size_t count) {
   return cli_slurm_submit(&slurm);
 }
 
+static int list(watcher *w) {
+  const lgv_sweep_info *info = w->info;
+  lgv_error err = {0};
+  double seconds;
+  lgv__sweep_list(w->sweep, stdout);
+  printf("%zu configurations, seeds %llu to %llu: %zu runs; run = config * %d + seed - %llu\n",
+         info->configs, (unsigned long long)info->first_seed,
+         (unsigned long long)info->first_seed + (unsigned)info->seeds - 1, w->runs,
+         (int)info->seeds, (unsigned long long)info->first_seed);
+  fflush(stdout);
+  return call(w, true, &seconds, &err) == LGV_OK ? CLI_OK : cli_error(w->command, &err);
+}
+
 /* --unfinished and --slurm */
 static int look(watcher *w) {
   lgv_error err = {0};
@@ -354,6 +335,7 @@ static void default_out(const request *r, char *path, size_t size) {
 
 static int execute(watcher *w) {
   switch (w->request->mode) {
+  case SHOW_LIST: return list(w);
   case WRITE_TABLES: return merge(w);
   case SHOW_UNFINISHED:
   case SUBMIT: return look(w);
@@ -398,7 +380,7 @@ static int sweep_main(const cli_command *command, int count, char **words) {
     cli_error(command, &err);
     code = err.status == LGV_ERR_MEMORY ? CLI_FAILED : CLI_USAGE;
   } else {
-    code = r.mode == SHOW_LIST ? list(command, sweep) : with_memory(command, &r, sweep);
+    code = with_memory(command, &r, sweep);
   }
   lgv_sweep_free(sweep);
   free(r.sbatch);

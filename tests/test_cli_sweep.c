@@ -24,6 +24,26 @@ static int count_lines(const char *text) {
   return n;
 }
 
+/* --list finds what would stop the sweep before its first run. */
+static void a_list_is_checked_as_a_sweep_is(void **state) {
+  (void)state;
+  write_text(directory, "twins.yaml",
+             "env: riverswim\nagent: psrl\ngrid: {env.n: [3, 4, 3.0]}\nrun.episodes: 1\n");
+  write_text(directory, "wrong.yaml",
+             "env: riverswim\nagent: psrl\ngrid: {env.n: [3, -4]}\nrun.episodes: 1\n");
+  for (int i = 0; i < 2; i++) {
+    const char *list = i ? "" : " --list";
+    char command[64];
+    snprintf(command, sizeof command, "$L sweep twins.yaml%s", list);
+    expect_shell(command, 2);
+    assert_says(err, "configurations 0 and 2 are the same");
+    snprintf(command, sizeof command, "$L sweep wrong.yaml%s", list);
+    expect_shell(command, 2);
+    assert_says(err, "configuration 1: env.n = '-4' is not valid");
+  }
+  expect_shell("test -e runs", 1);
+}
+
 /* ---- Indexes ---- */
 
 static void indexes_tell_what_is_left(void **state) {
@@ -230,6 +250,7 @@ static void a_terminal_shows_runs_and_the_best(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(a_list_is_checked_as_a_sweep_is, set_up, remove_place),
       cmocka_unit_test_setup_teardown(indexes_tell_what_is_left, set_up, remove_place),
       cmocka_unit_test_setup_teardown(schedulers_come_to_the_same, set_up, remove_place),
       cmocka_unit_test_setup_teardown(failures_are_listed_and_tried_again, set_up, remove_place),
