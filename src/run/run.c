@@ -15,83 +15,18 @@
  *
  * Invariants: evaluation uses its own environment and stream; a row of metrics.csv is written only
  * between steps; a step allocates nothing (histories may grow when an episode ends). */
-#include "run/run.h"
+#include "run/run_parts.h"
+
 #include "agent/agent.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "env/env.h"
-#include "math/crew.h"
-#include "run/checkpoint.h"
-#include "run/config_check.h"
-#include "run/exact.h"
-#include "run/plan.h"
-#include "run/record.h"
-#include "run/stream.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-enum { RECENT = 10, MOST_COLUMNS = 64 };
-
-/* All that changes from step to step outside the environment and the agent: 8-byte members only,
- * saved as they lie. */
-typedef struct run_state {
-  int64_t steps, episodes;
-  double total_return;
-  double value, pending_regret,
-      regret;           /* of the current policy; of the current episode; of finished ones */
-  double window_return; /* training returns since the last row */
-  int64_t window_episodes;
-  double recent[RECENT]; /* the last evaluations or exact values, in turn */
-  int64_t n_recent;
-  double eval_return; /* of the last evaluation; NaN before */
-  int64_t next_eval;
-  double solved_episode; /* when run.stop_return was reached; NaN before */
-  int64_t metrics_size;  /* bytes of metrics.csv when the checkpoint was written */
-} run_state;
-
-/* The same of one environment. */
-typedef struct stream_state {
-  int64_t in_episode;
-  double episode_return;
-} stream_state;
-
-struct lgv_run {
-  const lgv_plan *plan;
-  uint64_t seed;
-  int32_t n_streams;
-  lgv_stream *streams;    /* (n_streams) */
-  stream_state *episodes; /* (n_streams) */
-  lgv_env *env;           /* the first one */
-  lgv_env *eval_env;      /* NULL without evaluations */
-  lgv_agent *agent;
-  lgv_crew *crew; /* NULL: one thread does all */
-  lgv_record record;
-  char *directory;
-  lgv_column columns[MOST_COLUMNS]; /* of metrics.csv */
-  size_t n_columns, n_stats, n_counters;
-  double *row;       /* one line of metrics.csv */
-  int64_t *counters; /* (n_counters) of one environment */
-  lgv_exact known;
-  bool exact;           /* the policy's exact value is known */
-  double *last_returns; /* (run.stop_window), in turn; NULL without run.stop_return */
-  double started;       /* seconds */
-  double computed;      /* processor seconds of finished calls of lgv_run_advance */
-  double entered;       /* processor clock when the present call began */
-  bool out_of_time;
-  lgv_checkpoint_writer writer;
-  int64_t saved_at;   /* steps at the newest checkpoint, -1 if there is none */
-  int64_t resumed_at; /* steps that an earlier process did */
-  int64_t given_up;   /* episodes that could not go on when the run was resumed */
-
-  lgv_stop stop;
-  lgv_evaluation evaluation; /* the one in hand; all zero between evaluations */
-
-  run_state at;
-};
 
 static double read_clock(clockid_t clock) {
   struct timespec t;
@@ -214,170 +149,10 @@ lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed, const char *direc
   return settle(status, run);
 }
 
-/* ---- Checkpoints ---- */
-
-static const char *state_fault(const void *context) {
-  const lgv_run *run = context;
-  const run_state *at = &run->at;
-  const int64_t counts[] = {at->steps,    at->episodes,  at->window_episodes,
-                            at->n_recent, at->next_eval, at->metrics_size};
-  if (!lgv__are_counts(counts, sizeof counts / sizeof *counts)) return "a counter that is no count";
-  bool ok = lgv__record_reaches(&run->record, at->metrics_size);
-  return ok ? NULL : "metrics.csv is missing, or shorter than it was then";
-}
-
-static const char *evaluation_fault(const void *run) {
-  const lgv_evaluation *e = &((const lgv_run *)run)->evaluation;
-  bool ok = lgv__is_count(e->episodes) && lgv__is_count(e->steps);
-  return ok ? NULL : "a counter that is no count";
-}
-
-static void check_last(lgv_tensors *tensors, const char *(*check)(const void *),
-                       const void *context) {
-  tensors->items[tensors->count - 1].check = check;
-  tensors->items[tensors->count - 1].check_context = context;
-}
-
-static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
-  LGV_TRY(lgv__tensors_add(tensors, "run.state", LGV_U64, sizeof run->at / 8, &run->at, err));
-  check_last(tensors, state_fault, run);
-  LGV_TRY(lgv__tensors_add(tensors, "run.episodes", LGV_U64,
-                           (size_t)run->n_streams * sizeof *run->episodes / 8, run->episodes, err));
-  for (int32_t i = 0; i < run->n_streams; i++) {
-    char prefix[32] = "env";
-    if (i > 0) snprintf(prefix, sizeof prefix, "env%d", i);
-    LGV_TRY(lgv__tensors_add_arena(tensors, prefix, lgv__env_arena(run->streams[i].env), err));
-  }
-  if (run->eval_env)
-    LGV_TRY(lgv__tensors_add_arena(tensors, "eval", lgv__env_arena(run->eval_env), err));
-  if (run->last_returns)
-    LGV_TRY(lgv__tensors_add(tensors, "run.last_returns", LGV_F64,
-                             (size_t)run->plan->run.stop_window, run->last_returns, err));
-  LGV_TRY(lgv__tensors_add(tensors, "run.given_up", LGV_I64, 1, &run->given_up, err));
-  tensors->items[tensors->count - 1].optional = true;
-  check_last(tensors, lgv__counter_fault, &run->given_up);
-  LGV_TRY(lgv__tensors_add(tensors, "run.evaluation", LGV_U64, sizeof run->evaluation / 8,
-                           &run->evaluation, err));
-  tensors->items[tensors->count - 1].optional = true;
-  check_last(tensors, evaluation_fault, run);
-  return lgv__tensors_add_arena(tensors, "agent", lgv__agent_arena(run->agent), err);
-}
-
-static void tell(const lgv_run *run, const char *text) {
-  if (run->plan->host.notice) run->plan->host.notice(run->plan->host.context, text);
-}
-
-typedef lgv_status (*save_fn)(lgv_checkpoint_writer *writer, const lgv_tensors *tensors,
-                              lgv_error *err);
-
-static lgv_status save(lgv_run *run, save_fn write_out, lgv_error *err) {
-  if (!run->directory || run->plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
-  lgv_tensors tensors = {0};
-  LGV_TRY(lgv__agent_check_finite(run->agent, err)); /* the last update may have spoilt it */
-  lgv_status status = lgv__record_flush(&run->record, &run->at.metrics_size, err);
-  for (int32_t i = 0; i < run->n_streams && status == LGV_OK; i++)
-    status = lgv__env_save(run->streams[i].env, err);
-  if (status == LGV_OK && run->eval_env) status = lgv__env_save(run->eval_env, err);
-  if (status == LGV_OK) status = collect(run, &tensors, err);
-  run->writer.directory = run->directory;
-  run->writer.lock = run->record.locked ? run->record.lock : -1;
-  if (status == LGV_OK) status = write_out(&run->writer, &tensors, err);
-  lgv__tensors_free(&tensors);
-  if (status == LGV_OK) run->saved_at = run->at.steps;
-  return status;
-}
-
-lgv_status lgv_run_checkpoint(lgv_run *run, lgv_error *err) {
-  return save(run, lgv__checkpoint_write, err);
-}
-
-/* Of a checkpoint that somebody else is writing. */
-static lgv_status
-ask_for_checkpoint(lgv_run *run, lgv_status (*ask)(lgv_checkpoint_writer *, bool *, lgv_error *),
-                   lgv_error *err) {
-  bool lost;
-  LGV_TRY(ask(&run->writer, &lost, err));
-  if (!lost) return LGV_OK;
-  run->saved_at = -1;
-  tell(run, "the process that was writing a checkpoint has been killed; the one before it is kept");
-  return LGV_OK;
-}
-
-/* An episode that cannot go on counts neither as an episode nor in any mean. */
-static void give_up(lgv_run *run) {
-  char name[2 * LGV_TEXT_SIZE], text[2 * LGV_TEXT_SIZE + 256];
-  lgv__plan_env_name(run->plan, name, sizeof name);
-  snprintf(text, sizeof text,
-           "%s cannot go on within an episode: the one in hand is given up and a new one begins "
-           "(given_up_episodes in summary.json)",
-           name);
-  tell(run, text);
-  run->given_up++;
-}
-
-static lgv_status restore_envs(lgv_run *run, lgv_error *err) {
-  bool goes_on = true;
-  if (run->eval_env) LGV_TRY(lgv__env_restore(run->eval_env, &goes_on, err));
-  if (run->evaluation.steps > 0 && !goes_on) {
-    give_up(run);
-    run->evaluation.steps = 0;
-    run->evaluation.episode_return = 0;
-  }
-  for (int32_t i = 0; i < run->n_streams; i++) {
-    lgv_stream *s = &run->streams[i];
-    LGV_TRY(lgv__env_restore(s->env, &goes_on, err));
-    if (run->episodes[i].in_episode && !goes_on) {
-      give_up(run);
-      run->episodes[i].in_episode = false;
-    }
-    s->obs = lgv__env_obs(s->env);
-  }
-  return LGV_OK;
-}
-
-static void tell_of_refusal(const lgv_run *run, const lgv_error *refused) {
-  char text[sizeof refused->message + 96];
-  snprintf(text, sizeof text, "%s. The one before it is used: step %lld", refused->message,
-           (long long)run->at.steps);
-  tell(run, text);
-}
-
-static lgv_status read_checkpoint(lgv_run *run, bool *found, lgv_error *err) {
-  lgv_tensors tensors = {0};
-  lgv_error refused;
-  lgv_status status = collect(run, &tensors, err);
-  if (status == LGV_OK)
-    status = lgv__checkpoint_read(&tensors, run->directory, found, &refused, err);
-  lgv__tensors_free(&tensors);
-  LGV_TRY(status);
-  run->writer.newest_refused = refused.status != LGV_OK;
-  if (run->writer.newest_refused) tell_of_refusal(run, &refused);
-  return LGV_OK;
-}
-
-/* Seconds until the directory of a run that was killed is free. */
-static const double patience = 10;
-
-static lgv_status restore(lgv_run *run, lgv_error *err) {
-  bool found = false;
-  LGV_TRY(lgv__make_directory(run->directory, err));
-  LGV_TRY(lgv__record_lock(&run->record, patience, err));
-  LGV_TRY(read_checkpoint(run, &found, err));
-  if (!found) /* stopped before its first checkpoint: from the start */
-    return lgv__record_open(&run->record, run->plan, run->seed, err);
-  LGV_TRY(
-      lgv__config_check_budget(run->plan, run->at.steps, run->at.episodes, run->directory, err));
-  LGV_TRY(restore_envs(run, err));
-  run->saved_at = run->resumed_at = run->at.steps;
-  bool row_to_come = run->eval_env && run->at.steps >= run->at.next_eval; /* of this step */
-  return lgv__record_reopen(&run->record, run->plan, run->seed, run->at.metrics_size,
-                            run->at.steps - row_to_come, err);
-}
-
 lgv_status lgv_run_resume(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **run,
                           lgv_error *err) {
   lgv_status status = create(plan, seed, directory, run, err);
-  if (status == LGV_OK) status = restore(*run, err);
+  if (status == LGV_OK) status = lgv__run_restore(*run, err);
   return settle(status, run);
 }
 
@@ -533,7 +308,7 @@ static lgv_status advance(lgv_run *run, int64_t max_steps, lgv_error *err) {
     LGV_TRY(advance_round(run, err));
     LGV_TRY(evaluate_if_due(run, err));
     if (every > 0 && run->at.steps / every > before / every)
-      LGV_TRY(save(run, lgv__checkpoint_start, err));
+      LGV_TRY(lgv__run_start_checkpoint(run, err));
   }
   return LGV_OK;
 }
@@ -546,7 +321,7 @@ static void name_step(const lgv_run *run, lgv_error *err) {
 }
 
 lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_error *err) {
-  LGV_TRY(ask_for_checkpoint(run, lgv__checkpoint_look, err));
+  LGV_TRY(lgv__run_ask_for_checkpoint(run, lgv__checkpoint_look, err));
   run->entered = read_clock(CLOCK_THREAD_CPUTIME_ID);
   lgv_crew *before = lgv__crew_use(run->crew);
   lgv_status status = advance(run, max_steps, err);
@@ -588,7 +363,7 @@ lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *
   lgv_summary summary;
   lgv_run_summary(run, &summary);
   summary.finished &= !failure; /* the last step of the budget may be the one that failed */
-  LGV_TRY(ask_for_checkpoint(run, lgv__checkpoint_wait, err));
+  LGV_TRY(lgv__run_ask_for_checkpoint(run, lgv__checkpoint_wait, err));
   LGV_TRY(lgv__record_flush(&run->record, &run->at.metrics_size, err));
   /* a run that stopped for want of time can go on; one that failed keeps its last good checkpoint
    */
