@@ -7,6 +7,7 @@
 
 #include "file_helpers.h"
 #include "run_helpers.h"
+#include "tiny_world.h"
 
 #include <sys/stat.h>
 
@@ -96,11 +97,15 @@ static void screen_layout(void *self, const void *params, const lgv_env_spec *sp
 }
 
 static const lgv_param no_params[] = {{0}};
+/* It is never opened: any hooks will do. */
 static const lgv_env_type screens = {.name = "screens",
                                      .summary = "pictures of a game",
                                      .params = no_params,
                                      .spec = screen_spec,
-                                     .layout = screen_layout};
+                                     .layout = screen_layout,
+                                     .reset = coin_reset,
+                                     .step = coin_step,
+                                     .observe = coin_observe};
 
 static lgv_plan *screen_plan(const char *agent, const char *extra) {
   lgv_settings *settings = make_settings("screens", agent, extra);

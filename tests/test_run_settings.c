@@ -143,6 +143,24 @@ static void ones_own_descriptors_come_before_the_registrys(void **state) {
   lgv_settings_free(s);
 }
 
+static void descriptors_without_what_is_called_are_refused(void **state) {
+  (void)state;
+  lgv_settings *s = make_settings("riverswim", "lmc-lsvi", NULL);
+  lgv_error err = {0};
+  lgv_env_type env = coin_type;
+  lgv_agent_type agent = cycle_type;
+  env.step = NULL;
+  assert_int_equal(lgv_settings_add_env(s, &env, &err), LGV_ERR_USAGE);
+  assert_says(err.message, "the environment coin has no `step`");
+  agent.observe = NULL;
+  assert_int_equal(lgv_settings_add_agent(s, &agent, &err), LGV_ERR_USAGE);
+  assert_says(err.message, "the agent cycle has no `observe`");
+  agent = (lgv_agent_type){0};
+  assert_int_equal(lgv_settings_add_agent(s, &agent, &err), LGV_ERR_USAGE);
+  assert_says(err.message, "(no name)");
+  lgv_settings_free(s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_later_value_replaces_an_earlier_one),
@@ -152,6 +170,7 @@ int main(void) {
       cmocka_unit_test(unknown_names_are_refused_and_the_nearest_named),
       cmocka_unit_test(the_line_survives_a_long_path),
       cmocka_unit_test(ones_own_descriptors_come_before_the_registrys),
+      cmocka_unit_test(descriptors_without_what_is_called_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

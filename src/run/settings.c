@@ -126,12 +126,48 @@ static lgv_status append_type(void *array, size_t *count, const void *type, lgv_
   return LGV_OK;
 }
 
+/* What is called without a look must be there: better told here than by a crash in the first step.
+ */
+typedef struct hook {
+  const char *name;
+  bool there;
+} hook;
+
+static lgv_status check_hooks(const char *what, const char *type, const hook *hooks, size_t count,
+                              lgv_error *err) {
+  for (size_t i = 0; i < count; i++)
+    if (!hooks[i].there)
+      return lgv_fail(err, LGV_ERR_USAGE, "the %s %s has no `%s`", what, type ? type : "(no name)",
+                      hooks[i].name);
+  return LGV_OK;
+}
+
 lgv_status lgv_settings_add_env(lgv_settings *settings, const lgv_env_type *type, lgv_error *err) {
+  const hook hooks[] = {
+      {"name", type->name},
+      {"spec", type->spec || type->connect},
+      {"layout", type->layout},
+      {"reset", type->reset},
+      {"step", type->step || (type->step_begin && type->step_end)},
+      {"observe", type->observe},
+      {"counters", type->counters || !type->counter_names},
+  };
+  LGV_TRY(check_hooks("environment", type->name, hooks, sizeof hooks / sizeof *hooks, err));
   return append_type(&settings->envs, &settings->n_envs, type, err);
 }
 
 lgv_status lgv_settings_add_agent(lgv_settings *settings, const lgv_agent_type *type,
                                   lgv_error *err) {
+  const hook hooks[] = {
+      {"name", type->name},
+      {"layout", type->layout},
+      {"begin_episode", type->begin_episode},
+      {"act", type->act},
+      {"observe", type->observe},
+      {"end_episode", type->end_episode},
+      {"stats", type->stats || !type->stat_names},
+  };
+  LGV_TRY(check_hooks("agent", type->name, hooks, sizeof hooks / sizeof *hooks, err));
   return append_type(&settings->agents, &settings->n_agents, type, err);
 }
 
