@@ -26,7 +26,7 @@ __version__ = "0.1.0"
 # name: the module it is in. Agents are not listed: they are whatever the library has.
 _PLACES = {
     "Agent": "_agent",
-    "LinearAgent": "_agent",
+    "LinearAgent": "_linear_agent",
     "load": "_agent",
     "Model": "_mdp",
     "TabularMDP": "_mdp",

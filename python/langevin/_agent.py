@@ -12,6 +12,7 @@ import numpy as np
 
 from langevin import _library as library
 from langevin import _registry as registry
+from langevin._checks import check_count, check_range, compare_specs, unknown_parameter
 from langevin._library import EVAL, TRAIN, CObs, CSpec, CTransition, UsageError, call, lib
 from langevin._progress import NO_BOUND, Progress, Slices
 from langevin._seen import seen_again
@@ -46,9 +47,9 @@ class Agent:
         self._loop: Optional[Loop] = None
         self._handle: Optional[library.Handle] = None
         self.seed = library.check_seed(seed)
-        self._planned = (_count("episodes", episodes), _count("steps", steps))
+        self._planned = (check_count("episodes", episodes), check_count("steps", steps))
         self._values = self._check_params(params, optimiser)
-        self._world = None if env is LATER else make_world(env, _check_range(reward_range))
+        self._world = None if env is LATER else make_world(env, check_range(reward_range))
         self._episodes: List[np.ndarray] = []
         self.num_timesteps = 0
         if self._world is not None:
@@ -74,7 +75,7 @@ class Agent:
                     break
             else:
                 known = [p.keyword for t in (entry, chosen) if t for p in t.params]
-                raise TypeError(_unknown(cls.__name__, name, known))
+                raise TypeError(unknown_parameter(cls.__name__, name, known))
         return values
 
     def _create(self) -> None:
@@ -133,8 +134,8 @@ class Agent:
         with self._only:
             if self._learning:
                 raise RuntimeError("the environment cannot be replaced while the agent learns")
-            world = make_world(env, _check_range(reward_range))
-            difference = _compare(self._spec, world.spec, self._staged)
+            world = make_world(env, check_range(reward_range))
+            difference = compare_specs(self._spec, world.spec, self._staged)
             if difference:
                 raise UsageError(f"the agent was made for another environment: {difference}")
             if world.streams != self._streams:
@@ -173,7 +174,7 @@ class Agent:
         after the step in hand; the agent stays usable. What an environment or a callback raises comes through.
         """
         budget = self._check_budget(total_timesteps, episodes)
-        every = _count("callback_every", callback_every)
+        every = check_count("callback_every", callback_every)
         if every < 1:
             raise UsageError("callback_every: at least 1")
         with self._only:
@@ -190,8 +191,8 @@ class Agent:
         if steps is None and episodes is None:
             raise UsageError("how long? learn(100_000) are steps, learn(episodes=1000) episodes")
         return (
-            NO_BOUND if steps is None else _count("total_timesteps", steps),
-            NO_BOUND if episodes is None else _count("episodes", episodes),
+            NO_BOUND if steps is None else check_count("total_timesteps", steps),
+            NO_BOUND if episodes is None else check_count("episodes", episodes),
         )
 
     def _learn(self, budget: Tuple[int, int], callback: Any, every: int, progress: Progress) -> None:
@@ -506,50 +507,6 @@ class Agent:
 PARAMETERS = ("w", "w_target", "w_mean", "prior.w")
 
 
-class LinearAgent(Agent):
-    """An agent that plans by episode over finitely many states and a horizon."""
-
-    def policy(self) -> np.ndarray:
-        """Probabilities of the current episode's policy, (H, S, A); before the first episode that of no data."""
-        with self._only:
-            h, s, a = self._spec.horizon, self._spec.states, self._spec.actions
-            table = np.empty((h, s, a))
-            pointer = self.handle.pointer
-            for stage in range(h):
-                for state in range(s):
-                    call("lgv_agent_policy", pointer, stage, state, table[stage, state].ctypes.data)
-            return table
-
-    def value(self) -> float:
-        """The exact value of that policy, a mean over the start states."""
-        return self._model().value(self.policy())
-
-    @property
-    def optimal_value(self) -> float:
-        """V*, a mean over the start states."""
-        return self._model().optimal_value
-
-    def _model(self) -> Any:
-        model = self.world.model
-        if model is None:
-            raise UsageError("the environment has no exact model: values are known for TabularMDPs and the library's own")
-        return model
-
-    def q_table(self) -> np.ndarray:
-        """Q of the current episode, (H, S, A), a view."""
-        spec = self._spec
-        return self.arrays()["lsvi.q"].reshape(spec.horizon, spec.states, spec.actions)
-
-    def weights(self) -> np.ndarray:
-        """The weights w_h of an agent that keeps them, a view: (H, d), or (M, H, d) with several samples."""
-        view = self.parameters().get("w")
-        h = int(self._spec.horizon)
-        d = int(self._spec.feature_dim) if self._get("agent.features") == "env" else self._spec.states * self._spec.actions
-        if view is None or view.size % (h * d):
-            raise UsageError(f"{self._entry.name} keeps no weights from stage to stage; q_table() has its values")
-        return view.reshape(h, d) if view.size == h * d else view.reshape(-1, h, d)
-
-
 # ---- Loading
 
 
@@ -595,7 +552,7 @@ def load(path: Any, env: Any = None) -> Agent:
         agent._world = _Streams(about["streams"])
     else:
         world = make_world(env, (spec.reward_min, spec.reward_max))
-        difference = _compare(spec, world.spec, True)
+        difference = compare_specs(spec, world.spec, True)
         if difference or world.streams != about["streams"]:
             difference = difference or f"{about['streams']} environments at once, not {world.streams}"
             raise UsageError(f"the agent was made for another environment: {difference}")
@@ -622,52 +579,3 @@ def _revive(data: bytes) -> Agent:
         with open(path, "wb") as file:
             file.write(data)
         return load(path)
-
-
-# ---- Checks
-
-
-def _compare(mine: CSpec, other: CSpec, with_horizon: bool) -> str:
-    """How two specs differ, or nothing."""
-    names = {"obs_kind": "kind of observations", "obs_form": "form of observations", "actions": "actions",
-             "states": "states", "feature_dim": "features"}  # fmt: skip
-    if with_horizon:
-        names["horizon"] = "horizon"
-    if list(mine.obs_shape) != list(other.obs_shape):
-        return f"observations of shape {tuple(mine.obs_shape)}, not {tuple(other.obs_shape)}"
-    for field, name in names.items():
-        if getattr(mine, field) != getattr(other, field):
-            return f"{name}: {getattr(mine, field)}, not {getattr(other, field)}"
-    return ""
-
-
-def _count(name: str, value: Any) -> int:
-    if value is None:
-        return 0
-    try:
-        number = int(value)
-    except (TypeError, ValueError, OverflowError):
-        raise UsageError(f"{name} is a whole number, not {value!r:.40}") from None
-    if number != value or not 0 <= number < 2**63:
-        raise UsageError(f"{name} is a whole number from 0 to 2^63 - 1, not {value!r:.40}")
-    return number
-
-
-def _check_range(reward_range: Any) -> Optional[Tuple[float, float]]:
-    if reward_range is None:
-        return None
-    try:
-        low, high = map(float, reward_range)
-    except (TypeError, ValueError):
-        raise UsageError(f"reward_range is a pair (least, greatest), not {reward_range!r:.60}") from None
-    if not low <= high or not np.isfinite([low, high]).all():
-        raise UsageError(f"reward_range = {reward_range!r}: the least must not be above the greatest")
-    return low, high
-
-
-def _unknown(cls: str, name: str, known: List[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, known, 1)
-    hint = f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(known)}"
-    return f"{cls}() has no parameter '{name}'{hint}"

@@ -7,7 +7,8 @@ import textwrap
 from typing import Any, Dict, List, Type
 
 from langevin import _registry as registry
-from langevin._agent import Agent, LinearAgent
+from langevin._agent import Agent
+from langevin._linear_agent import LinearAgent
 from langevin._library import NEEDS_STATES, UsageError
 
 COMMON = """\

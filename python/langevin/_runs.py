@@ -16,7 +16,7 @@ import numpy as np
 
 from langevin import _library as library
 from langevin import _registry as registry
-from langevin._agent import _count
+from langevin._checks import check_count
 from langevin._library import CBatch, CError, CProgress, CSummary, CSweepJob, UsageError, lib
 
 # ---- Work that takes a while
@@ -80,7 +80,7 @@ class Watch:
 
 
 def _threads(threads: Optional[int]) -> int:
-    return min(_count("threads", threads), 2**31 - 1) or len(os.sched_getaffinity(0))
+    return min(check_count("threads", threads), 2**31 - 1) or len(os.sched_getaffinity(0))
 
 
 def _summary(s: CSummary) -> Dict[str, Any]:
@@ -139,7 +139,7 @@ def run(
     plan = library.create("lgv_plan_create", "lgv_plan_free", handle.pointer, keeps=(handle, watch))
     if seed is None:
         seed = int(library.text_of("lgv_plan_get", plan.pointer, "run.seed") or 0)
-    first, count = library.check_seed(seed), _count("seeds", seeds)
+    first, count = library.check_seed(seed), check_count("seeds", seeds)
     if not 1 <= count < 2**31 or first + count > 2**64:
         raise UsageError("seeds: how many, at least 1, the last one below 2^64")
     batch = CBatch(
@@ -220,7 +220,7 @@ def _sweep(file: Any, out: Any, scale: Optional[str], threads: Optional[int], pr
 def evaluate(path: Any, episodes: int = 10, seed: int = 0) -> np.ndarray:
     """Returns of fresh evaluation episodes of a run's agent, as `langevin eval` does. path: a run's directory, or one
     checkpoint in it."""
-    count = _count("episodes", episodes)
+    count = check_count("episodes", episodes)
     returns = np.empty(count)
     number = library.check_seed(seed)
     library.call("lgv_evaluate", library.encode_path(path), count, number, returns.ctypes.data)

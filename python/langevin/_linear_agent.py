@@ -1,0 +1,54 @@
+"""What the linear agents have beyond others: tables over stages, states and actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from langevin._agent import Agent
+from langevin._library import UsageError, call
+
+
+class LinearAgent(Agent):
+    """An agent that plans by episode over finitely many states and a horizon."""
+
+    def policy(self) -> np.ndarray:
+        """Probabilities of the current episode's policy, (H, S, A); before the first episode that of no data."""
+        with self._only:
+            h, s, a = self._spec.horizon, self._spec.states, self._spec.actions
+            table = np.empty((h, s, a))
+            pointer = self.handle.pointer
+            for stage in range(h):
+                for state in range(s):
+                    call("lgv_agent_policy", pointer, stage, state, table[stage, state].ctypes.data)
+            return table
+
+    def value(self) -> float:
+        """The exact value of that policy, a mean over the start states."""
+        return self._model().value(self.policy())
+
+    @property
+    def optimal_value(self) -> float:
+        """V*, a mean over the start states."""
+        return self._model().optimal_value
+
+    def _model(self) -> Any:
+        model = self.world.model
+        if model is None:
+            raise UsageError("the environment has no exact model: values are known for TabularMDPs and the library's own")
+        return model
+
+    def q_table(self) -> np.ndarray:
+        """Q of the current episode, (H, S, A), a view."""
+        spec = self._spec
+        return self.arrays()["lsvi.q"].reshape(spec.horizon, spec.states, spec.actions)
+
+    def weights(self) -> np.ndarray:
+        """The weights w_h of an agent that keeps them, a view: (H, d), or (M, H, d) with several samples."""
+        view = self.parameters().get("w")
+        h = int(self._spec.horizon)
+        d = int(self._spec.feature_dim) if self._get("agent.features") == "env" else self._spec.states * self._spec.actions
+        if view is None or view.size % (h * d):
+            raise UsageError(f"{self._entry.name} keeps no weights from stage to stage; q_table() has its values")
+        return view.reshape(h, d) if view.size == h * d else view.reshape(-1, h, d)
