@@ -138,7 +138,7 @@ static int run_on_a_full_disk(const lgv_plan *plan, const char *place) {
   char directory[PATH_MAX], ballast[PATH_MAX];
   lgv_error err = {0};
   bool mounted =
-      unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+      unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
   if (!mounted || mount("tmpfs", place, "tmpfs", 0, "size=512k") != 0) return 77;
   join(directory, place, "run");
   join(ballast, place, "ballast");
@@ -162,7 +162,11 @@ static void a_full_disk_stops_the_run_and_loses_nothing(void **state) {
   join(place, root, "full");
   assert_int_equal(mkdir(place, 0700), 0);
   pid_t child = fork();
-  if (child == 0) _exit(run_on_a_full_disk(plan, place));
+  if (child == 0) {
+    int result = run_on_a_full_disk(plan, place);
+    lgv_plan_free(plan);
+    _exit(result);
+  }
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   close_story(plan);
