@@ -96,9 +96,10 @@ test-tsan: $(SETUP) $(VENV) ## the quick tests under the thread sanitizer
 	@$(call run_tests,build-tsan) -LE slow
 
 # Valgrind is some fifty times slower than the processor. Left out is what starts other programs, into which it does not
-# look, and what would take hours: networks that learn, every agent, thousands of files. These have the address sanitizer.
+# look and whose failure to start it does not pass on, and what would take hours: networks that learn, every agent,
+# thousands of files. These have the address sanitizer.
 VALGRIND_TESTS ?= ^(test_|fuzz_)
-VALGRIND_NOT   ?= ^test_(bench|cli|dqn_(gauss|learn|returns)|env_(atari|gym)|net$$|resume|run_(envs|hostile|kills|trainer)|smoke)
+VALGRIND_NOT   ?= ^test_(bench|cli|dqn_(gauss|learn|returns)|env_(atari|gym|remote)|net$$|resume|run_(envs|hostile|kills|trainer)|smoke)
 
 test-valgrind: $(SETUP) ## three quarters of the quick tests in C under valgrind's memcheck
 	@scripts/setup valgrind

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -117,7 +118,7 @@ void cli_progress_clear(cli_progress *p) {
 
 /* ---- Ctrl-C ---- */
 
-static volatile sig_atomic_t caught, from_parent, relayed;
+static atomic_int caught, from_parent, relayed; /* any thread may be interrupted, and all look */
 
 /* Whoever ends a whole job (Slurm, a container) reaches the script that started us and us, and the
  * script passes on what it got: two signals, one request. So the first one from our parent and the
@@ -136,8 +137,8 @@ static void on_signal(int number, siginfo_t *info, void *context) {
   (void)context;
   if (caught && is_same_request(number, parents)) return;
   if (caught) _exit(128 + number); /* a checkpoint under way is lost, the one before is whole */
-  caught = number;
   from_parent = parents;
+  caught = number;
   ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
   (void)ignored;
   errno = kept;
