@@ -22,6 +22,7 @@ static pid_t start_saying(const char *words, int to) {
   int n = 1;
   snprintf(copy, sizeof copy, "%s", words);
   for (char *word; (word = strsep(&rest, " "));) argv[n++] = word;
+  signal(SIGINT, SIG_DFL); /* a shell's background commands inherit that they ignore it */
   if (chdir(directory) != 0) _exit(99);
   if (to < 0) to = open("log", O_WRONLY | O_CREAT | O_TRUNC, 0666);
   dup2(to, STDOUT_FILENO);
