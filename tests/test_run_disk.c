@@ -138,7 +138,7 @@ static int run_on_a_full_disk(const lgv_plan *plan, const char *place) {
   char directory[PATH_MAX], ballast[PATH_MAX];
   lgv_error err = {0};
   bool mounted =
-      unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+      unshare(CLONE_NEWNS) == 0 && mount("none", "/", "none", MS_REC | MS_PRIVATE, "") == 0;
   if (!mounted || mount("tmpfs", place, "tmpfs", 0, "size=512k") != 0) return 77;
   join(directory, place, "run");
   join(ballast, place, "ballast");
