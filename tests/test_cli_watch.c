@@ -1,8 +1,9 @@
 /* langevin watch: the returns of `langevin eval`, a drawing for every native environment, videos.
  */
-#include "cli_helpers.h"
 #include "gym_helpers.h"
 #include "registry.h"
+
+#include "cli_helpers.h" /* its `err` is everybody's from here on */
 
 /* "episode K: return R" of every episode of the last command. */
 static int read_returns(double *returns, int most) {
