@@ -22,7 +22,7 @@ COMMA := ,
 O1 = -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O1 -g"
 run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
-.PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check bench-growth test test-report \
+.PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check bench-growth golden test test-report \
   test-all test-asan test-tsan test-clang test-kills test-valgrind test-slurm test-wheel fuzz mutants coverage soak format \
   check-format install clean
 
@@ -67,6 +67,9 @@ bench-peers: build ## updates, acting, training and linear agents beside PyTorch
 bench-check: build ## instructions of fixed small workloads against those in bench/instructions.json (needs valgrind)
 	@python3 bench/check.py --langevin $(BUILD)/langevin
 
+golden: build $(VENV) ## results of every agent on every environment against the digests in tests/golden/
+	@scripts/golden --langevin $(BUILD)/langevin
+
 bench-growth: build ## how costs grow with sizes: measures, and draws docs/figures/growth.png
 	@bench/peers/setup
 	@.venv-peers/bin/python bench/growth.py --langevin $(BUILD)/langevin
@@ -85,7 +88,7 @@ test-all: build check-format $(VENV) ## the slow tests too
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)
 	@$(call run_tests,$(BUILD))
 
-test-asan: $(SETUP) $(VENV) ## the quick tests under the address and undefined-behaviour sanitizers
+test-asan: $(SETUP) $(VENV) ## the quick tests under the address and undefined-behavior sanitizers
 	@$(call configure,build-asan,-DLANGEVIN_SANITIZE=address$(COMMA)undefined)
 	@$(CMAKE) --build build-asan -j $(JOBS)
 	@$(call run_tests,build-asan) -LE slow
@@ -145,7 +148,7 @@ test-slurm: build ## a sweep on a Slurm cluster of one node, started for the tes
 	@$(CTEST) --test-dir $(BUILD) --output-on-failure --verbose -L slurm
 
 test-wheel: $(SETUP) ## build the Python wheel, install it into a fresh virtual environment, test it there
-	@tests/wheel_test.sh
+	@tests/whole/wheel_test.sh
 
 format: ## let clang-format rewrite the sources
 	@clang-format -i $(SOURCES)

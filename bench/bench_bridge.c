@@ -46,8 +46,8 @@ static lgv_status open_bridge(subject *s, lgv_error *err) {
   LGV_TRY(status);
   remote_options options = {.what = NAME, .python = "", .host = &host};
   remote_reply reply;
-  LGV_TRY(remote_start("loop", config, &options, &s->loop, err));
-  return remote_reset(s->loop, 1, &reply, err);
+  LGV_TRY(lgv__remote_start("loop", config, &options, &s->loop, err));
+  return lgv__remote_reset(s->loop, 1, &reply, err);
 }
 
 static lgv_status open_group(void **state, lgv_error *err) {
@@ -69,7 +69,7 @@ static void close_group(void *state) {
   subject *s = state;
   if (!s) return;
   lgv_env_free(s->env);
-  remote_stop(s->loop);
+  lgv__remote_stop(s->loop);
   lgv__free(s);
 }
 
@@ -96,7 +96,7 @@ static lgv_status measure_round(void *state, bench_report *report, lgv_error *er
   for (int i = 0; i < STRETCHES; i++) { /* in turn, so that both see the same machine */
     double seconds;
     remote_reply reply;
-    LGV_TRY(remote_step(s->loop, i, STEPS, &reply, err));
+    LGV_TRY(lgv__remote_step(s->loop, i, STEPS, &reply, err));
     if (reply.reward < s->best_loop) s->best_loop = reply.reward;
     LGV_TRY(stretch(s, &seconds, err));
     if (seconds < s->best_bridge) s->best_bridge = seconds;

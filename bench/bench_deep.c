@@ -1,12 +1,12 @@
-/* Whole updates of deep agents: a minibatch drawn, targets, loss, gradient, optimiser; one
+/* Whole updates of deep agents: a minibatch drawn, targets, loss, gradient, optimizer; one
  * transition is stored for each. Shares count the matrix products alone, so that whatever else an
  * update does lowers them. */
 #include "bench/bench.h"
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "math/crew.h"
 #include "math/flush.h"
+#include "math/matmul_threads.h"
 #include "nn/net.h"
 #include "registry.h"
 
@@ -116,7 +116,7 @@ static lgv_status count_operations(subject *s, int c, int which, lgv_error *err)
   net n;
   double passes, batch = which == IMAGE ? 32 : 64;
   LGV_TRY(forward_passes(s->agent, c, &passes, err));
-  LGV_TRY(net_build(&n, &shape, err));
+  LGV_TRY(lgv__net_build(&n, &shape, err));
   for (int32_t l = 0; l < n.n_layers; l++) {
     const net_layer *layer = &n.layer[l];
     double rows = layer->kernel ? (double)layer->out_height * layer->out_width : 1;
@@ -210,15 +210,15 @@ static lgv_status measure_acting(bench_report *report, subject *s, const struct 
 /* By the clock on the wall, which is what helping threads are for: of a machine that has a core to
  * spare. */
 static lgv_status measure_with_help(bench_report *report, subject *s, lgv_error *err) {
-  lgv_crew *crew;
+  lgv_matmul_threads *crew;
   if (sysconf(_SC_NPROCESSORS_ONLN) < 2) return LGV_OK;
-  LGV_TRY(lgv__crew_create(2, &crew, err));
-  lgv_crew *before = lgv__crew_use(crew);
+  LGV_TRY(lgv__matmul_threads_create(2, &crew, err));
+  lgv_matmul_threads *before = lgv__matmul_threads_use(crew);
   bench_count count = {.operations = s->operations, .units = 1, .unit = "update"};
   lgv_status status =
       bench_measure_wall(report, "Nature CNN, dqn: update, 2 threads", count, update, s, err);
-  lgv__crew_use(before);
-  lgv__crew_free(crew);
+  lgv__matmul_threads_use(before);
+  lgv__matmul_threads_free(crew);
   return status;
 }
 

@@ -36,14 +36,14 @@ static void layout(void *context, lgv_layout *out) {
   for (int i = 0; i < FRAMES; i++)
     p->frame[i] = lgv_layout_array(out, "frame", LGV_U8, small, LGV_SCRATCH);
   p->stack = lgv_layout_array(out, "stack", LGV_U8, small * FRAMES, LGV_SCRATCH);
-  screen_layout(&p->resize, HEIGHT, WIDTH, SIZE, out);
+  lgv__screen_layout(&p->resize, HEIGHT, WIDTH, SIZE, out);
 }
 
 static lgv_status open_group(void **state, lgv_error *err) {
   pictures *p = *state = lgv__calloc(1, sizeof *p);
   if (!p) return lgv__out_of_memory(err, "a benchmark");
   LGV_TRY(lgv__arena_build(&p->arena, layout, p, "a benchmark", err));
-  screen_open(&p->resize);
+  lgv__screen_open(&p->resize);
   lgv_rng rng;
   lgv_rng_seed(&rng, 1, "bench.envs");
   for (int s = 0; s < 2; s++)
@@ -91,9 +91,9 @@ static lgv_status measure_env(const lgv_env_type *type, bench_report *report, lg
 static lgv_status prepare_picture(void *context, lgv_error *err) {
   (void)err;
   pictures *p = context;
-  screen_max(p->screen[0], p->screen[1], (size_t)HEIGHT * WIDTH, p->pooled);
-  screen_shrink(&p->resize, p->pooled, p->frame[0]);
-  screen_interleave((const uint8_t *const *)p->frame, FRAMES, (size_t)SIZE * SIZE, p->stack);
+  lgv__screen_max(p->screen[0], p->screen[1], (size_t)HEIGHT * WIDTH, p->pooled);
+  lgv__screen_shrink(&p->resize, p->pooled, p->frame[0]);
+  lgv__screen_interleave((const uint8_t *const *)p->frame, FRAMES, (size_t)SIZE * SIZE, p->stack);
   return LGV_OK;
 }
 

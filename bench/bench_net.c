@@ -52,17 +52,17 @@ static void layout(void *context, lgv_layout *out) {
   s->dense = lgv_layout_array(out, "dense", LGV_F32, numbers, LGV_SCRATCH);
   s->bytes = lgv_layout_array(out, "bytes", LGV_U8, numbers, LGV_SCRATCH);
   s->index = lgv_layout_array(out, "index", LGV_I32, (size_t)2 * BATCH, LGV_SCRATCH);
-  net_tape_layout(&s->tape, &s->n, "tape", (int64_t)2 * BATCH, true, out);
-  net_tape_layout(&s->target_tape, &s->n, "target_tape", BATCH, false, out);
+  lgv__net_tape_layout(&s->tape, &s->n, "tape", (int64_t)2 * BATCH, true, out);
+  lgv__net_tape_layout(&s->target_tape, &s->n, "target_tape", BATCH, false, out);
 }
 
 static lgv_status open_subject(subject *s, net_shape shape, lgv_error *err) {
-  LGV_TRY(net_build(&s->n, &shape, err));
+  LGV_TRY(lgv__net_build(&s->n, &shape, err));
   LGV_TRY(lgv__arena_build(&s->arena, layout, s, "a benchmark", err));
   lgv_rng rng;
   lgv_rng_seed(&rng, 1, "bench.net");
-  net_init(&s->n, s->params, &rng);
-  net_init(&s->n, s->target, &rng);
+  lgv__net_init(&s->n, s->params, &rng);
+  lgv__net_init(&s->n, s->target, &rng);
   int64_t length = obs_length(&shape);
   for (int64_t i = 0; i < 2 * BATCH * length; i++) {
     s->dense[i] = (float)lgv_rng_normal(&rng);
@@ -102,8 +102,8 @@ static net_input input_of(const subject *s, int64_t first) {
 static lgv_status forward_and_backward(void *context, lgv_error *err) {
   (void)err;
   subject *s = context;
-  net_forward(&s->n, s->params, input_of(s, 0), BATCH, &s->tape);
-  net_backward(&s->n, s->params, input_of(s, 0), BATCH, &s->tape, s->d_outputs, 1, s->grad);
+  lgv__net_forward(&s->n, s->params, input_of(s, 0), BATCH, &s->tape);
+  lgv__net_backward(&s->n, s->params, input_of(s, 0), BATCH, &s->tape, s->d_outputs, 1, s->grad);
   return LGV_OK;
 }
 
@@ -111,23 +111,23 @@ static lgv_status forward_and_backward(void *context, lgv_error *err) {
 static lgv_status double_dqn(void *context, lgv_error *err) {
   (void)err;
   subject *s = context;
-  net_forward(&s->n, s->params, input_of(s, 0), (int64_t)2 * BATCH, &s->tape);
-  net_forward(&s->n, s->target, input_of(s, BATCH), BATCH, &s->target_tape);
-  net_backward(&s->n, s->params, input_of(s, 0), BATCH, &s->tape, s->d_outputs, 1, s->grad);
+  lgv__net_forward(&s->n, s->params, input_of(s, 0), (int64_t)2 * BATCH, &s->tape);
+  lgv__net_forward(&s->n, s->target, input_of(s, BATCH), BATCH, &s->target_tape);
+  lgv__net_backward(&s->n, s->params, input_of(s, 0), BATCH, &s->tape, s->d_outputs, 1, s->grad);
   return LGV_OK;
 }
 
 static lgv_status act(void *context, lgv_error *err) {
   (void)err;
   subject *s = context;
-  net_forward(&s->n, s->params, input_of(s, 0), 1, &s->tape);
+  lgv__net_forward(&s->n, s->params, input_of(s, 0), 1, &s->tape);
   return LGV_OK;
 }
 
 static lgv_status act_for_all(void *context, lgv_error *err) {
   (void)err;
   subject *s = context;
-  net_forward(&s->n, s->params, input_of(s, 0), BATCH, &s->tape);
+  lgv__net_forward(&s->n, s->params, input_of(s, 0), BATCH, &s->tape);
   return LGV_OK;
 }
 

@@ -1,7 +1,7 @@
-/* Optimisers: one step over all parameters, noise included, at sizes that fit the second-level
+/* Optimizers: one step over all parameters, noise included, at sizes that fit the second-level
  * cache, the third, and neither.
  *
- * Every optimiser of the registry has its lines. The gradient and the moments are drawn once: how
+ * Every optimizer of the registry has its lines. The gradient and the moments are drawn once: how
  * long a step takes does not depend on them, as long as nothing is subnormal. */
 #include "bench/bench.h"
 
@@ -31,7 +31,7 @@ typedef struct subject {
   lgv_noise *noise;
   float *w, *g, *residual, *slot[LGV_OPTIM_SLOTS]; /* (LARGEST) */
   const lgv_optim_type *type;
-  _Alignas(16) unsigned char params[PARAMS_SIZE]; /* of the optimiser in hand */
+  _Alignas(16) unsigned char params[PARAMS_SIZE]; /* of the optimizer in hand */
   lgv_optim_step step;
 } subject;
 
@@ -45,7 +45,7 @@ static void layout(void *context, lgv_layout *out) {
     s->slot[i] = lgv_layout_array(out, "slot", LGV_F32, LARGEST, LGV_SCRATCH);
 }
 
-static lgv_status open_optimisers(void **state, lgv_error *err) {
+static lgv_status open_optimizers(void **state, lgv_error *err) {
   subject *s = lgv__calloc(1, sizeof *s);
   if (!s) return lgv_fail(err, LGV_ERR_MEMORY, "not enough memory for a benchmark");
   *state = s;
@@ -57,7 +57,7 @@ static lgv_status open_optimisers(void **state, lgv_error *err) {
   return LGV_OK;
 }
 
-static void close_optimisers(void *state) {
+static void close_optimizers(void *state) {
   subject *s = state;
   if (!s) return;
   lgv__arena_free(&s->arena);
@@ -104,7 +104,7 @@ static lgv_status count_operations(subject *s, size_t size, bench_count *count, 
   return LGV_OK;
 }
 
-static lgv_status measure_optimiser(subject *s, const lgv_optim_type *type, size_t size,
+static lgv_status measure_optimizer(subject *s, const lgv_optim_type *type, size_t size,
                                     bool compensated, bench_report *report, lgv_error *err) {
   bool sampler = strcmp(type->name, "asgld") == 0 && !compensated;
   bench_count count = {.units = (double)size,
@@ -121,20 +121,20 @@ static lgv_status measure_optimiser(subject *s, const lgv_optim_type *type, size
 
 static lgv_status measure_round(void *state, bench_report *report, lgv_error *err) {
   const lgv_optim_type *type;
-  for (size_t i = 0; (type = lgv__optimiser(i)); i++)
+  for (size_t i = 0; (type = lgv__optimizer(i)); i++)
     for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
       if (bench_is_quick() && sizes[n] == MIDDLE) continue;
-      LGV_TRY(measure_optimiser(state, type, sizes[n], false, report, err));
+      LGV_TRY(measure_optimizer(state, type, sizes[n], false, report, err));
       if (strcmp(type->name, "asgld") == 0)
-        LGV_TRY(measure_optimiser(state, type, sizes[n], true, report, err));
+        LGV_TRY(measure_optimizer(state, type, sizes[n], true, report, err));
     }
   return LGV_OK;
 }
 
 const bench_group bench_optim = {
     .name = "optim",
-    .summary = "steps of the optimisers, noise included",
-    .open = open_optimisers,
+    .summary = "steps of the optimizers, noise included",
+    .open = open_optimizers,
     .round = measure_round,
-    .close = close_optimisers,
+    .close = close_optimizers,
 };

@@ -49,9 +49,10 @@ typedef struct subject {
 
 static void layout(void *context, lgv_layout *out) {
   subject *s = context;
-  replay_layout(&s->ring, &lines[s->line].env, 1, lines[s->line].capacity, 1, 0.99, out);
-  replay_batch_layout(&s->batch, &s->ring, BATCH, false, out);
-  if (lines[s->line].prioritized) priority_layout(&s->order, &proportional, &s->ring, BATCH, out);
+  lgv__replay_layout(&s->ring, &lines[s->line].env, 1, lines[s->line].capacity, 1, 0.99, out);
+  lgv__replay_batch_layout(&s->batch, &s->ring, BATCH, false, out);
+  if (lines[s->line].prioritized)
+    lgv__priority_layout(&s->order, &proportional, &s->ring, BATCH, out);
   s->weight = lgv_layout_array(out, "weight", LGV_F32, BATCH, LGV_SCRATCH);
   s->error = lgv_layout_array(out, "error", LGV_F32, BATCH, LGV_SCRATCH);
 }
@@ -61,13 +62,13 @@ static lgv_status open_subject(subject *s, int line, lgv_error *err) {
   s->line = line;
   LGV_TRY(lgv__arena_build(&s->arena, layout, s, "a benchmark", err));
   lgv_rng_seed(&s->rng, 1, "bench.replay");
-  if (lines[line].prioritized) priority_open(&s->order);
+  if (lines[line].prioritized) lgv__priority_open(&s->order);
   for (int64_t i = 0; i < lines[line].capacity; i++) {
     int64_t stage = i % LENGTH;
     lgv_transition t = {
         .obs = {data, -1, stage}, .next = {data, -1, stage + 1}, .terminated = stage == LENGTH - 1};
-    int64_t entry = replay_add(&s->ring, 0, &t);
-    if (lines[line].prioritized) priority_add(&s->order, &s->ring, entry);
+    int64_t entry = lgv__replay_add(&s->ring, 0, &t);
+    if (lines[line].prioritized) lgv__priority_add(&s->order, &s->ring, entry);
   }
   for (int i = 0; i < BATCH; i++) s->error[i] = (float)lgv_rng_uniform(&s->rng);
   return LGV_OK;
@@ -90,10 +91,10 @@ static lgv_status sample(void *context, lgv_error *err) {
   (void)err;
   subject *s = context;
   if (lines[s->line].prioritized) {
-    priority_sample(&s->order, &s->ring, &s->rng, 1, &s->batch, s->weight);
-    priority_update(&s->order, &s->batch, s->error);
+    lgv__priority_sample(&s->order, &s->ring, &s->rng, 1, &s->batch, s->weight);
+    lgv__priority_update(&s->order, &s->batch, s->error);
   } else {
-    replay_sample(&s->ring, &s->rng, &s->batch);
+    lgv__replay_sample(&s->ring, &s->rng, &s->batch);
   }
   return LGV_OK;
 }
@@ -102,7 +103,7 @@ static lgv_status measure_round(void *state, bench_report *report, lgv_error *er
   subject *subjects = state;
   for (int i = 0; i < LINES; i++) {
     double bytes = 2.0 * BATCH * /* an observation and the next one */
-                   (double)replay_encoded_bytes(&lines[i].env);
+                   (double)lgv__replay_encoded_bytes(&lines[i].env);
     bench_count count = {.operations = bytes, .limit = BENCH_DRAM, .units = 1, .unit = "minibatch"};
     LGV_TRY(bench_measure(report, lines[i].name, count, sample, &subjects[i], err));
   }

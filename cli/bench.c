@@ -162,7 +162,7 @@ static int bench_main(const cli_command *command, int count, char **words) {
 
 const cli_command cli_bench = {
     .name = "bench",
-    .summary = "how fast networks, optimisers and runs are on this machine",
+    .summary = "how fast networks, optimizers and runs are on this machine",
     .usage = "[GROUP...] [--quick] [--only TEXT] [--rounds N] [--json]",
     .options = options,
     .notes =
@@ -171,7 +171,7 @@ const cli_command cli_bench = {
         "yardstick: large matrix products by our kernels and by OpenBLAS; the fastest is the limit "
         "of networks.\n"
         "net: passes through networks, with useful operations only, as a share of it.\n"
-        "optim: steps of the optimisers, noise included.\n"
+        "optim: steps of the optimizers, noise included.\n"
         "deep: whole updates of every deep agent, and acting.\n"
         "replay: drawing minibatches, uniformly and by priority.\n"
         "linear: episodes of every linear agent.\n"

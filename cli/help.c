@@ -4,10 +4,10 @@
 #include <string.h>
 
 static const cli_option options[] = {{0}};
-static const char *const kinds[] = {"env", "agent", "optimiser", "run", NULL};
+static const char *const kinds[] = {"env", "agent", "optimizer", "run", NULL};
 
 const char *cli_kind_prefix(const char *kind) {
-  if (strcmp(kind, "optimiser") == 0) return "optim.";
+  if (strcmp(kind, "optimizer") == 0) return "optim.";
   return strcmp(kind, "env") == 0 ? "env." : strcmp(kind, "agent") == 0 ? "agent." : "run.";
 }
 
@@ -69,7 +69,7 @@ static void print_entry(const char *kind, const lgv_entry *entry) {
     char range[512];
     lgv_param_range(p, range, sizeof range);
     lgv__table_cell(&table, "%s%s", prefix, p->name);
-    lgv__table_cell(&table, "%s", p->fallback[0] ? p->fallback : "\"\"");
+    lgv__table_cell(&table, "%s", p->default_text[0] ? p->default_text : "\"\"");
     lgv__table_cell(&table, "%s", range);
     lgv__table_cell(&table, "%s", p->help);
   }
@@ -139,17 +139,17 @@ static int help_main(const cli_command *command, int count, char **words) {
     return CLI_OK;
   }
   if (n == 1) return help_name(command, names[0]);
-  const char *kind = strcmp(names[0], "optimizer") == 0 ? "optimiser" : names[0];
+  const char *kind = strcmp(names[0], "optimiser") == 0 ? "optimizer" : names[0];
   if (strcmp(kind, "run") == 0) return help_run();
   for (size_t k = 0; kinds[k]; k++)
     if (strcmp(kinds[k], kind) == 0) return help_kind(command, kinds[k], names[1]);
-  return cli_wrong(command, "'%s' is none of env, agent, optimiser, run", names[0]);
+  return cli_wrong(command, "'%s' is none of env, agent, optimizer, run", names[0]);
 }
 
 const cli_command cli_help = {
     .name = "help",
-    .summary = "explain a command, or the parameters of an environment, agent or optimiser",
-    .usage = "[COMMAND | [env|agent|optimiser] NAME]",
+    .summary = "explain a command, or the parameters of an environment, agent or optimizer",
+    .usage = "[COMMAND | [env|agent|optimizer] NAME]",
     .options = options,
     .main = help_main,
 };

@@ -11,13 +11,13 @@ static const cli_option options[] = {
 
 static const struct {
   const char *word, *kind;
-} kinds[] = {{"envs", "env"}, {"agents", "agent"}, {"optimisers", "optimiser"}};
+} kinds[] = {{"envs", "env"}, {"agents", "agent"}, {"optimizers", "optimizer"}};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* "envs", "env", "optimizers" and the like; -1 if it is none of them. */
 static int find_kind(const char *word) {
-  if (strncmp(word, "optimizer", 9) == 0) return 2;
+  if (strncmp(word, "optimiser", 9) == 0) return 2; /* the British word, too */
   for (int i = 0; i < KINDS; i++)
     if (strcmp(word, kinds[i].word) == 0 || strcmp(word, kinds[i].kind) == 0) return i;
   return -1;
@@ -45,7 +45,7 @@ static void json_params(lgv_json *json, const lgv_param *params) {
     lgv__json_open(json, NULL, '{');
     lgv__json_string(json, "name", params->name);
     lgv__json_string(json, "type", types[params->type]);
-    lgv__json_string(json, "default", params->fallback);
+    lgv__json_string(json, "default", params->default_text);
     lgv__json_string(json, "accepts", range);
     lgv__json_string(json, "help", params->help);
     lgv__json_close(json, '}');
@@ -76,7 +76,7 @@ static int list_main(const cli_command *command, int count, char **words) {
     }
     int kind = find_kind(args.value);
     if (kind < 0) {
-      cli_reject(&args, "'%s' is none of envs, agents, optimisers", args.value);
+      cli_reject(&args, "'%s' is none of envs, agents, optimizers", args.value);
       break;
     }
     wanted[kind] = any = true;
@@ -98,8 +98,8 @@ static int list_main(const cli_command *command, int count, char **words) {
 
 const cli_command cli_list = {
     .name = "list",
-    .summary = "what there is: environments, agents, optimisers",
-    .usage = "[envs|agents|optimisers] [--json]",
+    .summary = "what there is: environments, agents, optimizers",
+    .usage = "[envs|agents|optimizers] [--json]",
     .options = options,
     .notes = "`langevin help NAME` shows the parameters of one of them.",
     .main = list_main,

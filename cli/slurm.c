@@ -94,7 +94,7 @@ static void print_work(const script *s, FILE *out) {
       "  wait \"$child\"\n"
       "  code=$?\n"
       "done\n"
-      "# Told to end before it was done. Who cancelled or requeued the task wants no more of it;\n"
+      "# Told to end before it was done. Who canceled or requeued the task wants no more of it;\n"
       "# if it still counts as running, its time is up. SLURM_JOB_ID may mean the whole array.\n"
       "task=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\n"
       "if [ \"$code\" = 143 ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt %d ] &&\n"

@@ -56,7 +56,7 @@ static int shade(const lgv_picture *f, int x0, int x1, int y0, int y1, int chann
 
 static int least(long a, long b) { return (int)(a < b ? a : b); }
 
-/* Two pixels a character: the upper is its colour, the lower its background. Returns the lines,
+/* Two pixels a character: the upper is its color, the lower its background. Returns the lines,
  * for which the terminal has room, with one below for the status and one for the cursor. */
 static int draw_frame(const lgv_picture *f) {
   int room = cli_terminal_height() > 4 ? 2 * (cli_terminal_height() - 2) : 4;
@@ -211,6 +211,6 @@ const cli_command cli_watch = {
     .notes = "DIR is the directory of a run, or a checkpoint in it. The agent acts as in `langevin "
              "eval`, and its returns are the same for the same seed.\n"
              "Chains, grids and the classic control tasks are drawn in characters, environments "
-             "with pixels in colours. Where the output is no terminal, every step is a line.",
+             "with pixels in colors. Where the output is no terminal, every step is a line.",
     .main = watch_main,
 };

@@ -9,7 +9,7 @@ file(GLOB kernel_sources CONFIGURE_DEPENDS src/math/kernel_*.c src/optim/optim_*
 set_source_files_properties(src/math/kernel_gemm.c src/math/kernel_gemv.c
   PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
 
-# Sanitizers put checks at every access of tiles that are unrolled by hand: the optimiser then takes
+# Sanitizers put checks at every access of tiles that are unrolled by hand: the optimizer then takes
 # minutes over kernel_gemm.c at -O3, and the tests of networks take many more. At -O1, and with the
 # address sanitizer alone in what is hottest (it finds what pointer checks would find, once it is
 # accessed), both are bearable.

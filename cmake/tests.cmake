@@ -1,14 +1,17 @@
-# tests/test_AREA_WHAT.c is a cmocka program with the label AREA; tests/slow_*.c has the label slow
+# tests/FOLDER/test_*.c is a cmocka program with the label FOLDER; slow_*.c has the label slow
 # and is left out of `make test`. Tests link the static library: they look at internals too.
-file(GLOB test_sources CONFIGURE_DEPENDS tests/test_*.c tests/slow_*.c)
+file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/test_*.c tests/slow_*.c)
 if(NOT TARGET langevin_cli)
-  list(FILTER test_sources EXCLUDE REGEX "/test_(bench|cli|report)")
+  list(FILTER test_sources EXCLUDE REGEX "/tests/(bench|cli|report)/")
 endif()
 foreach(source ${test_sources})
   get_filename_component(name ${source} NAME_WE)
-  string(REGEX REPLACE "^(test_)?([a-z0-9]+).*$" "\\2" label ${name})
+  string(REGEX REPLACE "^.*/tests/([a-z]+)/.*$" "\\1" label ${source})
+  if(name MATCHES "^slow_")
+    set(label slow)
+  endif()
   add_executable(${name} ${source})
-  target_include_directories(${name} PRIVATE src tests)
+  target_include_directories(${name} PRIVATE src tests/helpers tests)
   target_compile_definitions(${name} PRIVATE TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE langevin_static langevin_flags cmocka)
   if(TARGET langevin_cli)
@@ -26,7 +29,7 @@ endforeach()
 
 # A clock that jumps, for test_cli_clock to preload. Sanitizers come with the program.
 if(TARGET langevin_cli)
-  add_library(clock_shim MODULE tests/clock_shim.c)
+  add_library(clock_shim MODULE tests/cli/clock_shim.c)
   target_compile_definitions(test_cli_clock PRIVATE TEST_CLOCK_SHIM="$<TARGET_FILE:clock_shim>")
   add_dependencies(test_cli_clock clock_shim)
 endif()
@@ -45,24 +48,24 @@ set(install_flags "")
 if(LANGEVIN_SANITIZE)
   set(install_flags -fsanitize=${LANGEVIN_SANITIZE})
 else() # sanitizers export names of their own
-  add_test(NAME exports COMMAND ${PROJECT_SOURCE_DIR}/tests/exports_test.sh
-    $<TARGET_FILE:langevin_shared> ${PROJECT_SOURCE_DIR}/include/langevin.h)
+  add_test(NAME exports COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/exports_test.sh
+    $<TARGET_FILE:langevin_shared> ${PROJECT_SOURCE_DIR}/include/langevin.h $<TARGET_FILE:langevin_static>)
   set_tests_properties(exports PROPERTIES LABELS install)
 endif()
-add_test(NAME install COMMAND ${PROJECT_SOURCE_DIR}/tests/install_test.sh ${CMAKE_COMMAND}
+add_test(NAME install COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/install_test.sh ${CMAKE_COMMAND}
   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER} ${install_flags})
 set_tests_properties(install PROPERTIES LABELS install TIMEOUT 300)
 if(TARGET langevin_cli)
-  add_test(NAME man COMMAND ${PROJECT_SOURCE_DIR}/tests/man_test.sh
+  add_test(NAME man COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/man_test.sh
     $<TARGET_FILE:langevin_cli> ${PROJECT_SOURCE_DIR}/docs/man/langevin.1)
   set_tests_properties(man PROPERTIES LABELS install)
   # A cluster of one node, where Slurm is installed and this is root: scripts/setup-slurm.
-  add_test(NAME slurm COMMAND ${PROJECT_SOURCE_DIR}/tests/slurm_test.sh $<TARGET_FILE:langevin_cli>)
+  add_test(NAME slurm COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/slurm_test.sh $<TARGET_FILE:langevin_cli>)
   set_tests_properties(slurm PROPERTIES LABELS slurm TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()
 find_program(python3 python3)
 if(TARGET langevin_cli AND python3) # skips, and says so, without chromium
-  add_test(NAME report_page COMMAND ${python3} ${PROJECT_SOURCE_DIR}/tests/report_page_test.py
+  add_test(NAME report_page COMMAND ${python3} ${PROJECT_SOURCE_DIR}/tests/report/report_page_test.py
     $<TARGET_FILE:langevin_cli> ${PROJECT_BINARY_DIR})
   set_tests_properties(report_page PROPERTIES LABELS report SKIP_RETURN_CODE 77 TIMEOUT 300)
 endif()
@@ -72,7 +75,7 @@ set(python_sanitizers none)
 if(LANGEVIN_SANITIZE)
   set(python_sanitizers ${LANGEVIN_SANITIZE})
 endif()
-set(python_test ${PROJECT_SOURCE_DIR}/tests/python_test.sh $<TARGET_FILE:langevin_shared> ${python_sanitizers})
+set(python_test ${PROJECT_SOURCE_DIR}/tests/whole/python_test.sh $<TARGET_FILE:langevin_shared> ${python_sanitizers})
 if(NOT LANGEVIN_SANITIZE MATCHES thread) # Python itself is not built for it
   foreach(source ${python_tests})
     get_filename_component(name ${source} NAME_WE)
@@ -83,7 +86,7 @@ if(NOT LANGEVIN_SANITIZE MATCHES thread) # Python itself is not built for it
   add_test(NAME slow_python COMMAND ${python_test} ${PROJECT_SOURCE_DIR}/tests/python -m slow)
   set_tests_properties(slow_python PROPERTIES LABELS slow TIMEOUT 3600 SKIP_RETURN_CODE 77)
 endif()
-add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/tests/layers_test.sh ${PROJECT_SOURCE_DIR})
+add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/layers_test.sh ${PROJECT_SOURCE_DIR})
 set_tests_properties(layers PROPERTIES LABELS layers)
 
 # Where the leak sanitizer looks on: what is not ours (tests/lsan.supp says why).

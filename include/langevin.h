@@ -132,7 +132,7 @@ typedef struct lgv_param {
   const char *name; /* NULL ends a table */
   lgv_param_type type;
   size_t offset;              /* of the field in the parameter struct */
-  const char *fallback;       /* the default, as a user would write it */
+  const char *default_text;   /* the default, as a user would write it */
   double min, max;            /* numbers, and members of LGV_INTS; both 0: no bounds */
   unsigned open;              /* LGV_OPEN_MIN | LGV_OPEN_MAX */
   const char *const *choices; /* LGV_CHOICE: NULL-terminated */
@@ -286,10 +286,10 @@ typedef struct lgv_env_type {
   bool (*picture)(const void *self, lgv_picture *picture);
 } lgv_env_type;
 
-/* ---- Optimisers ---- */
+/* ---- Optimizers ---- */
 
 /* One step over flat vectors. Noise comes from a bulk generator in blocks, so that it is added
- * while the parameters are in cache. Optimiser files are compiled once for every set of compute
+ * while the parameters are in cache. Optimizer files are compiled once for every set of compute
  * kernels. */
 
 enum { LGV_OPTIM_SLOTS = 4 };
@@ -299,7 +299,7 @@ typedef struct lgv_optim_step {
   size_t count;
   float *w;                     /* (count): parameters, updated in place */
   const float *g;               /* (count): gradient */
-  float *slot[LGV_OPTIM_SLOTS]; /* (count) each: the optimiser's own state, zero at the start */
+  float *slot[LGV_OPTIM_SLOTS]; /* (count) each: the optimizer's own state, zero at the start */
   float *residual;              /* (count): low part of two-float parameters, or NULL */
   int64_t t;                    /* 1 at the first step */
   lgv_noise *noise;
@@ -333,8 +333,8 @@ typedef struct lgv_problem {
   int64_t episodes; /* how long it will be trained; 0 if unknown */
   int64_t steps;
   int32_t streams;                 /* environments that it learns from at once; 0 or 1: one */
-  const lgv_optim_type *optimiser; /* NULL if the agent takes none */
-  const void *optim_params;        /* of the optimiser, resolved */
+  const lgv_optim_type *optimizer; /* NULL if the agent takes none */
+  const void *optim_params;        /* of the optimizer, resolved */
   lgv_rng *init, *act, *replay, *noise, *eval; /* the agent's own streams; NULL while counting */
 } lgv_problem;
 
@@ -352,7 +352,7 @@ typedef struct lgv_agent_type {
   /* Optional. agent.preset chooses one by name; auto takes `atari` for images, `one-hot` for
    * one-hot observations if there is one of that name, else `small`. */
   const lgv_preset *presets;
-  const char *optimiser; /* the default of optim.name; NULL for agents that need none */
+  const char *optimizer; /* the default of optim.name; NULL for agents that need none */
   /* Optional: fills in what the user left open (is_set[i] false) and checks what single ranges
    * cannot. */
   lgv_status (*resolve)(void *params, const bool *is_set, const lgv_problem *problem,
@@ -384,11 +384,11 @@ typedef struct lgv_entry {
   const char *name, *summary;
   const lgv_param *params;
   const lgv_preset *presets; /* of an environment or an agent, or NULL */
-  const char *optimiser;     /* of an agent: the default of optim.name, or NULL */
+  const char *optimizer;     /* of an agent: the default of optim.name, or NULL */
   unsigned traits;           /* of an agent: LGV_NEEDS_STATES, ... */
 } lgv_entry;
 
-/* kind: "env", "agent", "optimiser", or "run" (one entry: the run's own parameters). False past the
+/* kind: "env", "agent", "optimizer", or "run" (one entry: the run's own parameters). False past the
  * end. */
 LGV_API bool lgv_registry_get(const char *kind, size_t index, lgv_entry *entry);
 LGV_API bool lgv_registry_find(const char *kind, const char *name, lgv_entry *entry);

@@ -1,10 +1,10 @@
-/* Adding an environment, an agent or an optimiser: write its file, then name it here. */
+/* Adding an environment, an agent or an optimizer: write its file, then name it here. */
 #include "registry.h"
 
 #include "base/param.h"
 #include "base/text.h"
+#include "config/run_params.h"
 #include "math/kernels.h"
-#include "run/run_params.h"
 
 #include <string.h>
 
@@ -87,7 +87,7 @@ const lgv_agent_type *const lgv__agents[] = {
 };
 /* clang-format on */
 
-const lgv_optim_type *lgv__optimiser(size_t index) { return lgv__kernels()->optimisers[index]; }
+const lgv_optim_type *lgv__optimizer(size_t index) { return lgv__kernels()->optimizers[index]; }
 
 static bool get_env(size_t index, lgv_entry *entry) {
   for (size_t i = 0; lgv__envs[i]; i++)
@@ -110,16 +110,16 @@ static bool get_agent(size_t index, lgv_entry *entry) {
                            .summary = type->summary,
                            .params = type->params,
                            .presets = type->presets,
-                           .optimiser = type->optimiser,
+                           .optimizer = type->optimizer,
                            .traits = type->traits};
       return true;
     }
   return false;
 }
 
-static bool get_optimiser(size_t index, lgv_entry *entry) {
+static bool get_optimizer(size_t index, lgv_entry *entry) {
   const lgv_optim_type *type;
-  for (size_t i = 0; (type = lgv__optimiser(i)); i++)
+  for (size_t i = 0; (type = lgv__optimizer(i)); i++)
     if (i == index) {
       *entry = (lgv_entry){.name = type->name, .summary = type->summary, .params = type->params};
       return true;
@@ -130,7 +130,7 @@ static bool get_optimiser(size_t index, lgv_entry *entry) {
 bool lgv_registry_get(const char *kind, size_t index, lgv_entry *entry) {
   if (strcmp(kind, "env") == 0) return get_env(index, entry);
   if (strcmp(kind, "agent") == 0) return get_agent(index, entry);
-  if (strcmp(kind, "optimiser") == 0) return get_optimiser(index, entry);
+  if (strcmp(kind, "optimizer") == 0) return get_optimizer(index, entry);
   if (strcmp(kind, "run") != 0 || index > 0) return false;
   *entry = (lgv_entry){.name = "run",
                        .summary = "how long, how often evaluated, what is recorded",

@@ -6,7 +6,7 @@
 
 extern const lgv_env_type *const lgv__envs[];     /* NULL-terminated */
 extern const lgv_agent_type *const lgv__agents[]; /* NULL-terminated */
-/* The optimisers, compiled for the kernel set in use; NULL past the end. */
-const lgv_optim_type *lgv__optimiser(size_t index);
+/* The optimizers, compiled for the kernel set in use; NULL past the end. */
+const lgv_optim_type *lgv__optimizer(size_t index);
 
 #endif

@@ -7,7 +7,7 @@
 Same network and initial law, same preprocessing (ALE in this process, OpenCV's INTER_AREA), same schedule: one
 update of Adam SGLD in the published code's form every 10 steps, 32 greedy steps first, n = 3, double Q, target
 network every 500 updates, batches of 32 from a ring of single frames. Eager PyTorch, written for speed: preallocated
-arrays, no copy that is not needed, an optimiser over lists of tensors (foreach), no denormals. (Channels last were
+arrays, no copy that is not needed, an optimizer over lists of tensors (foreach), no denormals. (Channels last were
 slower here: 75 to 79 steps a second instead of 82.)
 
 Prints a JSON line: steps a second of CPU time and of the wall clock, and the share of emulation, acting and updating.
@@ -172,7 +172,7 @@ class Agent:
         torch.manual_seed(seed)
         self.net, self.target = Nature(actions), Nature(actions)
         self.target.load_state_dict(self.net.state_dict())
-        self.optimiser = AdamSGLD(self.net.parameters())
+        self.optimizer = AdamSGLD(self.net.parameters())
         self.replay, self.rng, self.updates = Replay(replay), np.random.default_rng(seed), 0
 
     @torch.inference_mode()
@@ -192,7 +192,7 @@ class Agent:
             p.grad = None
         q = self.net(both[:BATCH]).gather(1, action[:, None])[:, 0]
         ((y - q) ** 2).mean().backward()
-        self.optimiser.step()
+        self.optimizer.step()
         self.updates += 1
 
 

@@ -1,4 +1,4 @@
-"""LSVI-UCB (Jin et al., 2020) and LMC-LSVI in NumPy, vectorised, over the same data as the library: counts of (s, a, s') a
+"""LSVI-UCB (Jin et al., 2020) and LMC-LSVI in NumPy, vectorized, over the same data as the library: counts of (s, a, s') a
 stage; dense features and an inverse Gram matrix kept by rank-one updates (O(d^2) a transition) for the first.
 
 LsviUcb.plan has two ways to the bonus: `whole` works out phi^T Lambda^-1 phi of all pairs every episode (O(S A d^2)); with

@@ -1,7 +1,7 @@
 """One update of DQN with Adam SGLD (Adam LMCDQN) in PyTorch, in three forms that compute the same.
 
     Eager      modules and a loop over their tensors: how such an agent is usually written
-    Flat       all parameters in one vector, so that the optimiser is a few operations
+    Flat       all parameters in one vector, so that the optimizer is a few operations
     Compiled   Flat, with loss, gradient and step by torch.compile
 
 y = r + d max_a Q(s', a; w-), or with double Q the action of the online network; g = the gradient of the mean of

@@ -204,7 +204,7 @@ class LSVIPHE(LinearAgent):
     ) -> None: ...
 
 class OPTRLSVI(LinearAgent):
-    """Randomised LSVI with an optimistic default value where data are scarce.
+    """Randomized LSVI with an optimistic default value where data are scarce.
 
     env: a Gymnasium environment with Discrete actions or the name of one, a vector of such, or a TabularMDP.
     seed: of the agent, and of the environment's first reset in learn().
@@ -292,7 +292,7 @@ class OPPO(LinearAgent):
     ) -> None: ...
 
 class RLSVI(LinearAgent):
-    """Randomised LSVI: greedy in one draw of Bayesian linear regression.
+    """Randomized LSVI: greedy in one draw of Bayesian linear regression.
 
     env: a Gymnasium environment with Discrete actions or the name of one, a vector of such, or a TabularMDP.
     seed: of the agent, and of the environment's first reset in learn().
@@ -413,7 +413,7 @@ class DQN(Agent):
             [0, 1e12].
         epsilon_eval: probability of a uniform action in evaluations. Default 0; a number in [0, 1].
 
-    Parameters of its optimiser, adam (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, adam (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-4; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -440,7 +440,7 @@ class DQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -522,7 +522,7 @@ class DoubleDQN(Agent):
             [0, 1e12].
         epsilon_eval: probability of a uniform action in evaluations. Default 0; a number in [0, 1].
 
-    Parameters of its optimiser, adam (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, adam (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-4; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -548,7 +548,7 @@ class DoubleDQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -630,7 +630,7 @@ class PrioritizedDQN(Agent):
             [0, 1e12].
         epsilon_eval: probability of a uniform action in evaluations. Default 0; a number in [0, 1].
 
-    Parameters of its optimiser, adam (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, adam (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-4; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -658,7 +658,7 @@ class PrioritizedDQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -744,7 +744,7 @@ class C51(Agent):
             in [-1e+30, 1e30].
         v_max: greatest return on the grid; left out: likewise. Default 10; a number in [-1e+30, 1e30].
 
-    Parameters of its optimiser, adam (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, adam (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-4; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -771,7 +771,7 @@ class C51(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -858,7 +858,7 @@ class QRDQN(Agent):
         quantiles: N: quantiles of the return of every action. Default 51; a whole number in [1, 10000].
         kappa: errors up to which the quantile loss is a square; linear beyond. Default 1; a number in (0, 1e30].
 
-    Parameters of its optimiser, adam (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, adam (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-4; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -885,7 +885,7 @@ class QRDQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -973,7 +973,7 @@ class IQN(Agent):
         taus_act: K: draws of tau by which actions are valued. Default 64; a whole number in [1, 4096].
         kappa: errors up to which the quantile loss is a square; linear beyond. Default 1; a number in (0, 1e30].
 
-    Parameters of its optimiser, adam (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, adam (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-4; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -1000,7 +1000,7 @@ class IQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -1081,7 +1081,7 @@ class NoisyNetDQN(Agent):
         priority_uniform: share of draws that are uniform nevertheless. Default 0.001; a number in [0, 1].
         sigma0: initial sigma, times sqrt(fan_in). Default 0.5; a number in [0, 100].
 
-    Parameters of its optimiser, adam (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, adam (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-4; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -1105,7 +1105,7 @@ class NoisyNetDQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -1178,7 +1178,7 @@ class BootstrappedDQN(Agent):
         mask: probability that a member learns from a transition. Default 1; a number in (0, 1].
         eval: evaluations: one member an episode, or the vote of all. Default sample; sample | vote.
 
-    Parameters of its optimiser, adam (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, adam (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-4; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -1203,7 +1203,7 @@ class BootstrappedDQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -1279,7 +1279,7 @@ class AdamLMCDQN(Agent):
         stages: shared: one network; per-stage: one for each stage, fitted in a backward sweep before every episode.
             Default shared; shared | per-stage.
 
-    Parameters of its optimiser, asgld (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, asgld (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-4; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -1316,7 +1316,7 @@ class AdamLMCDQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -1392,7 +1392,7 @@ class LMCDQN(Agent):
         stages: shared: one network; per-stage: one for each stage, fitted in a backward sweep before every episode.
             Default shared; shared | per-stage.
 
-    Parameters of its optimiser, sgld (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, sgld (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-4; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -1416,7 +1416,7 @@ class LMCDQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -1487,7 +1487,7 @@ class PSGLDDQN(Agent):
         stages: shared: one network; per-stage: one for each stage, fitted in a backward sweep before every episode.
             Default shared; shared | per-stage.
 
-    Parameters of its optimiser, psgld (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, psgld (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-4; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -1513,7 +1513,7 @@ class PSGLDDQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -1586,7 +1586,7 @@ class LangevinDQN(Agent):
         stages: shared: one network; per-stage: one for each stage, fitted in a backward sweep before every episode.
             Default shared; shared | per-stage.
 
-    Parameters of its optimiser, langevin-adam (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, langevin-adam (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-4; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -1613,7 +1613,7 @@ class LangevinDQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -1689,7 +1689,7 @@ class FGLMCDQN(Agent):
         feel_good: eta_fg: weight of optimism at the first observation of an episode. Default 0.1; a number in [0,
             1e6].
 
-    Parameters of its optimiser, asgld (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, asgld (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-4; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -1719,7 +1719,7 @@ class FGLMCDQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -1796,7 +1796,7 @@ class ULMCDQN(Agent):
         stages: shared: one network; per-stage: one for each stage, fitted in a backward sweep before every episode.
             Default shared; shared | per-stage.
 
-    Parameters of its optimiser, ulmc (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, ulmc (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-3; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -1828,7 +1828,7 @@ class ULMCDQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,
@@ -1907,7 +1907,7 @@ class FGULMCDQN(Agent):
         feel_good: eta_fg: weight of optimism at the first observation of an episode. Default 0.1; a number in [0,
             1e6].
 
-    Parameters of its optimiser, ulmc (optimiser= names another one, and takes its parameters):
+    Parameters of its optimizer, ulmc (optimizer= names another one, and takes its parameters):
 
         lr: step size. Default 1e-3; a number in (0, 1e6].
         l2: ridge: adds l2 w to the gradient. Default 0; a number in [0, 1e6].
@@ -1939,7 +1939,7 @@ class FGULMCDQN(Agent):
         seed: int = 0,
         steps: int | None = None,
         episodes: int | None = None,
-        optimiser: str | None = None,
+        optimizer: str | None = None,
         reward_range: tuple[float, float] | None = None,
         preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari', 'zoo'] | None = None,
         net: Literal['auto', 'mlp', 'nature'] | None = None,

@@ -38,7 +38,7 @@ class Agent:
         seed: int = 0,
         steps: Optional[int] = None,
         episodes: Optional[int] = None,
-        optimiser: Optional[str] = None,
+        optimizer: Optional[str] = None,
         reward_range: Optional[Tuple[float, float]] = None,
         **params: Any,
     ):
@@ -48,7 +48,7 @@ class Agent:
         self._handle: Optional[library.Handle] = None
         self.seed = library.check_seed(seed)
         self._planned = (check_count("episodes", episodes), check_count("steps", steps))
-        self._values = self._check_params(params, optimiser)
+        self._values = self._check_params(params, optimizer)
         self._world = None if env is LATER else make_world(env, check_range(reward_range))
         self._episodes: List[np.ndarray] = []
         self.num_timesteps = 0
@@ -59,14 +59,14 @@ class Agent:
     # ---- Creation
 
     @classmethod
-    def _check_params(cls, params: Mapping[str, Any], optimiser: Optional[str]) -> Dict[str, Any]:
-        """Arguments as settings: agent.* of the agent, optim.* of the optimiser."""
+    def _check_params(cls, params: Mapping[str, Any], optimizer: Optional[str]) -> Dict[str, Any]:
+        """Arguments as settings: agent.* of the agent, optim.* of the optimizer."""
         if not hasattr(cls, "_entry"):
             raise TypeError(f"{cls.__name__} is what agents have in common: take one of langevin.agents()")
         entry, values = cls._entry, {"agent.name": cls._entry.name}
-        if optimiser is not None:
-            values["optim.name"] = optimiser
-        chosen = registry.entries("optimiser").get(optimiser or entry.optimiser or "")
+        if optimizer is not None:
+            values["optim.name"] = optimizer
+        chosen = registry.entries("optimizer").get(optimizer or entry.optimizer or "")
         for name, value in params.items():
             for prefix, table in (("agent", entry), ("optim", chosen)):
                 param = table.find(name) if table else None
@@ -418,7 +418,7 @@ class Agent:
     # ---- Inside
 
     def arrays(self) -> Dict[str, np.ndarray]:
-        """Every array of the agent by name, as read-only views of its memory: parameters, optimiser, replay, scratch."""
+        """Every array of the agent by name, as read-only views of its memory: parameters, optimizer, replay, scratch."""
         with self._only:
             return dict(self._views(readonly=True))
 
@@ -451,10 +451,10 @@ class Agent:
 
     @property
     def params(self) -> Dict[str, Any]:
-        """Every parameter with the value in use, presets and defaults resolved; optimiser names its optimiser."""
-        optimiser = self._get("optim.name")
-        found: Dict[str, Any] = {} if optimiser is None else {"optimiser": optimiser}
-        for prefix, entry in (("agent", self._entry), ("optim", registry.entries("optimiser").get(optimiser or ""))):
+        """Every parameter with the value in use, presets and defaults resolved; optimizer names its optimizer."""
+        optimizer = self._get("optim.name")
+        found: Dict[str, Any] = {} if optimizer is None else {"optimizer": optimizer}
+        for prefix, entry in (("agent", self._entry), ("optim", registry.entries("optimizer").get(optimizer or ""))):
             for param in entry.params if entry else ():
                 text = self._get(f"{prefix}.{param.name}")
                 if text is not None:

@@ -20,16 +20,16 @@ Whatever is None is filled in by a preset, or has the default that is named belo
 
 
 def parameters_of(entry: registry.Entry) -> List[registry.Param]:
-    """The agent's own, then those of its default optimiser."""
-    optimiser = registry.entries("optimiser").get(entry.optimiser or "")
-    return list(entry.params) + (list(optimiser.params) if optimiser else [])
+    """The agent's own, then those of its default optimizer."""
+    optimizer = registry.entries("optimizer").get(entry.optimizer or "")
+    return list(entry.params) + (list(optimizer.params) if optimizer else [])
 
 
 def signature_of(entry: registry.Entry) -> inspect.Signature:
     kind = inspect.Parameter.KEYWORD_ONLY
     fixed = [("seed", "int", 0), ("steps", "int | None", None), ("episodes", "int | None", None)]
-    if entry.optimiser:
-        fixed.append(("optimiser", "str | None", None))
+    if entry.optimizer:
+        fixed.append(("optimizer", "str | None", None))
     fixed.append(("reward_range", "tuple[float, float] | None", None))
     listed = [inspect.Parameter("env", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")]
     listed += [inspect.Parameter(name, kind, default=value, annotation=hint) for name, hint, value in fixed]
@@ -41,11 +41,11 @@ def signature_of(entry: registry.Entry) -> inspect.Signature:
 
 def document(entry: registry.Entry) -> str:
     lines = [f"{entry.summary[0].upper()}{entry.summary[1:]}.", "", COMMON, ""]
-    optimiser = registry.entries("optimiser").get(entry.optimiser or "")
+    optimizer = registry.entries("optimizer").get(entry.optimizer or "")
     tables = [(f"Parameters of {entry.name}", entry.params)]
-    if optimiser:
-        title = f"Parameters of its optimiser, {optimiser.name} (optimiser= names another one, and takes its parameters)"
-        tables.append((title, optimiser.params))
+    if optimizer:
+        title = f"Parameters of its optimizer, {optimizer.name} (optimizer= names another one, and takes its parameters)"
+        tables.append((title, optimizer.params))
     for title, params in tables:
         lines += [f"{title}:", ""]
         for p in params:

@@ -76,7 +76,7 @@ class CParam(Structure):
         ("name", c_char_p),
         ("type", c_int),
         ("offset", c_size_t),
-        ("fallback", c_char_p),
+        ("default_text", c_char_p),
         ("min", c_double),
         ("max", c_double),
         ("open", c_uint),
@@ -95,7 +95,7 @@ class CEntry(Structure):
         ("summary", c_char_p),
         ("params", POINTER(CParam)),
         ("presets", POINTER(CPreset)),
-        ("optimiser", c_char_p),
+        ("optimizer", c_char_p),
         ("traits", c_uint),
     ]
 

@@ -1,4 +1,4 @@
-"""The library's tables of environments, agents and optimisers, and their parameters as Python values."""
+"""The library's tables of environments, agents and optimizers, and their parameters as Python values."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Entry:
     summary: str
     params: Tuple[Param, ...]
     presets: Mapping[str, str]
-    optimiser: Optional[str]
+    optimizer: Optional[str]
     traits: int
 
     def find(self, keyword_: str) -> Optional[Param]:
@@ -78,7 +78,7 @@ def _read_params(table: Any) -> Tuple[Param, ...]:
             choices.append(row.choices[len(choices)].decode())
         help_ = (row.help or b"").decode()
         found.append(
-            Param(row.name.decode(), row.type, row.fallback.decode(), text.value.decode(), tuple(choices), help_)
+            Param(row.name.decode(), row.type, row.default_text.decode(), text.value.decode(), tuple(choices), help_)
         )
         i += 1
     return tuple(found)
@@ -86,7 +86,7 @@ def _read_params(table: Any) -> Tuple[Param, ...]:
 
 @functools.lru_cache(maxsize=None)
 def entries(kind: str) -> Dict[str, Entry]:
-    """kind: env, agent, optimiser or run."""
+    """kind: env, agent, optimizer or run."""
     found: Dict[str, Entry] = {}
     entry = CEntry()
     while lib.lgv_registry_get(kind.encode(), len(found), ctypes.byref(entry)):
@@ -95,9 +95,9 @@ def entries(kind: str) -> Dict[str, Entry]:
             row = entry.presets[len(presets)]
             presets[row.name.decode()] = row.values.decode()
         name = entry.name.decode()
-        optimiser = entry.optimiser.decode() if entry.optimiser else None
+        optimizer = entry.optimizer.decode() if entry.optimizer else None
         found[name] = Entry(
-            kind, name, entry.summary.decode(), _read_params(entry.params), presets, optimiser, entry.traits
+            kind, name, entry.summary.decode(), _read_params(entry.params), presets, optimizer, entry.traits
         )
     return found
 

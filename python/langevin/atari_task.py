@@ -1,6 +1,6 @@
 """Atari games of the Arcade Learning Environment (Bellemare et al., 2013), frame by frame, as a task of worker.py.
 
-The game runs in this process, which holds all of ALE (its licence is GPL-2) and nothing of liblangevin. It hands
+The game runs in this process, which holds all of ALE (its license is GPL-2) and nothing of liblangevin. It hands
 over plain grayscale screens; what agents see is made of them in C (src/env/env_atari.c).
 
 Shared memory: two screens of height x width bytes. A step of n frames writes the last but one into the first and

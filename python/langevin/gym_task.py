@@ -180,7 +180,7 @@ def make_env(config: dict, notices: list):
 
 
 def plain(text: str) -> str:
-    """Without the colours and the word WARN that Gymnasium puts around its warnings."""
+    """Without the colors and the word WARN that Gymnasium puts around its warnings."""
     return re.sub(r"\x1b\[[0-9;]*m", "", text).replace("WARN: ", "", 1).strip()
 
 

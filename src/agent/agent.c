@@ -13,8 +13,8 @@
 struct lgv_agent {
   const lgv_agent_type *type;
   void *params, *optim_params, *self;
-  bool opened; /* type->open succeeded, so close is due */
-  bool spoilt; /* by a file that was refused too late: nothing may use the arrays */
+  bool opened;  /* type->open succeeded, so close is due */
+  bool corrupt; /* by a file that was refused too late: nothing may use the arrays */
   lgv_problem problem;
   lgv_arena arena;
 };
@@ -35,7 +35,7 @@ static lgv_status copy_params(lgv_agent *agent, const void *params, lgv_error *e
   agent->params = lgv__calloc(1, type->params_size + 1);
   agent->self = lgv__calloc(1, type->state_size + 1);
   lgv_problem *p = &agent->problem;
-  size_t optim_size = p->optimiser ? p->optimiser->params_size : 0;
+  size_t optim_size = p->optimizer ? p->optimizer->params_size : 0;
   agent->optim_params = lgv__calloc(1, optim_size + 1);
   if (!agent->params || !agent->self || !agent->optim_params)
     return lgv__out_of_memory(err, "an agent");
@@ -171,7 +171,7 @@ lgv_status lgv_agent_set_stream(lgv_agent *agent, int32_t stream, lgv_error *err
 }
 
 static lgv_status check_usable(const lgv_agent *agent, lgv_error *err) {
-  if (!agent->spoilt) return LGV_OK;
+  if (!agent->corrupt) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
                   "%s: the file that was loaded last contradicts itself; load another one",
                   agent->type->name);
@@ -265,7 +265,7 @@ const void *lgv_agent_array(const lgv_agent *agent, size_t index, const char **n
 
 lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text, size_t size,
                          lgv_error *err) {
-  const lgv_optim_type *optim = agent->problem.optimiser;
+  const lgv_optim_type *optim = agent->problem.optimizer;
   const char *name = strcmp(key, "agent.name") == 0            ? agent->type->name
                      : optim && strcmp(key, "optim.name") == 0 ? optim->name
                                                                : NULL;
@@ -294,7 +294,7 @@ lgv_status lgv_agent_load(lgv_agent *agent, const char *path, lgv_error *err) {
   lgv_tensors tensors = {0};
   lgv_status status = lgv__tensors_add_arena(&tensors, "agent", &agent->arena, err);
   if (status == LGV_OK) status = lgv__tensors_read(&tensors, path, err);
-  agent->spoilt = tensors.spoilt || (agent->spoilt && status != LGV_OK);
+  agent->corrupt = tensors.corrupt || (agent->corrupt && status != LGV_OK);
   lgv__tensors_free(&tensors);
   return status;
 }

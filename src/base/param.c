@@ -178,7 +178,7 @@ lgv_status lgv__param_parse(const lgv_param *param, const char *key, const char 
 
 void lgv__params_defaults(const lgv_param *table, void *params) {
   for (; table && table->name; table++) {
-    bool ok = parse_into(table, table->fallback, (char *)params + table->offset);
+    bool ok = parse_into(table, table->default_text, (char *)params + table->offset);
     assert(ok && "a default lies outside its own range");
     (void)ok;
   }

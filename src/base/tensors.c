@@ -493,7 +493,7 @@ lgv_status lgv__tensors_read(lgv_tensors *tensors, const char *path, lgv_error *
   reader r = {.path = path, .err = err};
   bool changed = false;
   lgv_status status = read_all(&r, tensors, &changed);
-  tensors->spoilt = changed && status != LGV_OK;
+  tensors->corrupt = changed && status != LGV_OK;
   if (r.has_document) yaml_document_delete(&r.document);
   if (r.file) fclose(r.file);
   return status;

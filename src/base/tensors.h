@@ -26,7 +26,7 @@ typedef struct lgv_tensor {
 typedef struct lgv_tensors {
   lgv_tensor *items;
   size_t count, capacity;
-  bool spoilt;       /* by the last reading: it changed the arrays before it refused the file */
+  bool corrupt;      /* by the last reading: it changed the arrays before it refused the file */
   const char *about; /* a text for the header's metadata, or NULL; whoever reads leaves it alone */
 } lgv_tensors;
 

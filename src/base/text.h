@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Edits (insert, delete, replace, swap of neighbours) that turn a into b. */
+/* Edits (insert, delete, replace, swap of neighbors) that turn a into b. */
 int lgv__edit_distance(const char *a, const char *b);
 /* Whether b is near enough to a to be offered as what was meant. */
 bool lgv__is_near(const char *wrong, const char *right, int distance);

@@ -24,7 +24,7 @@ typedef struct lgv_classic_params {
     {.name = "horizon",                                                                            \
      .type = LGV_INT,                                                                              \
      .offset = offsetof(lgv_classic_params, horizon),                                              \
-     .fallback = default_horizon,                                                                  \
+     .default_text = default_horizon,                                                              \
      .min = 1,                                                                                     \
      .max = 1e9,                                                                                   \
      .help = "steps after which an episode is truncated"},                                         \

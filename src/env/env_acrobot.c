@@ -117,13 +117,13 @@ static void render(const void *self, char *text, size_t size) {
   double foot_x = knee_x + sin(x[THETA1] + x[THETA2]);
   double foot_y = knee_y - cos(x[THETA1] + x[THETA2]);
   sketch s;
-  sketch_clear(&s, 44, 22, ' ');
-  sketch_line(&s, 0, 0.5 + scale, 1, 0.5 + scale, '-');
-  sketch_line(&s, 0.5, 0.5, 0.5 + scale * knee_x, 0.5 + scale * knee_y, '*');
-  sketch_line(&s, 0.5 + scale * knee_x, 0.5 + scale * knee_y, 0.5 + scale * foot_x,
-              0.5 + scale * foot_y, '+');
-  sketch_point(&s, 0.5, 0.5, 'O');
-  sketch_write(&s, text, size);
+  lgv__sketch_clear(&s, 44, 22, ' ');
+  lgv__sketch_line(&s, 0, 0.5 + scale, 1, 0.5 + scale, '-');
+  lgv__sketch_line(&s, 0.5, 0.5, 0.5 + scale * knee_x, 0.5 + scale * knee_y, '*');
+  lgv__sketch_line(&s, 0.5 + scale * knee_x, 0.5 + scale * knee_y, 0.5 + scale * foot_x,
+                   0.5 + scale * foot_y, '+');
+  lgv__sketch_point(&s, 0.5, 0.5, 'O');
+  lgv__sketch_write(&s, text, size);
 }
 
 const lgv_env_type lgv__env_acrobot = {

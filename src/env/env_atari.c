@@ -63,12 +63,12 @@ static const lgv_param param_table[] = {
     {.name = "game",
      .type = LGV_TEXT,
      .offset = offsetof(params, game),
-     .fallback = "freeway",
+     .default_text = "freeway",
      .help = "which one: atari:GAME is short for it"},
     {.name = "preset",
      .type = LGV_CHOICE,
      .offset = offsetof(params, preset),
-     .fallback = "authors",
+     .default_text = "authors",
      .choices = preset_names,
      .help = "values for what is left open: as Ishfaq et al. (2024), Mnih et "
              "al. (2015) or Machado "
@@ -76,7 +76,7 @@ static const lgv_param param_table[] = {
     {.name = "sticky",
      .type = LGV_REAL,
      .offset = offsetof(params, sticky),
-     .fallback = "0",
+     .default_text = "0",
      .min = 0,
      .max = 1,
      .open = LGV_OPEN_MAX,
@@ -85,83 +85,83 @@ static const lgv_param param_table[] = {
     {.name = "noops",
      .type = LGV_INT,
      .offset = offsetof(params, noops),
-     .fallback = "30",
+     .default_text = "30",
      .min = 0,
      .max = 10000,
      .help = "a game begins with 1 to this many frames of doing nothing; 0: none"},
     {.name = "fire",
      .type = LGV_BOOL,
      .offset = offsetof(params, fire),
-     .fallback = "true",
+     .default_text = "true",
      .help = "then with FIRE, which takes the place of one of them, if the "
              "game knows it"},
     {.name = "frame_skip",
      .type = LGV_INT,
      .offset = offsetof(params, frame_skip),
-     .fallback = "4",
+     .default_text = "4",
      .min = 1,
      .max = 1000,
      .help = "frames that an action lasts"},
     {.name = "pool",
      .type = LGV_BOOL,
      .offset = offsetof(params, pool),
-     .fallback = "true",
+     .default_text = "true",
      .help = "whether the maximum of the last two frames is seen; else the last"},
     {.name = "life_ends",
      .type = LGV_BOOL,
      .offset = offsetof(params, life_ends),
-     .fallback = "true",
+     .default_text = "true",
      .help = "whether a lost life ends the episode (in training; evaluations "
              "play whole games)"},
     {.name = "life_noops",
      .type = LGV_BOOL,
      .offset = offsetof(params, life_noops),
-     .fallback = "true",
+     .default_text = "true",
      .help = "whether doing nothing and FIRE come after a lost life too"},
     {.name = "clip",
      .type = LGV_BOOL,
      .offset = offsetof(params, clip),
-     .fallback = "true",
+     .default_text = "true",
      .help = "whether rewards are -1, 0 or 1 (in training; evaluations count "
              "points)"},
     {.name = "max_steps",
      .type = LGV_INT,
      .offset = offsetof(params, max_steps),
-     .fallback = "108000",
+     .default_text = "108000",
      .min = 1,
      .max = 1e15,
      .help = "steps after which a game is truncated"},
     {.name = "actions",
      .type = LGV_CHOICE,
      .offset = offsetof(params, actions),
-     .fallback = "minimal",
+     .default_text = "minimal",
      .choices = action_sets,
      .help = "those that do something in the game, or all 18"},
     {.name = "size",
      .type = LGV_INT,
      .offset = offsetof(params, size),
-     .fallback = "84",
+     .default_text = "84",
      .min = 1,
      .max = 160,
      .help = "height and width of a picture"},
     {.name = "stack",
      .type = LGV_INT,
      .offset = offsetof(params, stack),
-     .fallback = "4",
+     .default_text = "4",
      .min = 1,
      .max = 64,
      .help = "pictures in an observation"},
     {.name = "stack_fill",
      .type = LGV_CHOICE,
      .offset = offsetof(params, stack_fill),
-     .fallback = "repeat",
+     .default_text = "repeat",
      .choices = stack_fills,
      .help = "what a new game's observation holds besides its first picture: "
              "the same, or nothing"},
     {.name = "python",
      .type = LGV_TEXT,
      .offset = offsetof(params, python),
-     .fallback = "",
+     .default_text = "",
      .help = "the Python that has ale-py; left out: $LANGEVIN_PYTHON, the "
              "project's .venv, python3"},
     {0},
@@ -229,7 +229,7 @@ static lgv_status start(const self *s, remote **worker, lgv_error *err) {
   lgv__json_close(&json, '}');
   remote_options options = {.what = what, .python = s->p->python, .host = s->host};
   lgv_status status = json.failed ? lgv__out_of_memory(err, "a worker process")
-                                  : remote_start("atari", json.text, &options, worker, err);
+                                  : lgv__remote_start("atari", json.text, &options, worker, err);
   lgv__json_free(&json);
   return status;
 }
@@ -250,11 +250,11 @@ static lgv_status connect_worker(void *self_, const void *p_, const lgv_host *ho
   const params *p = p_;
   *s = (self){.p = p, .host = host};
   LGV_TRY(start(s, &s->worker, err));
-  s->hello = *remote_get_hello(s->worker);
+  s->hello = *lgv__remote_get_hello(s->worker);
   s->fires = p->fire && s->hello.has_fire;
   const char *fault = fault_of(p, &s->hello);
   if (fault) {
-    remote_stop(s->worker);
+    lgv__remote_stop(s->worker);
     return lgv_fail(err, LGV_ERR_ENV, "atari:%.80s: it has %s", p->game, fault);
   }
   *spec = (lgv_env_spec){.obs_kind = LGV_OBS_BYTE,
@@ -297,17 +297,17 @@ static void layout(void *self_, const void *p_, const lgv_env_spec *spec, lgv_la
   lgv_layout_check(out, saved_fault, s);
   s->saved = lgv_layout_array(out, "env.saved", LGV_U8, (size_t)s->hello.save_bytes, LGV_KEEP);
   s->pooled = lgv_layout_array(out, "env.pooled", LGV_U8, screen_bytes(s), LGV_SCRATCH);
-  screen_layout(&s->resize, s->hello.height, s->hello.width, (int32_t)p->size, out);
+  lgv__screen_layout(&s->resize, s->hello.height, s->hello.width, (int32_t)p->size, out);
 }
 
 static lgv_status open_env(void *self_, lgv_env_spec *spec, lgv_error *err) {
   (void)spec;
   (void)err;
-  screen_open(&((self *)self_)->resize);
+  lgv__screen_open(&((self *)self_)->resize);
   return LGV_OK;
 }
 
-static void close_env(void *self_) { remote_stop(((self *)self_)->worker); }
+static void close_env(void *self_) { lgv__remote_stop(((self *)self_)->worker); }
 
 static void eval_params(void *p_) {
   params *p = p_;
@@ -318,7 +318,7 @@ static void eval_params(void *p_) {
 /* A new worker for one that died, if that is wanted and has not happened
  * before; else the failure that led here stays. Its game begins anew. */
 static lgv_status replace(self *s, lgv_status status, lgv_error *err) {
-  if (!remote_is_dead(s->worker) || !s->host->restart || s->replaced) return status;
+  if (!lgv__remote_is_dead(s->worker) || !s->host->restart || s->replaced) return status;
   if (s->host->notice) {
     char text[640];
     snprintf(text, sizeof text,
@@ -332,9 +332,9 @@ static lgv_status replace(self *s, lgv_status status, lgv_error *err) {
   s->replaced = true;
   s->at[SEEDED] = s->at[CONTINUES] = 0;
   LGV_TRY(start(s, &fresh, err));
-  remote_stop(s->worker);
+  lgv__remote_stop(s->worker);
   s->worker = fresh;
-  if (memcmp(remote_get_hello(fresh), &s->hello, sizeof s->hello) == 0) return LGV_OK;
+  if (memcmp(lgv__remote_get_hello(fresh), &s->hello, sizeof s->hello) == 0) return LGV_OK;
   return lgv_fail(err, LGV_ERR_ENV, "atari:%.80s: it came back as another game", s->p->game);
 }
 
@@ -346,7 +346,7 @@ static uint8_t *picture(const self *s, int64_t back) {
 }
 
 static const uint8_t *screen(const self *s, int which) {
-  return remote_memory(s->worker) + (size_t)which * screen_bytes(s);
+  return lgv__remote_memory(s->worker) + (size_t)which * screen_bytes(s);
 }
 
 /* Makes room for a new picture by dropping the oldest. */
@@ -369,14 +369,14 @@ static void see_action(self *s, int64_t frames, int64_t repeat) {
     return;
   }
   if (s->p->pool && frames == repeat && repeat > 1) {
-    screen_max(screen(s, 0), screen(s, 1), screen_bytes(s), s->pooled);
+    lgv__screen_max(screen(s, 0), screen(s, 1), screen_bytes(s), s->pooled);
     seen = s->pooled;
   }
-  screen_shrink(&s->resize, seen, push(s));
+  lgv__screen_shrink(&s->resize, seen, push(s));
 }
 
 static void see_start(self *s, bool new_game) {
-  screen_shrink(&s->resize, screen(s, 1), push(s));
+  lgv__screen_shrink(&s->resize, screen(s, 1), push(s));
   for (int64_t i = 1; new_game && i < s->p->stack; i++) {
     if (s->p->stack_fill == REPEAT)
       memcpy(picture(s, i), picture(s, 0), s->pixels);
@@ -389,7 +389,7 @@ static void observe(const void *self_, void *data) {
   const self *s = self_;
   const uint8_t *pictures[64];
   for (int64_t i = 0; i < s->p->stack; i++) pictures[i] = picture(s, s->p->stack - 1 - i);
-  screen_interleave(pictures, (int32_t)s->p->stack, s->pixels, data);
+  lgv__screen_interleave(pictures, (int32_t)s->p->stack, s->pixels, data);
 }
 
 /* ---- playing ---- */
@@ -410,7 +410,7 @@ static lgv_status check_reply(const self *s, int64_t repeat, const remote_reply 
 /* An action before the episode: whoever plays it is not the agent. */
 static lgv_status play(self *s, int32_t action, int64_t repeat, remote_reply *reply,
                        lgv_error *err) {
-  LGV_TRY(remote_step(s->worker, action, (int32_t)repeat, reply, err));
+  LGV_TRY(lgv__remote_step(s->worker, action, (int32_t)repeat, reply, err));
   return check_reply(s, repeat, reply, err);
 }
 
@@ -420,7 +420,7 @@ static lgv_status new_game(self *s, lgv_rng *rng, remote_reply *reply, lgv_error
   s->at[SEEDED] = 1;
   s->at[STEPS] = 0;
   s->at[POINTS] = 0;
-  return remote_reset(s->worker, seed, reply, err);
+  return lgv__remote_reset(s->worker, seed, reply, err);
 }
 
 /* No-ops and FIRE; a game that ends meanwhile begins anew. */
@@ -463,7 +463,7 @@ static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
 static lgv_status step_begin(void *self_, int32_t action, lgv_rng *rng, lgv_error *err) {
   (void)rng;
   self *s = self_;
-  lgv_status status = remote_send_step(s->worker, action, (int32_t)s->p->frame_skip, err);
+  lgv_status status = lgv__remote_send_step(s->worker, action, (int32_t)s->p->frame_skip, err);
   s->lost = status != LGV_OK;
   return s->lost ? replace(s, status, err) : LGV_OK;
 }
@@ -491,7 +491,7 @@ static lgv_status step_end(void *self_, lgv_rng *rng, lgv_outcome *outcome, lgv_
   (void)rng;
   self *s = self_;
   remote_reply reply;
-  lgv_status status = s->lost ? LGV_OK : remote_receive(s->worker, &reply, err);
+  lgv_status status = s->lost ? LGV_OK : lgv__remote_receive(s->worker, &reply, err);
   if (status == LGV_OK && !s->lost) LGV_TRY(check_reply(s, s->p->frame_skip, &reply, err));
   if (status != LGV_OK) LGV_TRY(replace(s, status, err));
   if (status == LGV_OK && !s->lost) {
@@ -509,7 +509,7 @@ static lgv_status save(void *self_, lgv_error *err) {
   self *s = self_;
   size_t size = 0;
   if (s->at[SEEDED])
-    LGV_TRY(remote_save(s->worker, s->saved, (size_t)s->hello.save_bytes, &size, err));
+    LGV_TRY(lgv__remote_save(s->worker, s->saved, (size_t)s->hello.save_bytes, &size, err));
   *s->n_saved = (int64_t)size;
   return LGV_OK;
 }
@@ -518,7 +518,7 @@ static lgv_status restore(void *self_, bool *in_episode, lgv_error *err) {
   (void)in_episode; /* it goes on */
   self *s = self_;
   if (*s->n_saved == 0) return LGV_OK;
-  return remote_restore(s->worker, s->saved, (size_t)*s->n_saved, err);
+  return lgv__remote_restore(s->worker, s->saved, (size_t)*s->n_saved, err);
 }
 
 /* ---- records ---- */
@@ -533,7 +533,7 @@ static void counters(const void *self_, int64_t *values) {
 }
 
 static bool show_picture(const void *self_, lgv_picture *out) {
-  return remote_picture(((const self *)self_)->worker, out);
+  return lgv__remote_picture(((const self *)self_)->worker, out);
 }
 
 const lgv_env_type lgv__env_atari = {

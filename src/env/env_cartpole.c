@@ -59,11 +59,11 @@ static void render(const void *self, char *text, size_t size) {
   const double *x = ((const lgv_classic *)self)->x;
   double at = 0.5 + x[X] / (2 * most_x), lean = 3 * x[THETA];
   sketch s;
-  sketch_clear(&s, 72, 9, ' ');
-  sketch_line(&s, 0, 0.05, 1, 0.05, '-');
-  sketch_line(&s, at, 0.2, at + 0.1 * sin(lean), 0.2 + 0.75 * cos(lean), '*');
-  sketch_line(&s, at - 0.03, 0.15, at + 0.03, 0.15, '#');
-  sketch_write(&s, text, size);
+  lgv__sketch_clear(&s, 72, 9, ' ');
+  lgv__sketch_line(&s, 0, 0.05, 1, 0.05, '-');
+  lgv__sketch_line(&s, at, 0.2, at + 0.1 * sin(lean), 0.2 + 0.75 * cos(lean), '*');
+  lgv__sketch_line(&s, at - 0.03, 0.15, at + 0.03, 0.15, '#');
+  lgv__sketch_write(&s, text, size);
 }
 
 const lgv_env_type lgv__env_cartpole = {

@@ -37,24 +37,24 @@ static const lgv_param param_table[] = {
     {.name = "n",
      .type = LGV_INT,
      .offset = offsetof(params, n),
-     .fallback = "10",
+     .default_text = "10",
      .min = 2,
      .max = 500,
      .help = "rows, columns, and steps in an episode"},
     {.name = "stochastic",
      .type = LGV_BOOL,
      .offset = offsetof(params, stochastic),
-     .fallback = "false",
+     .default_text = "false",
      .help = "whether right may fail and the end of the last row is noisy"},
     {.name = "randomize",
      .type = LGV_BOOL,
      .offset = offsetof(params, randomize),
-     .fallback = "true",
+     .default_text = "true",
      .help = "whether the meaning of the two actions is drawn for every cell"},
     {.name = "map_seed",
      .type = LGV_INT,
      .offset = offsetof(params, map_seed),
-     .fallback = "42",
+     .default_text = "42",
      .min = 0,
      .max = 0x1p53,
      .help = "which meaning; independent of the run's seed"},
@@ -168,11 +168,11 @@ static void render(const void *self_, char *text, size_t size) {
   double row = ((double)(cell / s->p->n) + 0.5) / (double)s->p->n;
   double column = ((double)(cell % s->p->n) + 0.5) / (double)s->p->n;
   sketch out;
-  sketch_clear(&out, 2 * n, n, ' ');
+  lgv__sketch_clear(&out, 2 * n, n, ' ');
   for (int i = 0; i < n * n; i++)
-    sketch_point(&out, (2 * (i % n) + 0.5) / (2 * n), 1 - (i / n + 0.5) / n, '.');
-  sketch_point(&out, (2 * floor(column * n) + 0.5) / (2 * n), 1 - row, 'O');
-  sketch_write(&out, text, size);
+    lgv__sketch_point(&out, (2 * (i % n) + 0.5) / (2 * n), 1 - (i / n + 0.5) / n, '.');
+  lgv__sketch_point(&out, (2 * floor(column * n) + 0.5) / (2 * n), 1 - row, 'O');
+  lgv__sketch_write(&out, text, size);
 }
 
 static const char *const counter_names[] = {"goal_visits", "bad_episodes", NULL};

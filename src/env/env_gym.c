@@ -33,61 +33,61 @@ static const lgv_param param_table[] = {
     {.name = "id",
      .type = LGV_TEXT,
      .offset = offsetof(params, id),
-     .fallback = "",
+     .default_text = "",
      .help = "the name that Gymnasium knows it by, or module:name; --env gym:CartPole-v1 sets it"},
     {.name = "import",
      .type = LGV_TEXT,
      .offset = offsetof(params, import),
-     .fallback = "",
+     .default_text = "",
      .help = "modules that register environments when they are imported, separated by commas; the "
              "current directory is searched too"},
     {.name = "kwargs",
      .type = LGV_MAP,
      .offset = offsetof(params, kwargs),
-     .fallback = "",
+     .default_text = "",
      .help = "arguments of the environment: env.kwargs.NAME=VALUE. Numbers, true, false, null and "
              "JSON lists as such, everything else as text; NAME may be nested: a.b"},
     {.name = "wrappers",
      .type = LGV_TEXT,
      .offset = offsetof(params, wrappers),
-     .fallback = "",
+     .default_text = "",
      .help = "wrappers around it, the innermost first, separated by commas: names in "
              "gymnasium.wrappers or module:Class, with arguments if need be: "
              "FrameStackObservation(stack_size=4)"},
     {.name = "horizon",
      .type = LGV_INT,
      .offset = offsetof(params, horizon),
-     .fallback = "0",
+     .default_text = "0",
      .min = 0,
      .max = 1e9,
      .help = "steps after which an episode is truncated; 0: as the environment was registered"},
     {.name = "scale",
      .type = LGV_REAL,
      .offset = offsetof(params, scale),
-     .fallback = "1",
+     .default_text = "1",
      .min = -1e9,
      .max = 1e9,
      .help = "what boxes of numbers are multiplied by, unless they are pictures"},
     {.name = "reward_min",
      .type = LGV_REAL,
      .offset = offsetof(params, reward_min),
-     .fallback = "0",
+     .default_text = "0",
      .help = "the least reward, for agents that use it; Gymnasium does not say"},
     {.name = "reward_max",
      .type = LGV_REAL,
      .offset = offsetof(params, reward_max),
-     .fallback = "0",
+     .default_text = "0",
      .help = "the greatest reward; not above env.reward_min: unknown"},
     {.name = "python",
      .type = LGV_TEXT,
      .offset = offsetof(params, python),
-     .fallback = "",
+     .default_text = "",
      .help = "the Python to use; left out: $LANGEVIN_PYTHON, else the active virtual environment, "
              "else .venv in the current directory, else python3"},
     {.name = "output",
      .type = LGV_CHOICE,
      .offset = offsetof(params, output),
-     .fallback = "hide",
+     .default_text = "hide",
      .choices = outputs,
      .help = "what becomes of what the environment prints: shown if its process dies, or always"},
     {0},
@@ -130,7 +130,7 @@ static lgv_status start(const self *s, remote **worker, lgv_error *err) {
   remote_options options = {
       .what = what, .python = s->p->python, .show_output = s->p->output == SHOW, .host = s->host};
   lgv_status status = json.failed ? lgv__out_of_memory(err, "a worker process")
-                                  : remote_start("gym", json.text, &options, worker, err);
+                                  : lgv__remote_start("gym", json.text, &options, worker, err);
   lgv__json_free(&json);
   return status;
 }
@@ -149,10 +149,10 @@ static lgv_status connect_worker(void *self_, const void *p, const lgv_host *hos
   *s = (self){.p = p, .host = host};
   LGV_TRY(start(s, &s->worker, err));
   s->shown = s->worker;
-  const remote_hello *h = remote_get_hello(s->worker);
+  const remote_hello *h = lgv__remote_get_hello(s->worker);
   s->hello = *h;
   if (!has_room(h)) {
-    remote_stop(s->worker);
+    lgv__remote_stop(s->worker);
     return lgv_fail(err, LGV_ERR_ENV, "gym:%.80s: its worker process sent sizes that do not agree",
                     s->p->id);
   }
@@ -181,8 +181,8 @@ static lgv_status restore(void *self_, bool *in_episode, lgv_error *err) {
 
 static void close_env(void *self_) {
   self *s = self_;
-  if (s->shown != s->worker) remote_stop(s->shown);
-  remote_stop(s->worker);
+  if (s->shown != s->worker) lgv__remote_stop(s->shown);
+  lgv__remote_stop(s->worker);
 }
 
 /* ---- Death ---- */
@@ -190,7 +190,7 @@ static void close_env(void *self_) {
 /* A new worker for one that died, if that is wanted and has not happened before; else the failure
  * that led here stays. */
 static lgv_status replace(self *s, lgv_status status, lgv_error *err) {
-  if (!remote_is_dead(s->worker) || !s->host->restart || s->replaced) return status;
+  if (!lgv__remote_is_dead(s->worker) || !s->host->restart || s->replaced) return status;
   if (s->host->notice) {
     char text[640];
     snprintf(
@@ -203,8 +203,8 @@ static lgv_status replace(self *s, lgv_status status, lgv_error *err) {
   remote *fresh;
   s->replaced = true;
   LGV_TRY(start(s, &fresh, err));
-  if (memcmp(remote_get_hello(fresh), &s->hello, sizeof s->hello) != 0) {
-    remote_stop(fresh);
+  if (memcmp(lgv__remote_get_hello(fresh), &s->hello, sizeof s->hello) != 0) {
+    lgv__remote_stop(fresh);
     return lgv_fail(err, LGV_ERR_ENV, "gym:%.80s: it came back with other spaces than before",
                     s->p->id);
   }
@@ -219,20 +219,20 @@ static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
   lgv_error local;
   uint64_t seed = lgv_rng_bits(rng) >> 33; /* 31 bits: what every generator takes */
   if (!err) err = &local;
-  if (s->shown != s->worker) remote_stop(s->shown);
+  if (s->shown != s->worker) lgv__remote_stop(s->shown);
   s->shown = s->worker;
-  lgv_status status = remote_reset(s->worker, seed, &s->now, err);
+  lgv_status status = lgv__remote_reset(s->worker, seed, &s->now, err);
   if (status == LGV_OK) return LGV_OK;
   LGV_TRY(replace(s, status, err));
-  remote_stop(s->shown);
+  lgv__remote_stop(s->shown);
   s->shown = s->worker;
-  return remote_reset(s->worker, seed, &s->now, err);
+  return lgv__remote_reset(s->worker, seed, &s->now, err);
 }
 
 static lgv_status step_begin(void *self_, int32_t action, lgv_rng *rng, lgv_error *err) {
   (void)rng, (void)err;
   self *s = self_;
-  s->sent = remote_send_step(s->worker, action, 1, &s->send_error);
+  s->sent = lgv__remote_send_step(s->worker, action, 1, &s->send_error);
   return LGV_OK; /* a worker that is gone shows when its answer is wanted */
 }
 
@@ -244,7 +244,7 @@ static lgv_status step_end(void *self_, lgv_rng *rng, lgv_outcome *outcome, lgv_
   lgv_status status = s->sent;
   if (!err) err = &local;
   if (status == LGV_OK)
-    status = remote_receive(s->worker, &reply, err);
+    status = lgv__remote_receive(s->worker, &reply, err);
   else
     *err = s->send_error;
   if (status != LGV_OK) {
@@ -263,7 +263,7 @@ static void observe(const void *self_, void *data) {
   const self *s = self_;
   const remote_hello *h = &s->hello;
   if (h->states == 0) {
-    memcpy(data, remote_memory(s->shown) + s->now.slot * h->obs_bytes, (size_t)h->obs_bytes);
+    memcpy(data, lgv__remote_memory(s->shown) + s->now.slot * h->obs_bytes, (size_t)h->obs_bytes);
     return;
   }
   float *one_hot = data;
@@ -277,7 +277,7 @@ static int64_t state_index(const void *self_) {
 }
 
 static bool show_picture(const void *self_, lgv_picture *out) {
-  return remote_picture(((const self *)self_)->shown, out);
+  return lgv__remote_picture(((const self *)self_)->shown, out);
 }
 
 const lgv_env_type lgv__env_gym = {

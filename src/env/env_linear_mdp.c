@@ -8,7 +8,7 @@
  *
  * kind = tabular: phi is one-hot over (s,a), d = S A. An entry of the (S A x S) matrix is present
  * with probability `density`, with weight U(0,1). Empty rows, then empty columns, get 2 to 4 draws
- * of an entry each, so that every state can be entered at every stage; rows are normalised.
+ * of an entry each, so that every state can be entered at every stage; rows are normalized.
  * Rewards are U(0,1).
  *
  * kind = low-rank: d latent classes. phi(s,a) ~ Dirichlet(0.3); mu_{h,i} is Dirichlet(1) on a
@@ -40,41 +40,41 @@ static const lgv_param param_table[] = {
     {.name = "states",
      .type = LGV_INT,
      .offset = offsetof(params, states),
-     .fallback = "10",
+     .default_text = "10",
      .min = 1,
      .max = 1e4,
      .help = "number of states"},
     {.name = "actions",
      .type = LGV_INT,
      .offset = offsetof(params, actions),
-     .fallback = "4",
+     .default_text = "4",
      .min = 1,
      .max = 1e4,
      .help = "number of actions"},
     {.name = "horizon",
      .type = LGV_INT,
      .offset = offsetof(params, horizon),
-     .fallback = "100",
+     .default_text = "100",
      .min = 1,
      .max = 1e6,
      .help = "steps in an episode"},
     {.name = "kind",
      .type = LGV_CHOICE,
      .offset = offsetof(params, kind),
-     .fallback = "tabular",
+     .default_text = "tabular",
      .choices = kinds,
      .help = "one-hot features over (state, action), or a mixture of env.dim latent classes"},
     {.name = "dim",
      .type = LGV_INT,
      .offset = offsetof(params, dim),
-     .fallback = "10",
+     .default_text = "10",
      .min = 1,
      .max = 1e6,
      .help = "dimension of the features; low-rank only"},
     {.name = "density",
      .type = LGV_REAL,
      .offset = offsetof(params, density),
-     .fallback = "0.25",
+     .default_text = "0.25",
      .min = 0,
      .max = 1,
      .open = LGV_OPEN_MIN,
@@ -82,7 +82,7 @@ static const lgv_param param_table[] = {
     {.name = "mdp_seed",
      .type = LGV_INT,
      .offset = offsetof(params, mdp_seed),
-     .fallback = "0",
+     .default_text = "0",
      .min = 0,
      .max = 0x1p53,
      .help = "which random problem; independent of the run's seed"},
@@ -135,7 +135,7 @@ static void layout(void *self_, const void *p, const lgv_env_spec *env, lgv_layo
 /* (0, 1]: a weight that is drawn is never absent. */
 static double positive(lgv_rng *rng) { return 1 - lgv_rng_uniform(rng); }
 
-static void normalise(double *x, int64_t n) {
+static void normalize(double *x, int64_t n) {
   double sum = 0;
   for (int64_t i = 0; i < n; i++) sum += x[i];
   for (int64_t i = 0; i < n; i++) x[i] /= sum;
@@ -157,7 +157,7 @@ static void draw_tabular(const params *p, lgv_rng *rng, stage *out) {
   for (int64_t row = 0; row < SA; row++) fill_if_empty(out->rows + row * S, S, 1, rng);
   for (int64_t next = 0; next < S; next++) fill_if_empty(out->rows + next, SA, S, rng);
   for (int64_t row = 0; row < SA; row++) {
-    normalise(out->rows + row * S, S);
+    normalize(out->rows + row * S, S);
     out->reward[row] = lgv_rng_uniform(rng);
   }
 }
@@ -166,7 +166,7 @@ static void draw_features(const params *p, lgv_rng *rng, double *phi) {
   const double concentration = 0.3; /* near one-hot, so that mixtures stay nearly sparse */
   for (int64_t row = 0; row < p->states * p->actions; row++, phi += p->dim) {
     for (int64_t i = 0; i < p->dim; i++) phi[i] = lgv_rng_gamma(rng, concentration);
-    normalise(phi, p->dim);
+    normalize(phi, p->dim);
   }
 }
 
@@ -178,7 +178,7 @@ static void draw_law(const params *p, lgv_rng *rng, double *law) {
     law[s] = chosen ? lgv_rng_gamma(rng, 1) : 0;
     wanted -= chosen;
   }
-  normalise(law, S);
+  normalize(law, S);
 }
 
 static void draw_low_rank(const params *p, const double *phi, lgv_rng *rng, stage *out) {

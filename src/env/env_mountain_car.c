@@ -58,14 +58,14 @@ static void render(const void *self, char *text, size_t size) {
   double at = ((const lgv_classic *)self)->x[POSITION];
   enum { WIDTH = 72 };
   sketch s;
-  sketch_clear(&s, WIDTH, 15, ' ');
+  lgv__sketch_clear(&s, WIDTH, 15, ' ');
   for (int i = 0; i < WIDTH; i++) {
     double position = most_left + (most_right - most_left) * (i + 0.5) / WIDTH;
-    sketch_point(&s, (i + 0.5) / WIDTH, height_at(position) - 0.07, '.');
+    lgv__sketch_point(&s, (i + 0.5) / WIDTH, height_at(position) - 0.07, '.');
   }
-  sketch_point(&s, across(flag), height_at(flag) + 0.07, 'P');
-  sketch_point(&s, across(at), height_at(at), 'O');
-  sketch_write(&s, text, size);
+  lgv__sketch_point(&s, across(flag), height_at(flag) + 0.07, 'P');
+  lgv__sketch_point(&s, across(at), height_at(at), 'O');
+  lgv__sketch_write(&s, text, size);
 }
 
 const lgv_env_type lgv__env_mountain_car = {

@@ -53,7 +53,7 @@ static void find_package(char *path, size_t size) {
   Dl_info self;
   char file[PATH_MAX];
   path[0] = '\0';
-  if (!dladdr((const void *)process_start, &self) || !realpath(self.dli_fname, file)) return;
+  if (!dladdr((const void *)lgv__process_start, &self) || !realpath(self.dli_fname, file)) return;
   char *slash = strrchr(file, '/');
   if (slash) *slash = '\0';
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -148,7 +148,7 @@ static int spawn_child(process *p, const child_ends *child) {
   return fault;
 }
 
-lgv_status process_start(process *p, const char *python, bool show_output, lgv_error *err) {
+lgv_status lgv__process_start(process *p, const char *python, bool show_output, lgv_error *err) {
   child_ends child = {-1, -1};
   *p = (process){.socket = -1, .memory = -1, .lifeline = -1, .log = -1};
   choose_python(python, p->python, sizeof p->python);
@@ -167,8 +167,8 @@ lgv_status process_start(process *p, const char *python, bool show_output, lgv_e
   close_descriptor(&child.socket);
   close_descriptor(&child.lifeline);
   if (status != LGV_OK) {
-    process_end(p, 0, NULL, 0);
-    process_close(p);
+    lgv__process_end(p, 0, NULL, 0);
+    lgv__process_close(p);
   }
   return status;
 }
@@ -190,7 +190,7 @@ static bool has_ended(pid_t pid, siginfo_t *info) {
   return info->si_pid == pid;
 }
 
-void process_end(process *p, double seconds, char *fate, size_t size) {
+void lgv__process_end(process *p, double seconds, char *fate, size_t size) {
   const struct timespec pause = {.tv_nsec = 1000000};
   siginfo_t info = {0};
   if (size) snprintf(fate, size, "ended");
@@ -210,14 +210,14 @@ void process_end(process *p, double seconds, char *fate, size_t size) {
   close_descriptor(&p->lifeline);
 }
 
-void process_close(process *p) {
+void lgv__process_close(process *p) {
   close_descriptor(&p->memory);
   close_descriptor(&p->log);
 }
 
 /* ---- What it wrote ---- */
 
-void process_last_words(const process *p, char *text, size_t size) {
+void lgv__process_last_words(const process *p, char *text, size_t size) {
   struct stat info;
   text[0] = '\0';
   if (p->log < 0 || fstat(p->log, &info) != 0) return;
@@ -228,7 +228,7 @@ void process_last_words(const process *p, char *text, size_t size) {
   text[length] = '\0';
 }
 
-void process_trim_log(const process *p) {
+void lgv__process_trim_log(const process *p) {
   struct stat info;
   if (p->log < 0 || fstat(p->log, &info) != 0 || info.st_size < MOST_LOG) return;
   (void)!ftruncate(p->log, 0); /* O_APPEND: the child goes on at the new end */

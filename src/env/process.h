@@ -8,7 +8,7 @@
  * end of a pipe whose other end nobody writes to. When the parent is gone, however it went, the
  * kernel sends the child's group the signal that the child asked for there.
  *
- * Invariants: a process that was started is waited for exactly once, in process_end; every
+ * Invariants: a process that was started is waited for exactly once, in lgv__process_end; every
  * descriptor is closed on exec but for the child's own three. */
 #ifndef LGV_ENV_PROCESS_H
 #define LGV_ENV_PROCESS_H
@@ -30,17 +30,17 @@ typedef struct process {
 
 /* python: a path or a name in PATH; empty: $LANGEVIN_PYTHON, else the active virtual environment,
  * else .venv in the current directory, else python3. show_output: on stderr, as it comes. */
-LGV_CHECK lgv_status process_start(process *p, const char *python, bool show_output,
-                                   lgv_error *err);
+LGV_CHECK lgv_status lgv__process_start(process *p, const char *python, bool show_output,
+                                        lgv_error *err);
 /* Waits up to `seconds` for the child to end by itself, then kills its group. What became of it:
  * "was killed by signal 9 (Killed)"; fate may be NULL if size is 0. What it wrote can still be
  * read.
  */
-void process_end(process *p, double seconds, char *fate, size_t size);
-void process_close(process *p); /* after process_end */
+void lgv__process_end(process *p, double seconds, char *fate, size_t size);
+void lgv__process_close(process *p); /* after lgv__process_end */
 /* The last lines that the child wrote, or "". */
-void process_last_words(const process *p, char *text, size_t size);
+void lgv__process_last_words(const process *p, char *text, size_t size);
 /* Keeps what the child writes from filling the memory. Call now and then. */
-void process_trim_log(const process *p);
+void lgv__process_trim_log(const process *p);
 
 #endif

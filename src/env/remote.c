@@ -79,8 +79,8 @@ static const char *place(const remote *r, char *text, size_t size) {
 /* The socket has ended. */
 static lgv_status died(remote *r, lgv_error *err) {
   char fate[80], words[240], where[80];
-  process_end(&r->process, grace, fate, sizeof fate);
-  process_last_words(&r->process, words, sizeof words);
+  lgv__process_end(&r->process, grace, fate, sizeof fate);
+  lgv__process_last_words(&r->process, words, sizeof words);
   r->dead = true;
   if (strstr(words, "No module named 'langevin"))
     return lgv_fail(err, LGV_ERR_ENV,
@@ -93,7 +93,7 @@ static lgv_status died(remote *r, lgv_error *err) {
 
 static lgv_status too_late(remote *r, lgv_error *err) {
   char where[80];
-  process_end(&r->process, 0, NULL, 0);
+  lgv__process_end(&r->process, 0, NULL, 0);
   r->dead = true;
   return lgv_fail(err, LGV_ERR_ENV,
                   "%.80s: no answer from the worker process within %g s (run.env_timeout) %s; it "
@@ -103,7 +103,7 @@ static lgv_status too_late(remote *r, lgv_error *err) {
 
 static lgv_status nonsense(remote *r, const char *what, lgv_error *err) {
   char where[80];
-  process_end(&r->process, 0, NULL, 0);
+  lgv__process_end(&r->process, 0, NULL, 0);
   r->dead = true;
   return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process sent %s %s; it has been ended",
                   r->what, what, place(r, where, sizeof where));
@@ -246,7 +246,7 @@ static lgv_status read_hello(remote *r, lgv_error *err) {
 static lgv_status start(remote *r, const char *kind, const char *config,
                         const remote_options *options, lgv_error *err) {
   size_t first = strlen(kind) + 1, size = first + strlen(config);
-  LGV_TRY(process_start(&r->process, options->python, options->show_output, err));
+  LGV_TRY(lgv__process_start(&r->process, options->python, options->show_output, err));
   set_timeouts(r);
   if (size > PACKET)
     return lgv_fail(err, LGV_ERR_USAGE, "%.80s: its parameters are too long", r->what);
@@ -256,8 +256,8 @@ static lgv_status start(remote *r, const char *kind, const char *config,
   return read_hello(r, err);
 }
 
-lgv_status remote_start(const char *kind, const char *config, const remote_options *options,
-                        remote **out, lgv_error *err) {
+lgv_status lgv__remote_start(const char *kind, const char *config, const remote_options *options,
+                             remote **out, lgv_error *err) {
   remote *r = *out = lgv__calloc(1, sizeof *r);
   if (!r) return lgv__out_of_memory(err, "a worker process");
   r->host = options->host;
@@ -266,30 +266,30 @@ lgv_status remote_start(const char *kind, const char *config, const remote_optio
   lgv_status status = start(r, kind, config, options, err);
   if (status != LGV_OK) {
     r->dead = true; /* nothing to be closed */
-    remote_stop(r);
+    lgv__remote_stop(r);
     *out = NULL;
   }
   return status;
 }
 
-const remote_hello *remote_get_hello(const remote *r) { return &r->hello; }
-const unsigned char *remote_memory(const remote *r) { return r->memory; }
+const remote_hello *lgv__remote_get_hello(const remote *r) { return &r->hello; }
+const unsigned char *lgv__remote_memory(const remote *r) { return r->memory; }
 
-bool remote_picture(const remote *r, lgv_picture *frame) {
-  const remote_hello *h = remote_get_hello(r);
+bool lgv__remote_picture(const remote *r, lgv_picture *frame) {
+  const remote_hello *h = lgv__remote_get_hello(r);
   double end = 2 * (double)h->obs_bytes + 3 * (double)h->height * h->width;
   if (h->height < 1 || h->width < 1 || end > (double)h->save_offset) return false;
-  *frame = (lgv_picture){h->height, h->width, 3, remote_memory(r) + 2 * h->obs_bytes};
+  *frame = (lgv_picture){h->height, h->width, 3, lgv__remote_memory(r) + 2 * h->obs_bytes};
   return true;
 }
-bool remote_is_dead(const remote *r) { return r->dead; }
+bool lgv__remote_is_dead(const remote *r) { return r->dead; }
 
 /* ---- Commands ---- */
 
 static lgv_status send_command(remote *r, wire_command command, lgv_error *err) {
   r->operation = command.operation;
   command.sequence = ++r->sequence;
-  if (r->sequence % TRIM_EVERY == 0) process_trim_log(&r->process);
+  if (r->sequence % TRIM_EVERY == 0) lgv__process_trim_log(&r->process);
   return send_packet(r, &command, sizeof command, err);
 }
 
@@ -304,19 +304,19 @@ static lgv_status read_reply(remote *r, wire_reply *reply, lgv_error *err) {
   return size == sizeof *reply ? LGV_OK : nonsense(r, "too long an answer", err);
 }
 
-lgv_status remote_send_reset(remote *r, uint64_t seed, lgv_error *err) {
+lgv_status lgv__remote_send_reset(remote *r, uint64_t seed, lgv_error *err) {
   r->episodes++;
   r->steps = 0;
   return send_command(r, (wire_command){.operation = RESET, .number = seed}, err);
 }
 
-lgv_status remote_send_step(remote *r, int32_t action, int32_t repeat, lgv_error *err) {
+lgv_status lgv__remote_send_step(remote *r, int32_t action, int32_t repeat, lgv_error *err) {
   r->steps++;
   return send_command(r, (wire_command){.operation = STEP, .action = action, .repeat = repeat},
                       err);
 }
 
-lgv_status remote_receive(remote *r, remote_reply *out, lgv_error *err) {
+lgv_status lgv__remote_receive(remote *r, remote_reply *out, lgv_error *err) {
   wire_reply reply;
   LGV_TRY(read_reply(r, &reply, err));
   if ((reply.slot != 0 && reply.slot != 1) || (reply.terminated | reply.truncated) & ~1)
@@ -331,18 +331,18 @@ lgv_status remote_receive(remote *r, remote_reply *out, lgv_error *err) {
   return LGV_OK;
 }
 
-lgv_status remote_reset(remote *r, uint64_t seed, remote_reply *reply, lgv_error *err) {
-  LGV_TRY(remote_send_reset(r, seed, err));
-  return remote_receive(r, reply, err);
+lgv_status lgv__remote_reset(remote *r, uint64_t seed, remote_reply *reply, lgv_error *err) {
+  LGV_TRY(lgv__remote_send_reset(r, seed, err));
+  return lgv__remote_receive(r, reply, err);
 }
 
-lgv_status remote_step(remote *r, int32_t action, int32_t repeat, remote_reply *reply,
-                       lgv_error *err) {
-  LGV_TRY(remote_send_step(r, action, repeat, err));
-  return remote_receive(r, reply, err);
+lgv_status lgv__remote_step(remote *r, int32_t action, int32_t repeat, remote_reply *reply,
+                            lgv_error *err) {
+  LGV_TRY(lgv__remote_send_step(r, action, repeat, err));
+  return lgv__remote_receive(r, reply, err);
 }
 
-lgv_status remote_save(remote *r, void *bytes, size_t capacity, size_t *size, lgv_error *err) {
+lgv_status lgv__remote_save(remote *r, void *bytes, size_t capacity, size_t *size, lgv_error *err) {
   wire_reply reply;
   LGV_TRY(send_command(r, (wire_command){.operation = SAVE}, err));
   LGV_TRY(read_reply(r, &reply, err));
@@ -356,7 +356,7 @@ lgv_status remote_save(remote *r, void *bytes, size_t capacity, size_t *size, lg
   return LGV_OK;
 }
 
-lgv_status remote_restore(remote *r, const void *bytes, size_t size, lgv_error *err) {
+lgv_status lgv__remote_restore(remote *r, const void *bytes, size_t size, lgv_error *err) {
   wire_reply reply;
   if (size > (size_t)r->hello.save_bytes)
     return lgv_fail(err, LGV_ERR_ENV, "%.80s: a state of %zu bytes is too large for it", r->what,
@@ -368,12 +368,12 @@ lgv_status remote_restore(remote *r, const void *bytes, size_t size, lgv_error *
 
 /* ---- End ---- */
 
-void remote_stop(remote *r) {
+void lgv__remote_stop(remote *r) {
   if (!r) return;
   lgv_error ignored;
   bool told = !r->dead && send_command(r, (wire_command){.operation = CLOSE}, &ignored) == LGV_OK;
-  process_end(&r->process, told ? grace : 0, NULL, 0);
-  process_close(&r->process);
+  lgv__process_end(&r->process, told ? grace : 0, NULL, 0);
+  lgv__process_close(&r->process);
   if (r->memory) munmap(r->memory, (size_t)r->hello.memory_bytes);
   lgv__free(r);
 }

@@ -5,7 +5,7 @@
  * into memory that both sides see. Waiting is blocking, with the host's time-out; the death of
  * either side shows at once as the end of the other's socket.
  *
- * Only one command is under way at a time: remote_send_..., then remote_receive. */
+ * Only one command is under way at a time: remote_send_..., then lgv__remote_receive. */
 #ifndef LGV_ENV_REMOTE_H
 #define LGV_ENV_REMOTE_H
 
@@ -15,7 +15,7 @@ typedef struct remote remote;
 
 typedef struct remote_options {
   const char *what;   /* in messages: "gym:CartPole-v1" */
-  const char *python; /* see process_start */
+  const char *python; /* see lgv__process_start */
   bool show_output;
   const lgv_host *host; /* outlives the remote */
 } remote_options;
@@ -38,32 +38,34 @@ typedef struct remote_reply {
 } remote_reply;
 
 /* kind: "gym", "atari": which task class of the worker. config_json: for its make(). */
-LGV_CHECK lgv_status remote_start(const char *kind, const char *config_json,
-                                  const remote_options *options, remote **out, lgv_error *err);
-const remote_hello *remote_get_hello(const remote *r);
-const unsigned char *remote_memory(const remote *r);
+LGV_CHECK lgv_status lgv__remote_start(const char *kind, const char *config_json,
+                                       const remote_options *options, remote **out, lgv_error *err);
+const remote_hello *lgv__remote_get_hello(const remote *r);
+const unsigned char *lgv__remote_memory(const remote *r);
 
 /* The picture behind the two observations, if the worker was asked for it and has one. */
-bool remote_picture(const remote *r, lgv_picture *frame);
+bool lgv__remote_picture(const remote *r, lgv_picture *frame);
 
-LGV_CHECK lgv_status remote_reset(remote *r, uint64_t seed, remote_reply *reply, lgv_error *err);
+LGV_CHECK lgv_status lgv__remote_reset(remote *r, uint64_t seed, remote_reply *reply,
+                                       lgv_error *err);
 /* repeat: frames that the action lasts, for kinds that know frames. */
-LGV_CHECK lgv_status remote_step(remote *r, int32_t action, int32_t repeat, remote_reply *reply,
-                                 lgv_error *err);
+LGV_CHECK lgv_status lgv__remote_step(remote *r, int32_t action, int32_t repeat,
+                                      remote_reply *reply, lgv_error *err);
 /* The same in two halves, so that something can be done in between. */
-LGV_CHECK lgv_status remote_send_reset(remote *r, uint64_t seed, lgv_error *err);
-LGV_CHECK lgv_status remote_send_step(remote *r, int32_t action, int32_t repeat, lgv_error *err);
-LGV_CHECK lgv_status remote_receive(remote *r, remote_reply *reply, lgv_error *err);
+LGV_CHECK lgv_status lgv__remote_send_reset(remote *r, uint64_t seed, lgv_error *err);
+LGV_CHECK lgv_status lgv__remote_send_step(remote *r, int32_t action, int32_t repeat,
+                                           lgv_error *err);
+LGV_CHECK lgv_status lgv__remote_receive(remote *r, remote_reply *reply, lgv_error *err);
 
 /* The environment's state as opaque bytes: up to hello.save_bytes. */
-LGV_CHECK lgv_status remote_save(remote *r, void *bytes, size_t capacity, size_t *size,
-                                 lgv_error *err);
-LGV_CHECK lgv_status remote_restore(remote *r, const void *bytes, size_t size, lgv_error *err);
+LGV_CHECK lgv_status lgv__remote_save(remote *r, void *bytes, size_t capacity, size_t *size,
+                                      lgv_error *err);
+LGV_CHECK lgv_status lgv__remote_restore(remote *r, const void *bytes, size_t size, lgv_error *err);
 
 /* Whether the last failure was that the worker died or did not answer in time: a new one may do. An
  * environment that raises an error is no such case. */
-bool remote_is_dead(const remote *r);
+bool lgv__remote_is_dead(const remote *r);
 /* Lets the worker close its environment, ends it and frees everything. */
-void remote_stop(remote *r);
+void lgv__remote_stop(remote *r);
 
 #endif

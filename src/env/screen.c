@@ -19,8 +19,8 @@ static void layout_axis(screen_axis *a, int32_t source, int32_t size, const char
   a->weight = lgv_layout_array(layout, weight, LGV_F32, count, LGV_SCRATCH);
 }
 
-void screen_layout(screen_resize *r, int32_t height, int32_t width, int32_t size,
-                   lgv_layout *layout) {
+void lgv__screen_layout(screen_resize *r, int32_t height, int32_t width, int32_t size,
+                        lgv_layout *layout) {
   layout_axis(&r->x, width, size, "screen.x.from", "screen.x.weight", layout);
   layout_axis(&r->y, height, size, "screen.y.from", "screen.y.weight", layout);
   r->row = lgv_layout_array(layout, "screen.row", LGV_F32, (size_t)width, LGV_SCRATCH);
@@ -62,7 +62,7 @@ static void open_axis(screen_axis *a) {
   for (int32_t i = 0; i < a->size; i++) open_pixel(a, i);
 }
 
-void screen_open(screen_resize *r) {
+void lgv__screen_open(screen_resize *r) {
   open_axis(&r->x);
   open_axis(&r->y);
 }
@@ -96,7 +96,7 @@ static void round_row(const float *restrict sum, int32_t count, uint8_t *restric
   for (int32_t i = 0; i < count; i++) to[i] = (uint8_t)(int32_t)((sum[i] + rounder) - rounder);
 }
 
-void screen_shrink(const screen_resize *r, const uint8_t *from, uint8_t *to) {
+void lgv__screen_shrink(const screen_resize *r, const uint8_t *from, uint8_t *to) {
   const screen_axis *x = &r->x, *y = &r->y;
   int32_t have = -1; /* the source row in r->small: two small rows may share one */
   for (int32_t i = 0; i < y->size; i++, to += x->size) {
@@ -112,11 +112,12 @@ void screen_shrink(const screen_resize *r, const uint8_t *from, uint8_t *to) {
   }
 }
 
-void screen_max(const uint8_t *a, const uint8_t *b, size_t count, uint8_t *to) {
+void lgv__screen_max(const uint8_t *a, const uint8_t *b, size_t count, uint8_t *to) {
   for (size_t i = 0; i < count; i++) to[i] = a[i] > b[i] ? a[i] : b[i];
 }
 
-void screen_interleave(const uint8_t *const *picture, int32_t frames, size_t pixels, uint8_t *to) {
+void lgv__screen_interleave(const uint8_t *const *picture, int32_t frames, size_t pixels,
+                            uint8_t *to) {
   if (frames == 4) {
     const uint8_t *restrict a = picture[0], *restrict b = picture[1], *restrict c = picture[2],
                             *restrict d = picture[3];

@@ -29,15 +29,16 @@ typedef struct screen_resize {
 } screen_resize;
 
 /* From height x width to size x size, which is not larger. */
-void screen_layout(screen_resize *r, int32_t height, int32_t width, int32_t size,
-                   lgv_layout *layout);
-void screen_open(screen_resize *r); /* fills in the weights */
+void lgv__screen_layout(screen_resize *r, int32_t height, int32_t width, int32_t size,
+                        lgv_layout *layout);
+void lgv__screen_open(screen_resize *r); /* fills in the weights */
 /* from: (height x width); to: (size x size). */
-void screen_shrink(const screen_resize *r, const uint8_t *from, uint8_t *to);
+void lgv__screen_shrink(const screen_resize *r, const uint8_t *from, uint8_t *to);
 
 /* to[i] = max(a[i], b[i]) */
-void screen_max(const uint8_t *a, const uint8_t *b, size_t count, uint8_t *to);
+void lgv__screen_max(const uint8_t *a, const uint8_t *b, size_t count, uint8_t *to);
 /* (pixels x frames) from `frames` pictures of (pixels) each. */
-void screen_interleave(const uint8_t *const *picture, int32_t frames, size_t pixels, uint8_t *to);
+void lgv__screen_interleave(const uint8_t *const *picture, int32_t frames, size_t pixels,
+                            uint8_t *to);
 
 #endif

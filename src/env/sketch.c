@@ -3,29 +3,29 @@
 #include <math.h>
 #include <string.h>
 
-void sketch_clear(sketch *s, int width, int height, char background) {
+void lgv__sketch_clear(sketch *s, int width, int height, char background) {
   s->width = width < SKETCH_MOST_WIDTH ? width : SKETCH_MOST_WIDTH;
   s->height = height < SKETCH_MOST_HEIGHT ? height : SKETCH_MOST_HEIGHT;
   memset(s->cell, background, sizeof s->cell);
 }
 
-void sketch_point(sketch *s, double x, double y, char c) {
+void lgv__sketch_point(sketch *s, double x, double y, char c) {
   int column = (int)floor(x * s->width), row = (int)floor((1 - y) * s->height);
   if (x == 1) column = s->width - 1;
   if (y == 0) row = s->height - 1;
   if (column >= 0 && column < s->width && row >= 0 && row < s->height) s->cell[row][column] = c;
 }
 
-void sketch_line(sketch *s, double x0, double y0, double x1, double y1, char c) {
+void lgv__sketch_line(sketch *s, double x0, double y0, double x1, double y1, char c) {
   double across = fabs(x1 - x0) * s->width, up = fabs(y1 - y0) * s->height;
   int steps = (int)ceil(2 * fmax(across, up)) + 1;
   for (int i = 0; i <= steps; i++) {
     double t = (double)i / steps;
-    sketch_point(s, x0 + t * (x1 - x0), y0 + t * (y1 - y0), c);
+    lgv__sketch_point(s, x0 + t * (x1 - x0), y0 + t * (y1 - y0), c);
   }
 }
 
-void sketch_write(const sketch *s, char *text, size_t size) {
+void lgv__sketch_write(const sketch *s, char *text, size_t size) {
   size_t used = 0;
   for (int row = 0; row < s->height; row++) {
     int length = s->width;

@@ -79,7 +79,7 @@ void lgv__tabular_render_chain(const void *self, char *text, size_t size) {
   const lgv_tabular *t = self;
   int64_t n = t->model->states;
   sketch s;
-  sketch_clear(&s, n < SKETCH_MOST_WIDTH ? (int)n : SKETCH_MOST_WIDTH, 1, '-');
-  sketch_point(&s, ((double)t->at[LGV_AT_STATE] + 0.5) / (double)n, 0.5, 'O');
-  sketch_write(&s, text, size);
+  lgv__sketch_clear(&s, n < SKETCH_MOST_WIDTH ? (int)n : SKETCH_MOST_WIDTH, 1, '-');
+  lgv__sketch_point(&s, ((double)t->at[LGV_AT_STATE] + 0.5) / (double)n, 0.5, 'O');
+  lgv__sketch_write(&s, text, size);
 }

@@ -20,14 +20,14 @@ static void gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row,
                   .add = beta != 0});
 }
 
-#define LGV_OPTIMISER(name) extern const lgv_optim_type LGV_KERNEL(lgv__optim_##name);
-#include "optim/optimisers.def"
-#undef LGV_OPTIMISER
+#define LGV_OPTIMIZER(name) extern const lgv_optim_type LGV_KERNEL(lgv__optim_##name);
+#include "optim/optimizers.def"
+#undef LGV_OPTIMIZER
 
-static const lgv_optim_type *const optimisers[] = {
-#define LGV_OPTIMISER(name) &LGV_KERNEL(lgv__optim_##name),
-#include "optim/optimisers.def"
-#undef LGV_OPTIMISER
+static const lgv_optim_type *const optimizers[] = {
+#define LGV_OPTIMIZER(name) &LGV_KERNEL(lgv__optim_##name),
+#include "optim/optimizers.def"
+#undef LGV_OPTIMIZER
     NULL,
 };
 
@@ -50,5 +50,5 @@ const lgv_kernel_set LGV_KERNEL(lgv__kernel_set) = {
     .adam_skip = LGV_KERNEL(lgv__adam_skip),
     .rotate = LGV_KERNEL(lgv__rotate),
     .normals = LGV_KERNEL(lgv__normals),
-    .optimisers = optimisers,
+    .optimizers = optimizers,
 };

@@ -42,7 +42,7 @@ typedef struct lgv_product {
   int64_t c_row;
   const int32_t *c_rows; /* (m): offsets in place of c_row; or NULL */
   const float *bias;     /* (n): every row of C starts from it; NULL: from 0 */
-  bool add;              /* C starts from what it holds; otherwise it need not be initialised */
+  bool add;              /* C starts from what it holds; otherwise it need not be initialized */
   bool rectify;          /* ends with max(C, 0); NaN stays */
   const float *gate;     /* laid out as C, which ends as 0 where this is not positive; or NULL */
 } lgv_product;
@@ -59,7 +59,7 @@ typedef struct lgv_kernel_set {
   const char *name;
   void (*product)(const lgv_product *product);
   /* C (m x n) = beta C + A B. A is reached by strides (a[i * a_row + k * a_col]), rows of B and C
-   * are contiguous with the given distances. beta is 0 or 1; with 0, C need not be initialised. */
+   * are contiguous with the given distances. beta is 0 or 1; with 0, C need not be initialized. */
   void (*gemm)(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col,
                const float *b, int64_t b_row, float beta, float *c, int64_t c_row);
   /* sums (cols) = the sum over the rows of x (rows x cols). */
@@ -91,7 +91,7 @@ typedef struct lgv_kernel_set {
   void (*rotate)(int64_t count, double cosine, double sine, double *a, double *b);
   /* count N(0, 1) draws; count is a multiple of 32, at most LGV_NOISE_BLOCK. */
   void (*normals)(lgv_noise *noise, float *out, size_t count);
-  const lgv_optim_type *const *optimisers; /* NULL-terminated */
+  const lgv_optim_type *const *optimizers; /* NULL-terminated */
 } lgv_kernel_set;
 
 const lgv_kernel_set *lgv__kernels(void); /* the one in use: the best that this CPU can run */

@@ -9,18 +9,18 @@
  * The last one scatters: places of one tap never meet, so rows of a product can be added to where
  * they belong, and no multiplication with a padding zero is made. Several small images form one
  * product: long sums keep the tiles in registers longer. */
-#include "math/crew.h"
+#include "math/matmul_threads.h"
 #include "nn/layers.h"
 
 #include <string.h>
 
 enum { ENOUGH_PLACES = 200 };
 
-int64_t layer_conv_places(const net_layer *layer) {
+int64_t lgv__layer_conv_places(const net_layer *layer) {
   return (int64_t)layer->out_height * layer->out_width;
 }
 
-int64_t layer_conv_window(const net_layer *layer) {
+int64_t lgv__layer_conv_window(const net_layer *layer) {
   return (int64_t)layer->kernel * layer->kernel * layer->inputs;
 }
 
@@ -28,13 +28,13 @@ static int64_t image_length(const net_layer *layer) {
   return (int64_t)layer->in_height * layer->in_width * layer->inputs;
 }
 
-int64_t layer_conv_group(const net_layer *layer) {
-  int64_t places = layer_conv_places(layer), most = INT32_MAX / image_length(layer);
+int64_t lgv__layer_conv_group(const net_layer *layer) {
+  int64_t places = lgv__layer_conv_places(layer), most = INT32_MAX / image_length(layer);
   int64_t wanted = (ENOUGH_PLACES + places - 1) / places;
   return wanted < most ? wanted : most;
 }
 
-void layer_conv_locate(const net_layer *layer, conv_places *places) {
+void lgv__layer_conv_locate(const net_layer *layer, conv_places *places) {
   int64_t row = layer->in_width * layer->inputs, strip = layer->kernel * layer->inputs;
   int32_t *corner = places->corner, *window = places->window;
   for (int64_t s = 0; s < places->group; s++)
@@ -46,47 +46,48 @@ void layer_conv_locate(const net_layer *layer, conv_places *places) {
     for (int64_t i = 0; i < strip; i++) *window++ = (int32_t)(y * row + i);
 }
 
-void layer_conv_forward(const net_layer *layer, const conv_places *places, const float *params,
-                        const float *in, int64_t batch, float *out) {
-  int64_t n = layer->outputs, per_image = layer_conv_places(layer);
+void lgv__layer_conv_forward(const net_layer *layer, const conv_places *places, const float *params,
+                             const float *in, int64_t batch, float *out) {
+  int64_t n = layer->outputs, per_image = lgv__layer_conv_places(layer);
   for (int64_t s = 0; s < batch; s += places->group) {
     int64_t images = batch - s < places->group ? batch - s : places->group;
-    lgv__crew_product(&(lgv_product){.m = images * per_image,
-                                     .n = n,
-                                     .k = layer_conv_window(layer),
-                                     .a = in + s * image_length(layer),
-                                     .a_rows = places->corner,
-                                     .a_cols = places->window,
-                                     .b = params + layer->weights,
-                                     .b_row = n,
-                                     .c = out + s * per_image * n,
-                                     .c_row = n,
-                                     .bias = params + layer->biases,
-                                     .rectify = true});
+    lgv__matmul_threads_product(&(lgv_product){.m = images * per_image,
+                                               .n = n,
+                                               .k = lgv__layer_conv_window(layer),
+                                               .a = in + s * image_length(layer),
+                                               .a_rows = places->corner,
+                                               .a_cols = places->window,
+                                               .b = params + layer->weights,
+                                               .b_row = n,
+                                               .c = out + s * per_image * n,
+                                               .c_row = n,
+                                               .bias = params + layer->biases,
+                                               .rectify = true});
   }
 }
 
-void layer_conv_weights(const net_layer *layer, const conv_places *places, const float *in,
-                        int64_t batch, const float *d_out, bool add, float *grad) {
-  int64_t n = layer->outputs, per_image = layer_conv_places(layer);
+void lgv__layer_conv_weights(const net_layer *layer, const conv_places *places, const float *in,
+                             int64_t batch, const float *d_out, bool add, float *grad) {
+  int64_t n = layer->outputs, per_image = lgv__layer_conv_places(layer);
   for (int64_t s = 0; s < batch; s += places->group) {
     int64_t images = batch - s < places->group ? batch - s : places->group;
-    lgv__crew_product(&(lgv_product){.m = layer_conv_window(layer),
-                                     .n = n,
-                                     .k = images * per_image,
-                                     .a = in + s * image_length(layer),
-                                     .a_rows = places->window,
-                                     .a_cols = places->corner,
-                                     .b = d_out + s * per_image * n,
-                                     .b_row = n,
-                                     .c = grad + layer->weights,
-                                     .c_row = n,
-                                     .add = add || s > 0});
+    lgv__matmul_threads_product(&(lgv_product){.m = lgv__layer_conv_window(layer),
+                                               .n = n,
+                                               .k = images * per_image,
+                                               .a = in + s * image_length(layer),
+                                               .a_rows = places->window,
+                                               .a_cols = places->corner,
+                                               .b = d_out + s * per_image * n,
+                                               .b_row = n,
+                                               .c = grad + layer->weights,
+                                               .c_row = n,
+                                               .add = add || s > 0});
   }
 }
 
-void layer_conv_biases(const net_layer *layer, int64_t batch, const float *d_out, float *grad) {
-  lgv__kernels()->column_sums(batch * layer_conv_places(layer), layer->outputs, d_out,
+void lgv__layer_conv_biases(const net_layer *layer, int64_t batch, const float *d_out,
+                            float *grad) {
+  lgv__kernels()->column_sums(batch * lgv__layer_conv_places(layer), layer->outputs, d_out,
                               grad + layer->biases);
 }
 
@@ -102,17 +103,17 @@ static void turn_weights(const net_layer *layer, const float *weights, float *tu
 static void add_tap(const net_layer *layer, const conv_places *places, int64_t tap, int64_t images,
                     const float *d_out, const float *turned, float *d_in) {
   int64_t n = layer->outputs;
-  lgv__crew_product(&(lgv_product){.m = images * layer_conv_places(layer),
-                                   .n = layer->inputs,
-                                   .k = n,
-                                   .a = d_out,
-                                   .a_row = n,
-                                   .a_col = 1,
-                                   .b = turned + tap * layer->inputs * n,
-                                   .b_row = layer->inputs,
-                                   .c = d_in + places->window[tap * layer->inputs],
-                                   .c_rows = places->corner,
-                                   .add = true});
+  lgv__matmul_threads_product(&(lgv_product){.m = images * lgv__layer_conv_places(layer),
+                                             .n = layer->inputs,
+                                             .k = n,
+                                             .a = d_out,
+                                             .a_row = n,
+                                             .a_col = 1,
+                                             .b = turned + tap * layer->inputs * n,
+                                             .b_row = layer->inputs,
+                                             .c = d_in + places->window[tap * layer->inputs],
+                                             .c_rows = places->corner,
+                                             .add = true});
 }
 
 /* Taps that lie a stride apart meet the same pixels: one after the other they find them in the
@@ -127,10 +128,10 @@ static void add_taps(const net_layer *layer, const conv_places *places, int64_t 
           add_tap(layer, places, y * kernel + x, images, d_out, turned, d_in);
 }
 
-void layer_conv_inputs(const net_layer *layer, const conv_places *places, const float *params,
-                       const float *in, int64_t batch, const float *d_out, float *scratch,
-                       float *d_in) {
-  int64_t d_length = layer_conv_places(layer) * layer->outputs, length = image_length(layer);
+void lgv__layer_conv_inputs(const net_layer *layer, const conv_places *places, const float *params,
+                            const float *in, int64_t batch, const float *d_out, float *scratch,
+                            float *d_in) {
+  int64_t d_length = lgv__layer_conv_places(layer) * layer->outputs, length = image_length(layer);
   turn_weights(layer, params + layer->weights, scratch);
   for (int64_t s = 0; s < batch; s += places->group) {
     int64_t images = batch - s < places->group ? batch - s : places->group;

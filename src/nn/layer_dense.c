@@ -5,34 +5,35 @@
  * The kernels need rows of the second factor to be contiguous, which W^T has not. So either W is
  * turned, or, when W is large against the batch, the roles are: dX^T = W D^T. And where there are
  * only a few outputs, dW^T = D^T X fills whole vectors, which dW would not. */
-#include "math/crew.h"
+#include "math/matmul_threads.h"
 #include "nn/layers.h"
 
 enum { FEW_OUTPUTS = 24 };
 
-void layer_dense_forward(const net_layer *layer, const float *params, const float *in,
-                         int64_t batch, bool rectify, float *out) {
+void lgv__layer_dense_forward(const net_layer *layer, const float *params, const float *in,
+                              int64_t batch, bool rectify, float *out) {
   int64_t n = layer->outputs, k = layer->inputs;
   bool shared = layer->n_biases != n;
   const float *bias = params + layer->biases;
-  lgv__crew_product(&(lgv_product){.m = batch,
-                                   .n = n,
-                                   .k = k,
-                                   .a = in,
-                                   .a_row = k,
-                                   .a_col = 1,
-                                   .b = params + layer->weights,
-                                   .b_row = n,
-                                   .c = out,
-                                   .c_row = n,
-                                   .bias = shared ? NULL : bias,
-                                   .rectify = rectify && !shared});
+  lgv__matmul_threads_product(&(lgv_product){.m = batch,
+                                             .n = n,
+                                             .k = k,
+                                             .a = in,
+                                             .a_row = k,
+                                             .a_col = 1,
+                                             .b = params + layer->weights,
+                                             .b_row = n,
+                                             .c = out,
+                                             .c_row = n,
+                                             .bias = shared ? NULL : bias,
+                                             .rectify = rectify && !shared});
   if (shared)
     for (int64_t i = 0; i < batch * n; i++) out[i] += *bias;
   if (shared && rectify) lgv__kernels()->rectify(batch * n, out);
 }
 
-void layer_bias_gradient(const net_layer *layer, int64_t batch, const float *d_out, float *grad) {
+void lgv__layer_bias_gradient(const net_layer *layer, int64_t batch, const float *d_out,
+                              float *grad) {
   float *bias = grad + layer->biases;
   if (layer->n_biases == layer->outputs) {
     lgv__kernels()->column_sums(batch, layer->outputs, d_out, bias);
@@ -48,28 +49,28 @@ static void weight_gradient(const net_layer *layer, const float *in, int64_t bat
   int64_t n = layer->outputs, k = layer->inputs;
   const lgv_kernel_set *kernels = lgv__kernels();
   if (n > FEW_OUTPUTS) {
-    lgv__crew_product(&(lgv_product){.m = k,
-                                     .n = n,
-                                     .k = batch,
-                                     .a = in,
-                                     .a_row = 1,
-                                     .a_col = k,
-                                     .b = d_out,
-                                     .b_row = n,
-                                     .c = grad + layer->weights,
-                                     .c_row = n});
+    lgv__matmul_threads_product(&(lgv_product){.m = k,
+                                               .n = n,
+                                               .k = batch,
+                                               .a = in,
+                                               .a_row = 1,
+                                               .a_col = k,
+                                               .b = d_out,
+                                               .b_row = n,
+                                               .c = grad + layer->weights,
+                                               .c_row = n});
     return;
   }
-  lgv__crew_product(&(lgv_product){.m = n,
-                                   .n = k,
-                                   .k = batch,
-                                   .a = d_out,
-                                   .a_row = 1,
-                                   .a_col = n,
-                                   .b = in,
-                                   .b_row = k,
-                                   .c = scratch,
-                                   .c_row = k});
+  lgv__matmul_threads_product(&(lgv_product){.m = n,
+                                             .n = k,
+                                             .k = batch,
+                                             .a = d_out,
+                                             .a_row = 1,
+                                             .a_col = n,
+                                             .b = in,
+                                             .b_row = k,
+                                             .c = scratch,
+                                             .c_row = k});
   kernels->transpose(n, k, scratch, k, NULL, grad + layer->weights, n);
 }
 
@@ -85,43 +86,43 @@ static void input_gradient(const net_layer *layer, const float *params, const fl
   if (weights_are_large(layer, batch)) {
     float *turned_out = scratch, *turned_in = scratch + n * batch;
     kernels->transpose(batch, n, d_out, n, NULL, turned_out, batch);
-    lgv__crew_product(&(lgv_product){.m = k,
-                                     .n = batch,
-                                     .k = n,
-                                     .a = weights,
-                                     .a_row = n,
-                                     .a_col = 1,
-                                     .b = turned_out,
-                                     .b_row = batch,
-                                     .c = turned_in,
-                                     .c_row = batch});
+    lgv__matmul_threads_product(&(lgv_product){.m = k,
+                                               .n = batch,
+                                               .k = n,
+                                               .a = weights,
+                                               .a_row = n,
+                                               .a_col = 1,
+                                               .b = turned_out,
+                                               .b_row = batch,
+                                               .c = turned_in,
+                                               .c_row = batch});
     kernels->transpose(k, batch, turned_in, batch, in, d_in, k);
     return;
   }
   kernels->transpose(k, n, weights, n, NULL, scratch, k);
-  lgv__crew_product(&(lgv_product){.m = batch,
-                                   .n = k,
-                                   .k = n,
-                                   .a = d_out,
-                                   .a_row = n,
-                                   .a_col = 1,
-                                   .b = scratch,
-                                   .b_row = k,
-                                   .c = d_in,
-                                   .c_row = k,
-                                   .gate = in});
+  lgv__matmul_threads_product(&(lgv_product){.m = batch,
+                                             .n = k,
+                                             .k = n,
+                                             .a = d_out,
+                                             .a_row = n,
+                                             .a_col = 1,
+                                             .b = scratch,
+                                             .b_row = k,
+                                             .c = d_in,
+                                             .c_row = k,
+                                             .gate = in});
 }
 
-void layer_dense_backward(const net_layer *layer, const float *params, const float *in,
-                          int64_t batch, const float *d_out, float *d_in, float *scratch,
-                          float *grad) {
-  layer_bias_gradient(layer, batch, d_out, grad);
+void lgv__layer_dense_backward(const net_layer *layer, const float *params, const float *in,
+                               int64_t batch, const float *d_out, float *d_in, float *scratch,
+                               float *grad) {
+  lgv__layer_bias_gradient(layer, batch, d_out, grad);
   weight_gradient(layer, in, batch, d_out, scratch, grad);
   if (d_in) input_gradient(layer, params, in, batch, d_out, d_in, scratch);
 }
 
 /* A smaller batch than the one asked for may choose the other way, but never needs more. */
-int64_t layer_dense_scratch(const net_layer *layer, int64_t batch) {
+int64_t lgv__layer_dense_scratch(const net_layer *layer, int64_t batch) {
   if (!weights_are_large(layer, batch) || layer->outputs <= FEW_OUTPUTS) return layer->n_weights;
   return batch * (layer->inputs + layer->outputs);
 }

@@ -36,12 +36,12 @@ static void cosines_of(const float *tau, int64_t rows, int64_t n, float *out) {
   }
 }
 
-void layer_embed_forward(const net_layer *layer, const float *params, const float *tau,
-                         int64_t taus, const float *features, int64_t batch, float *cosine,
-                         float *psi, float *out) {
+void lgv__layer_embed_forward(const net_layer *layer, const float *params, const float *tau,
+                              int64_t taus, const float *features, int64_t batch, float *cosine,
+                              float *psi, float *out) {
   int64_t units = layer->outputs;
   cosines_of(tau, batch * taus, layer->inputs, cosine);
-  layer_dense_forward(layer, params, cosine, batch * taus, true, psi);
+  lgv__layer_dense_forward(layer, params, cosine, batch * taus, true, psi);
   for (int64_t r = 0; r < batch * taus; r++) {
     const float *restrict f = features + r / taus * units, *restrict p = psi + r * units;
     float *restrict to = out + r * units;
@@ -61,14 +61,14 @@ static void split_product(int64_t units, int64_t taus, const float *restrict fea
     }
 }
 
-void layer_embed_backward(const net_layer *layer, const float *params, const float *features,
-                          const float *cosine, float *psi, int64_t batch, int64_t taus,
-                          const float *d_out, float *d_in, float *scratch, float *grad) {
+void lgv__layer_embed_backward(const net_layer *layer, const float *params, const float *features,
+                               const float *cosine, float *psi, int64_t batch, int64_t taus,
+                               const float *d_out, float *d_in, float *scratch, float *grad) {
   int64_t units = layer->outputs;
   for (int64_t s = 0; s < batch; s++) {
     int64_t row = s * taus;
     split_product(units, taus, features + s * units, d_out + row * units, psi + row * units,
                   d_in + s * units);
   }
-  layer_dense_backward(layer, params, cosine, batch * taus, psi, NULL, scratch, grad);
+  lgv__layer_dense_backward(layer, params, cosine, batch * taus, psi, NULL, scratch, grad);
 }

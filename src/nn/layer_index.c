@@ -21,9 +21,9 @@ static int32_t largest(const int32_t *index, int64_t batch) {
   return most;
 }
 
-void layer_index_forward(const net_layer *layer, const float *params, lgv_obs_form form,
-                         const int32_t *index, float scale, int64_t batch, bool rectify,
-                         float *scratch, float *out) {
+void lgv__layer_index_forward(const net_layer *layer, const float *params, lgv_obs_form form,
+                              const int32_t *index, float scale, int64_t batch, bool rectify,
+                              float *scratch, float *out) {
   int64_t n = layer->outputs;
   const lgv_kernel_set *kernels = lgv__kernels();
   const float *weights = params + layer->weights;
@@ -40,16 +40,16 @@ void layer_index_forward(const net_layer *layer, const float *params, lgv_obs_fo
   }
 }
 
-int64_t layer_index_scratch(const net_layer *layer, lgv_obs_form form) {
+int64_t lgv__layer_index_scratch(const net_layer *layer, lgv_obs_form form) {
   return layer->outputs * (form == LGV_FORM_THERMOMETER ? layer->inputs + 2 : 1);
 }
 
-void layer_index_backward(const net_layer *layer, lgv_obs_form form, const int32_t *index,
-                          float scale, int64_t batch, const float *d_out, float *grad) {
+void lgv__layer_index_backward(const net_layer *layer, lgv_obs_form form, const int32_t *index,
+                               float scale, int64_t batch, const float *d_out, float *grad) {
   int64_t n = layer->outputs;
   const lgv_kernel_set *kernels = lgv__kernels();
   float *weights = grad + layer->weights;
-  layer_bias_gradient(layer, batch, d_out, grad);
+  lgv__layer_bias_gradient(layer, batch, d_out, grad);
   memset(weights, 0, (size_t)layer->n_weights * sizeof *weights);
   for (int64_t s = 0; s < batch; s++) {
     int64_t row = form == LGV_FORM_ONE_HOT ? index[s] : index[s] - 1;

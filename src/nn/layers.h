@@ -34,49 +34,52 @@ static inline int64_t net_rows(const net *n, int32_t layer, int64_t batch, int64
 
 /* ---- Dense ---- */
 
-void layer_bias_gradient(const net_layer *layer, int64_t batch, const float *d_out, float *grad);
-void layer_dense_forward(const net_layer *layer, const float *params, const float *in,
-                         int64_t batch, bool rectify, float *out);
-void layer_dense_backward(const net_layer *layer, const float *params, const float *in,
-                          int64_t batch, const float *d_out, float *d_in, float *scratch,
-                          float *grad);
-int64_t layer_dense_scratch(const net_layer *layer, int64_t batch); /* of the backward pass */
+void lgv__layer_bias_gradient(const net_layer *layer, int64_t batch, const float *d_out,
+                              float *grad);
+void lgv__layer_dense_forward(const net_layer *layer, const float *params, const float *in,
+                              int64_t batch, bool rectify, float *out);
+void lgv__layer_dense_backward(const net_layer *layer, const float *params, const float *in,
+                               int64_t batch, const float *d_out, float *d_in, float *scratch,
+                               float *grad);
+int64_t lgv__layer_dense_scratch(const net_layer *layer, int64_t batch); /* of the backward pass */
 
 /* ---- A dense first layer whose inputs are 0 except for the ones that an index stands for, times
  * scale (see net_input) ---- */
 
-void layer_index_forward(const net_layer *layer, const float *params, lgv_obs_form form,
-                         const int32_t *index, float scale, int64_t batch, bool rectify,
-                         float *scratch, float *out);
-void layer_index_backward(const net_layer *layer, lgv_obs_form form, const int32_t *index,
-                          float scale, int64_t batch, const float *d_out, float *grad);
-int64_t layer_index_scratch(const net_layer *layer, lgv_obs_form form); /* of the forward pass */
+void lgv__layer_index_forward(const net_layer *layer, const float *params, lgv_obs_form form,
+                              const int32_t *index, float scale, int64_t batch, bool rectify,
+                              float *scratch, float *out);
+void lgv__layer_index_backward(const net_layer *layer, lgv_obs_form form, const int32_t *index,
+                               float scale, int64_t batch, const float *d_out, float *grad);
+int64_t lgv__layer_index_scratch(const net_layer *layer,
+                                 lgv_obs_form form); /* of the forward pass */
 
 /* ---- The embedding of tau: out = features * psi, psi = rectified(cosine W + b), for every tau of
  * every sample. d_out is 0 where out is. psi is overwritten by the backward pass. ---- */
 
-void layer_embed_forward(const net_layer *layer, const float *params, const float *tau,
-                         int64_t taus, const float *features, int64_t batch, float *cosine,
-                         float *psi, float *out);
-void layer_embed_backward(const net_layer *layer, const float *params, const float *features,
-                          const float *cosine, float *psi, int64_t batch, int64_t taus,
-                          const float *d_out, float *d_in, float *scratch, float *grad);
+void lgv__layer_embed_forward(const net_layer *layer, const float *params, const float *tau,
+                              int64_t taus, const float *features, int64_t batch, float *cosine,
+                              float *psi, float *out);
+void lgv__layer_embed_backward(const net_layer *layer, const float *params, const float *features,
+                               const float *cosine, float *psi, int64_t batch, int64_t taus,
+                               const float *d_out, float *d_in, float *scratch, float *grad);
 
 /* ---- Convolution: VALID, images as (height x width x channels) ---- */
 
-int64_t layer_conv_places(const net_layer *layer); /* of one image */
-int64_t layer_conv_window(const net_layer *layer); /* numbers in it */
-int64_t layer_conv_group(const net_layer *layer);
-void layer_conv_locate(const net_layer *layer, conv_places *places); /* fills corner and window */
-void layer_conv_forward(const net_layer *layer, const conv_places *places, const float *params,
-                        const float *in, int64_t batch, float *out);
+int64_t lgv__layer_conv_places(const net_layer *layer); /* of one image */
+int64_t lgv__layer_conv_window(const net_layer *layer); /* numbers in it */
+int64_t lgv__layer_conv_group(const net_layer *layer);
+void lgv__layer_conv_locate(const net_layer *layer,
+                            conv_places *places); /* fills corner and window */
+void lgv__layer_conv_forward(const net_layer *layer, const conv_places *places, const float *params,
+                             const float *in, int64_t batch, float *out);
 /* Adds to the gradient of the weights if `add`, so that images can come in groups. */
-void layer_conv_weights(const net_layer *layer, const conv_places *places, const float *in,
-                        int64_t batch, const float *d_out, bool add, float *grad);
-void layer_conv_biases(const net_layer *layer, int64_t batch, const float *d_out, float *grad);
+void lgv__layer_conv_weights(const net_layer *layer, const conv_places *places, const float *in,
+                             int64_t batch, const float *d_out, bool add, float *grad);
+void lgv__layer_conv_biases(const net_layer *layer, int64_t batch, const float *d_out, float *grad);
 /* The backward pass to the layer below; scratch: n_weights floats. */
-void layer_conv_inputs(const net_layer *layer, const conv_places *places, const float *params,
-                       const float *in, int64_t batch, const float *d_out, float *scratch,
-                       float *d_in);
+void lgv__layer_conv_inputs(const net_layer *layer, const conv_places *places, const float *params,
+                            const float *in, int64_t batch, const float *d_out, float *scratch,
+                            float *d_in);
 
 #endif

@@ -102,7 +102,7 @@ static int32_t resolve_family(const net_shape *shape) {
   return image ? NET_NATURE : NET_MLP;
 }
 
-lgv_status net_build(net *n, const net_shape *shape, lgv_error *err) {
+lgv_status lgv__net_build(net *n, const net_shape *shape, lgv_error *err) {
   *n = (net){.shape = *shape};
   n->shape.family = resolve_family(shape);
   double length = 1;
@@ -125,7 +125,7 @@ lgv_status net_build(net *n, const net_shape *shape, lgv_error *err) {
 
 /* ---- Parameters and tapes ---- */
 
-void net_init(const net *n, float *params, lgv_rng *rng) {
+void lgv__net_init(const net *n, float *params, lgv_rng *rng) {
   for (int32_t l = 0; l < n->n_layers; l++) {
     const net_layer *layer = &n->layer[l];
     int64_t window = layer->kernel ? (int64_t)layer->kernel * layer->kernel : 1;
@@ -143,13 +143,13 @@ static float *floats(lgv_layout *layout, const char *name, int64_t count) {
 
 /* What the layers of one pass, or of both, need at most; one works after the other. */
 static int64_t scratch_size(const net *n, int64_t batch, bool with_backward) {
-  int64_t size = net_takes_index(n) ? layer_index_scratch(&n->layer[0], n->shape.obs_form) : 0;
+  int64_t size = net_takes_index(n) ? lgv__layer_index_scratch(&n->layer[0], n->shape.obs_form) : 0;
   int64_t taus = n->shape.taus;
   for (int32_t l = 0; l < n->n_layers && with_backward; l++) {
     const net_layer *layer = &n->layer[l];
     if (l == 0 && net_takes_index(n)) continue;
     size = most(size, layer->kernel ? layer->n_weights
-                                    : layer_dense_scratch(layer, net_rows(n, l, batch, taus)));
+                                    : lgv__layer_dense_scratch(layer, net_rows(n, l, batch, taus)));
   }
   return size;
 }
@@ -158,17 +158,17 @@ static void place_convolutions(net_tape *tape, const net *n, const char *name, l
   for (int32_t l = 0; l < n->n_layers && n->layer[l].kernel; l++) {
     const net_layer *layer = &n->layer[l];
     conv_places *places = &tape->places[l];
-    places->group = layer_conv_group(layer);
-    size_t corners = (size_t)(places->group * layer_conv_places(layer));
+    places->group = lgv__layer_conv_group(layer);
+    size_t corners = (size_t)(places->group * lgv__layer_conv_places(layer));
     places->corner = lgv_layout_array(layout, name, LGV_I32, corners, LGV_SCRATCH);
     places->window =
-        lgv_layout_array(layout, name, LGV_I32, (size_t)layer_conv_window(layer), LGV_SCRATCH);
-    if (places->corner && places->window) layer_conv_locate(layer, places);
+        lgv_layout_array(layout, name, LGV_I32, (size_t)lgv__layer_conv_window(layer), LGV_SCRATCH);
+    if (places->corner && places->window) lgv__layer_conv_locate(layer, places);
   }
 }
 
-void net_tape_layout(net_tape *tape, const net *n, const char *name, int64_t batch,
-                     bool with_backward, lgv_layout *layout) {
+void lgv__net_tape_layout(net_tape *tape, const net *n, const char *name, int64_t batch,
+                          bool with_backward, lgv_layout *layout) {
   *tape = (net_tape){.batch = batch, .taus = 1};
   int64_t longest = 0, taus = n->shape.taus;
   for (int32_t l = 0; l < n->n_layers; l++) {

@@ -93,23 +93,23 @@ typedef struct net_tape {
 
 /* Works out layers and sizes. Fails if an image is too small for the convolutions, or a list of
  * widths is wrong. */
-LGV_CHECK lgv_status net_build(net *n, const net_shape *shape, lgv_error *err);
+LGV_CHECK lgv_status lgv__net_build(net *n, const net_shape *shape, lgv_error *err);
 /* PyTorch's default: weights and biases uniform in +-1/sqrt(fan_in). */
-void net_init(const net *n, float *params, lgv_rng *rng);
+void lgv__net_init(const net *n, float *params, lgv_rng *rng);
 /* Names must be literals or outlive the layout. with_backward false: a tape for forward passes
  * only. */
-void net_tape_layout(net_tape *tape, const net *n, const char *name, int64_t batch,
-                     bool with_backward, lgv_layout *layout);
+void lgv__net_tape_layout(net_tape *tape, const net *n, const char *name, int64_t batch,
+                          bool with_backward, lgv_layout *layout);
 /* Returns the outputs, (batch x outputs) or (batch x taus x outputs), which lie on the tape. */
-const float *net_forward(const net *n, const float *params, net_input input, int64_t batch,
-                         net_tape *tape);
+const float *lgv__net_forward(const net *n, const float *params, net_input input, int64_t batch,
+                              net_tape *tape);
 /* grad = d loss / d params for d loss / d outputs = d_outputs (batch x outputs), after a forward
  * pass of the same batch. core_scale multiplies the gradient of everything below the output layer
  * (1/K for an ensemble of K heads). */
-void net_backward(const net *n, const float *params, net_input input, int64_t batch, net_tape *tape,
-                  const float *d_outputs, float core_scale, float *grad);
+void lgv__net_backward(const net *n, const float *params, net_input input, int64_t batch,
+                       net_tape *tape, const float *d_outputs, float core_scale, float *grad);
 /* The share of hidden units that were 0 for every sample of the last forward pass. A unit of a
  * convolution is a channel, which is 0 if it is so at every place. */
-double net_dead_share(const net *n, const net_tape *tape, int64_t batch);
+double lgv__net_dead_share(const net *n, const net_tape *tape, int64_t batch);
 
 #endif

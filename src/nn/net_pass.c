@@ -35,24 +35,24 @@ static void first_forward(const net *n, const float *params, net_input input, in
   bool rectify = n->n_layers > 1;
   float *out = tape->activation[0];
   if (net_takes_index(n)) {
-    layer_index_forward(layer, params, n->shape.obs_form, input.index, n->shape.input_scale, batch,
-                        rectify, tape->scratch, out);
+    lgv__layer_index_forward(layer, params, n->shape.obs_form, input.index, n->shape.input_scale,
+                             batch, rectify, tape->scratch, out);
   } else if (layer->kernel) {
     int64_t group = first_group(n, tape, batch), length = net_layer_length(layer);
     for (int64_t s = 0; s < batch; s += group) {
       int64_t count = batch - s < group ? batch - s : group;
-      layer_conv_forward(layer, &tape->places[0], params, images(n, input, s, count, tape), count,
-                         out + s * length);
+      lgv__layer_conv_forward(layer, &tape->places[0], params, images(n, input, s, count, tape),
+                              count, out + s * length);
     }
   } else {
     const float *in = input.dense;
     if (net_converts_input(n)) in = convert(n, input, 0, batch, tape->input);
-    layer_dense_forward(layer, params, in, batch, rectify, out);
+    lgv__layer_dense_forward(layer, params, in, batch, rectify, out);
   }
 }
 
-const float *net_forward(const net *n, const float *params, net_input input, int64_t batch,
-                         net_tape *tape) {
+const float *lgv__net_forward(const net *n, const float *params, net_input input, int64_t batch,
+                              net_tape *tape) {
   assert(batch <= tape->batch);
   assert(!n->embedding || (input.tau && input.taus <= n->shape.taus));
   tape->taus = n->embedding ? input.taus : 1;
@@ -61,13 +61,13 @@ const float *net_forward(const net *n, const float *params, net_input input, int
     const net_layer *layer = &n->layer[l];
     const float *in = tape->activation[l - 1];
     if (layer->kernel)
-      layer_conv_forward(layer, &tape->places[l], params, in, batch, tape->activation[l]);
+      lgv__layer_conv_forward(layer, &tape->places[l], params, in, batch, tape->activation[l]);
     else if (l == n->embedding)
-      layer_embed_forward(layer, params, input.tau, tape->taus, in, batch, tape->cosine, tape->psi,
-                          tape->activation[l]);
+      lgv__layer_embed_forward(layer, params, input.tau, tape->taus, in, batch, tape->cosine,
+                               tape->psi, tape->activation[l]);
     else
-      layer_dense_forward(layer, params, in, net_rows(n, l, batch, tape->taus), l < n->n_layers - 1,
-                          tape->activation[l]);
+      lgv__layer_dense_forward(layer, params, in, net_rows(n, l, batch, tape->taus),
+                               l < n->n_layers - 1, tape->activation[l]);
   }
   return tape->activation[n->n_layers - 1];
 }
@@ -76,24 +76,24 @@ static void first_backward(const net *n, const float *params, net_input input, i
                            net_tape *tape, const float *d_out, float *grad) {
   const net_layer *layer = &n->layer[0];
   if (net_takes_index(n)) {
-    layer_index_backward(layer, n->shape.obs_form, input.index, n->shape.input_scale, batch, d_out,
-                         grad);
+    lgv__layer_index_backward(layer, n->shape.obs_form, input.index, n->shape.input_scale, batch,
+                              d_out, grad);
   } else if (layer->kernel) {
     int64_t group = first_group(n, tape, batch), length = net_layer_length(layer);
     for (int64_t s = 0; s < batch; s += group) {
       int64_t count = batch - s < group ? batch - s : group;
-      layer_conv_weights(layer, &tape->places[0], images(n, input, s, count, tape), count,
-                         d_out + s * length, s > 0, grad);
+      lgv__layer_conv_weights(layer, &tape->places[0], images(n, input, s, count, tape), count,
+                              d_out + s * length, s > 0, grad);
     }
-    layer_conv_biases(layer, batch, d_out, grad);
+    lgv__layer_conv_biases(layer, batch, d_out, grad);
   } else {
     const float *in = net_converts_input(n) ? tape->input : input.dense;
-    layer_dense_backward(layer, params, in, batch, d_out, NULL, tape->scratch, grad);
+    lgv__layer_dense_backward(layer, params, in, batch, d_out, NULL, tape->scratch, grad);
   }
 }
 
-void net_backward(const net *n, const float *params, net_input input, int64_t batch, net_tape *tape,
-                  const float *d_outputs, float core_scale, float *grad) {
+void lgv__net_backward(const net *n, const float *params, net_input input, int64_t batch,
+                       net_tape *tape, const float *d_outputs, float core_scale, float *grad) {
   assert(batch <= tape->batch && (tape->delta[0] || n->n_layers == 1));
   const float *d_out = d_outputs;
   for (int32_t l = n->n_layers - 1; l > 0; l--) {
@@ -102,14 +102,15 @@ void net_backward(const net *n, const float *params, net_input input, int64_t ba
     float *d_in = tape->delta[l & 1];
     int64_t rows = net_rows(n, l, batch, tape->taus);
     if (layer->kernel) {
-      layer_conv_weights(layer, &tape->places[l], in, batch, d_out, false, grad);
-      layer_conv_biases(layer, batch, d_out, grad);
-      layer_conv_inputs(layer, &tape->places[l], params, in, batch, d_out, tape->scratch, d_in);
+      lgv__layer_conv_weights(layer, &tape->places[l], in, batch, d_out, false, grad);
+      lgv__layer_conv_biases(layer, batch, d_out, grad);
+      lgv__layer_conv_inputs(layer, &tape->places[l], params, in, batch, d_out, tape->scratch,
+                             d_in);
     } else if (l == n->embedding) {
-      layer_embed_backward(layer, params, in, tape->cosine, tape->psi, batch, tape->taus, d_out,
-                           d_in, tape->scratch, grad);
+      lgv__layer_embed_backward(layer, params, in, tape->cosine, tape->psi, batch, tape->taus,
+                                d_out, d_in, tape->scratch, grad);
     } else {
-      layer_dense_backward(layer, params, in, rows, d_out, d_in, tape->scratch, grad);
+      lgv__layer_dense_backward(layer, params, in, rows, d_out, d_in, tape->scratch, grad);
     }
     if (l == n->n_layers - 1 && core_scale != 1)
       lgv__kernels()->scale(rows * layer->inputs, core_scale, d_in);
@@ -125,7 +126,7 @@ static bool is_dead(const float *activation, int64_t rows, int64_t outputs, int6
   return true;
 }
 
-double net_dead_share(const net *n, const net_tape *tape, int64_t batch) {
+double lgv__net_dead_share(const net *n, const net_tape *tape, int64_t batch) {
   int64_t units = 0, dead = 0;
   for (int32_t l = 0; l < n->n_layers - 1; l++) {
     int64_t outputs = n->layer[l].outputs;

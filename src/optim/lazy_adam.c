@@ -32,8 +32,8 @@ static double settled_of(const optim_params *p) {
   return fmax(steps_until(p->alpha1, 0x1p-26), steps_until(p->alpha2, 0x1p-26));
 }
 
-bool lazy_rows_fit(const lgv_optim_type *optimiser, const void *params) {
-  if (!optimiser || strcmp(optimiser->name, "adam") != 0) return false;
+bool lgv__lazy_rows_fit(const lgv_optim_type *optimizer, const void *params) {
+  if (!optimizer || strcmp(optimizer->name, "adam") != 0) return false;
   const optim_params *p = params;
   return p->l2 == 0 && !p->compensated && 1 - decay_v(p) <= most_growth * (1 - base_of(p)) &&
          horizon_of(p) <= MOST_HORIZON && settled_of(p) <= MOST_SETTLED;
@@ -70,9 +70,9 @@ static const char *clock_fault(const void *self) {
   return NULL;
 }
 
-void lazy_rows_layout(lazy_rows *l, int64_t rows, int64_t width, const lgv_optim_type *adam,
-                      const void *params, lgv_layout *layout) {
-  assert(lazy_rows_fit(adam, params));
+void lgv__lazy_rows_layout(lazy_rows *l, int64_t rows, int64_t width, const lgv_optim_type *adam,
+                           const void *params, lgv_layout *layout) {
+  assert(lgv__lazy_rows_fit(adam, params));
   *l = (lazy_rows){.adam = adam, .p = params, .rows = rows, .width = width};
   l->horizon = (int64_t)horizon_of(l->p);
   l->settled = (int64_t)settled_of(l->p);
@@ -97,7 +97,7 @@ void lazy_rows_layout(lazy_rows *l, int64_t rows, int64_t width, const lgv_optim
   if (l->scratch[2]) fill_tables(l); /* placed: the tables depend on the parameters alone */
 }
 
-void lazy_rows_open(lazy_rows *l) {
+void lgv__lazy_rows_open(lazy_rows *l) {
   memcpy(l->target, l->w, (size_t)(l->rows * l->width) * sizeof *l->w);
 }
 
@@ -135,7 +135,7 @@ static void bring_to(lazy_rows *l, int64_t row, int64_t time) {
   l->at[row] = time;
 }
 
-const float *lazy_rows_target(lazy_rows *l, int64_t row) {
+const float *lgv__lazy_rows_target(lazy_rows *l, int64_t row) {
   float *target = l->target + row * l->width;
   if (l->snapped[row] < l->clock[LAZY_SNAPSHOT]) {
     bring_to(l, row, l->clock[LAZY_SNAPSHOT]);
@@ -145,13 +145,13 @@ const float *lazy_rows_target(lazy_rows *l, int64_t row) {
   return target;
 }
 
-const float *lazy_rows_online(lazy_rows *l, int64_t row) {
-  lazy_rows_target(l, row); /* before the row leaves that time */
+const float *lgv__lazy_rows_online(lazy_rows *l, int64_t row) {
+  lgv__lazy_rows_target(l, row); /* before the row leaves that time */
   bring_to(l, row, l->clock[LAZY_NOW]);
   return l->w + row * l->width;
 }
 
-const float *lazy_rows_peek(lazy_rows *l, int64_t row, int64_t begin, int64_t count) {
+const float *lgv__lazy_rows_peek(lazy_rows *l, int64_t row, int64_t begin, int64_t count) {
   int64_t at = row * l->width + begin;
   if (l->at[row] == l->clock[LAZY_NOW]) return l->w + at;
   const float *const kept[] = {l->w, l->m, l->v};
@@ -164,12 +164,12 @@ const float *lazy_rows_peek(lazy_rows *l, int64_t row, int64_t begin, int64_t co
 
 /* ---- an update ---- */
 
-void lazy_rows_snapshot(lazy_rows *l) { l->clock[LAZY_SNAPSHOT] = l->clock[LAZY_NOW]; }
+void lgv__lazy_rows_snapshot(lazy_rows *l) { l->clock[LAZY_SNAPSHOT] = l->clock[LAZY_NOW]; }
 
-void lazy_rows_step(lazy_rows *l, int64_t row, const float *g) {
+void lgv__lazy_rows_step(lazy_rows *l, int64_t row, const float *g) {
   int64_t at = row * l->width;
   assert(l->at[row] == l->clock[LAZY_NOW]);
-  lazy_rows_target(l, row);
+  lgv__lazy_rows_target(l, row);
   lgv_optim_step step = {.count = (size_t)l->width,
                          .w = l->w + at,
                          .g = g,
@@ -178,4 +178,4 @@ void lazy_rows_step(lazy_rows *l, int64_t row, const float *g) {
   l->adam->step(l->p, &step);
 }
 
-void lazy_rows_end(lazy_rows *l) { l->clock[LAZY_NOW]++; }
+void lgv__lazy_rows_end(lazy_rows *l) { l->clock[LAZY_NOW]++; }

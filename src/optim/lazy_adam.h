@@ -10,14 +10,14 @@
  * its variance,
  *     w -= S m / (x + eps z) (1 + V (eps / (x + eps z))^2),   m *= b1^n,   v *= b2^n.
  * The bracket is the second order of the sum in z_k about its mean. What is left out is of third
- * order and, where v fades much slower than m (lazy_rows_fit), below the rounding of a float,
+ * order and, where v fades much slower than m (lgv__lazy_rows_fit), below the rounding of a float,
  * unless x < eps in the first few steps.
  * Terms past the horizon, where (b1 / sqrt(b2))^k < 2^-30, are left out as well.
  *
  * So a row is brought up to date when it is asked for, and an update costs what its own rows cost.
- * The same holds for the target network: lazy_rows_snapshot only notes the time; a row is copied
- * when it is asked for or about to change. The result is that of dense Adam steps and dense copies
- * but for rounding.
+ * The same holds for the target network: lgv__lazy_rows_snapshot only notes the time; a row is
+ * copied when it is asked for or about to change. The result is that of dense Adam steps and dense
+ * copies but for rounding.
  *
  * Invariants: (1) w, m, v of a row are those of time at[row] <= now; (2) target of a row is w of
  * time snapped[row]; (3) snapped[row] < the time of the last snapshot implies at[row] <= that time.
@@ -43,24 +43,24 @@ typedef struct lazy_rows {
   float *scratch[3];         /* (width) each */
 } lazy_rows;
 
-/* Whether this optimiser can be lazy: plain Adam, whose m fades within a bounded time, in which v
+/* Whether this optimizer can be lazy: plain Adam, whose m fades within a bounded time, in which v
  * hardly changes. */
-bool lazy_rows_fit(const lgv_optim_type *optimiser, const void *params);
-void lazy_rows_layout(lazy_rows *l, int64_t rows, int64_t width, const lgv_optim_type *adam,
-                      const void *params, lgv_layout *layout);
+bool lgv__lazy_rows_fit(const lgv_optim_type *optimizer, const void *params);
+void lgv__lazy_rows_layout(lazy_rows *l, int64_t rows, int64_t width, const lgv_optim_type *adam,
+                           const void *params, lgv_layout *layout);
 /* After w was filled: the target begins as w. */
-void lazy_rows_open(lazy_rows *l);
+void lgv__lazy_rows_open(lazy_rows *l);
 
 /* A row as it is now, and as it was at the last snapshot: (width), until it is stepped. */
-const float *lazy_rows_online(lazy_rows *l, int64_t row);
-const float *lazy_rows_target(lazy_rows *l, int64_t row);
+const float *lgv__lazy_rows_online(lazy_rows *l, int64_t row);
+const float *lgv__lazy_rows_target(lazy_rows *l, int64_t row);
 /* `count` numbers of a row as they are now, from `begin` on; nothing but scratch is written. */
-const float *lazy_rows_peek(lazy_rows *l, int64_t row, int64_t begin, int64_t count);
+const float *lgv__lazy_rows_peek(lazy_rows *l, int64_t row, int64_t begin, int64_t count);
 
 /* One update: perhaps a snapshot of w before it, a step for each row that was asked for online
  * and has a gradient g (width), and the end, at which all others have sat it out. */
-void lazy_rows_snapshot(lazy_rows *l);
-void lazy_rows_step(lazy_rows *l, int64_t row, const float *g);
-void lazy_rows_end(lazy_rows *l);
+void lgv__lazy_rows_snapshot(lazy_rows *l);
+void lgv__lazy_rows_step(lazy_rows *l, int64_t row, const float *g);
+void lgv__lazy_rows_end(lazy_rows *l);
 
 #endif

@@ -1,6 +1,6 @@
-/* What the files of the optimisers share: the one loop over the parameters.
+/* What the files of the optimizers share: the one loop over the parameters.
  *
- * An optimiser is a rule for a single parameter: from the gradient, a standard normal and the
+ * An optimizer is a rule for a single parameter: from the gradient, a standard normal and the
  * parameter's own state (slots) to a move. optim_walk applies it to all of them, block by block, so
  * that the normals are still in the first-level cache when they are used. Everything is inlined
  * into one loop for each combination of noise and precision, which the compiler turns into vectors.
@@ -35,7 +35,7 @@ typedef struct optim_move {
   float drift, noise; /* w += drift, then w += noise */
 } optim_move;
 
-/* What is the same for all parameters of a step, in single precision. An optimiser that needs more
+/* What is the same for all parameters of a step, in single precision. An optimizer that needs more
  * makes this the first member of a struct of its own. */
 typedef struct optim_constants {
   float lr, a, eps;

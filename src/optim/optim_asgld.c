@@ -32,7 +32,7 @@ static const lgv_param param_table[] = {
     {.name = "form",
      .type = LGV_CHOICE,
      .offset = offsetof(asgld_params, form),
-     .fallback = "paper",
+     .default_text = "paper",
      .choices = form_names,
      .help = "paper: the moments of the step before, eps inside the root; code: as the authors "
              "program it, with the moments updated first and eps outside"},

@@ -1,4 +1,4 @@
-/* Langevin Adam, the optimiser of Langevin DQN (Dwaracherla, Van Roy 2020) as Ishfaq et al. (ICLR
+/* Langevin Adam, the optimizer of Langevin DQN (Dwaracherla, Van Roy 2020) as Ishfaq et al. (ICLR
  * 2024) program it: a step of Adam (adam_rule.h), then noise that is preconditioned likewise. With
  * c1 = 1 - alpha1^t and c2 = 1 - alpha2^t:
  *   w += sqrt(2 lr sqrt(c2) / (beta c1)) xi / sqrt(sqrt(v) + eps)

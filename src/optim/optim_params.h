@@ -1,4 +1,4 @@
-/* The parameters of optimisers: one name for one thing, whichever optimiser has it. */
+/* The parameters of optimizers: one name for one thing, whichever optimizer has it. */
 #ifndef LGV_OPTIM_OPTIM_PARAMS_H
 #define LGV_OPTIM_OPTIM_PARAMS_H
 
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* A table lists the rows that an optimiser uses. Parameters that only one has follow in a struct of
+/* A table lists the rows that an optimizer uses. Parameters that only one has follow in a struct of
  * its own, of which this is the first member. */
 typedef struct optim_params {
   double lr, l2;
@@ -21,7 +21,7 @@ typedef struct optim_params {
 #define OPTIM_REAL(field_, fallback_, min_, max_, open_, help_)                                    \
   {                                                                                                \
     .name = #field_, .type = LGV_REAL, .offset = offsetof(optim_params, field_),                   \
-    .fallback = fallback_, .min = min_, .max = max_, .open = open_, .help = help_                  \
+    .default_text = fallback_, .min = min_, .max = max_, .open = open_, .help = help_              \
   }
 
 /* The first rows of every table. */
@@ -29,7 +29,7 @@ typedef struct optim_params {
   OPTIM_REAL(lr, lr_, 0, 1e6, LGV_OPEN_MIN, "step size"),                                          \
       OPTIM_REAL(l2, "0", 0, 1e6, 0, "ridge: adds l2 w to the gradient"), {                        \
     .name = "compensated", .type = LGV_BOOL, .offset = offsetof(optim_params, compensated),        \
-    .fallback = "false",                                                                           \
+    .default_text = "false",                                                                       \
     .help = "keep parameters as sums of two floats, so that tiny noise is not rounded away"        \
   }
 #define OPTIM_BETA(beta_)                                                                          \

@@ -1,4 +1,4 @@
-/* Centred RMSProp without momentum (Graves 2013), as DQN Zoo trains DQN with it:
+/* Centered RMSProp without momentum (Graves 2013), as DQN Zoo trains DQN with it:
  *   mu = alpha2 mu + (1 - alpha2) g
  *   nu = alpha2 nu + (1 - alpha2) g^2
  *   w -= lr g / sqrt(nu - mu^2 + eps)
@@ -35,7 +35,7 @@ static void take_step(const void *params, const lgv_optim_step *step) {
 extern const lgv_optim_type LGV_KERNEL(lgv__optim_rmsprop);
 const lgv_optim_type LGV_KERNEL(lgv__optim_rmsprop) = {
     .name = "rmsprop",
-    .summary = "centred RMSProp, as DQN Zoo has it",
+    .summary = "centered RMSProp, as DQN Zoo has it",
     .params = param_table,
     .params_size = sizeof(optim_params),
     .slots = SLOTS,

@@ -34,7 +34,7 @@ static const lgv_param param_table[] = {
     {.name = "friction",
      .type = LGV_REAL,
      .offset = offsetof(ulmc_params, friction),
-     .fallback = "1",
+     .default_text = "1",
      .min = 0,
      .max = 1e6,
      .open = LGV_OPEN_MIN,
@@ -42,7 +42,7 @@ static const lgv_param param_table[] = {
     {.name = "drift",
      .type = LGV_CHOICE,
      .offset = offsetof(ulmc_params, drift),
-     .fallback = "asgld",
+     .default_text = "asgld",
      .choices = drift_names,
      .help = "asgld: with the Adam term, noise in the position; plain: the gradient alone, noise "
              "in the velocity"},

@@ -2,31 +2,32 @@
 
 #include <math.h>
 
-void priority_layout(priority *q, const priority_params *params, const replay *r, int64_t batch,
-                     lgv_layout *layout) {
+void lgv__priority_layout(priority *q, const priority_params *params, const replay *r,
+                          int64_t batch, lgv_layout *layout) {
   q->p = params;
-  sum_tree_layout(&q->tree, "priority.tree", r->capacity, layout);
+  lgv__sum_tree_layout(&q->tree, "priority.tree", r->capacity, layout);
   q->most = lgv_layout_array(layout, "priority.most", LGV_F64, 1, LGV_KEEP);
   q->chance = lgv_layout_array(layout, "priority.chance", LGV_F64, (size_t)batch, LGV_SCRATCH);
 }
 
-void priority_open(priority *q) { *q->most = 1; }
+void lgv__priority_open(priority *q) { *q->most = 1; }
 
-const char *priority_fault(const priority *q, const replay *r) {
-  if (!sum_tree_is_sound(&q->tree)) return "priority.tree: sums that are wrong";
+const char *lgv__priority_fault(const priority *q, const replay *r) {
+  if (!lgv__sum_tree_is_sound(&q->tree)) return "priority.tree: sums that are wrong";
   for (int64_t entry = 0; entry < q->tree.leaves; entry++)
-    if (sum_tree_get(&q->tree, entry) > 0 && !(replay_has(r, entry) && replay_can_draw(r, entry)))
+    if (sum_tree_get(&q->tree, entry) > 0 &&
+        !(lgv__replay_has(r, entry) && lgv__replay_can_draw(r, entry)))
       return "priority.tree: a priority of what cannot be drawn";
   return *q->most > 0 && isfinite(*q->most) ? NULL : "priority.most: a priority that cannot be";
 }
 
-void priority_add(priority *q, const replay *r, int64_t entry) {
-  sum_tree_set(&q->tree, entry, pow(*q->most, q->p->alpha));
+void lgv__priority_add(priority *q, const replay *r, int64_t entry) {
+  lgv__sum_tree_set(&q->tree, entry, pow(*q->most, q->p->alpha));
   /* The new observation took an entry, and what lies behind it may have lost its first pictures. */
-  int64_t lost = replay_following(r, entry);
-  for (int32_t i = 0; i < replay_frames(r); i++) {
-    if (!replay_can_draw(r, lost)) sum_tree_set(&q->tree, lost, 0);
-    lost = replay_following(r, lost);
+  int64_t lost = lgv__replay_following(r, entry);
+  for (int32_t i = 0; i < lgv__replay_frames(r); i++) {
+    if (!lgv__replay_can_draw(r, lost)) lgv__sum_tree_set(&q->tree, lost, 0);
+    lost = lgv__replay_following(r, lost);
   }
 }
 
@@ -35,26 +36,26 @@ static double beta_at(const priority_params *p, int64_t steps) {
   return p->beta + (p->beta_end - p->beta) * (double)steps / (double)p->beta_steps;
 }
 
-void priority_sample(priority *q, const replay *r, lgv_rng *rng, int64_t steps, replay_batch *b,
-                     float *weight) {
-  double total = sum_tree_total(&q->tree), size = (double)replay_size(r), rarest = INFINITY;
+void lgv__priority_sample(priority *q, const replay *r, lgv_rng *rng, int64_t steps,
+                          replay_batch *b, float *weight) {
+  double total = sum_tree_total(&q->tree), size = (double)lgv__replay_size(r), rarest = INFINITY;
   double uniform = total > 0 ? q->p->uniform : 1, beta = beta_at(q->p, steps);
   for (int64_t i = 0; i < b->size; i++) {
     b->entry[i] = lgv_rng_uniform(rng) < uniform
-                      ? replay_draw(r, rng)
-                      : sum_tree_find(&q->tree, lgv_rng_uniform(rng) * total);
+                      ? lgv__replay_draw(r, rng)
+                      : lgv__sum_tree_find(&q->tree, lgv_rng_uniform(rng) * total);
     double share = total > 0 ? sum_tree_get(&q->tree, b->entry[i]) / total : 0;
     q->chance[i] = (1 - uniform) * share * size + uniform;
     rarest = fmin(rarest, q->chance[i]);
   }
   for (int64_t i = 0; i < b->size; i++) weight[i] = (float)pow(rarest / q->chance[i], beta);
-  replay_gather(r, b);
+  lgv__replay_gather(r, b);
 }
 
-void priority_update(priority *q, const replay_batch *b, const float *error) {
+void lgv__priority_update(priority *q, const replay_batch *b, const float *error) {
   for (int64_t i = 0; i < b->size; i++) {
     double size = (double)error[i];
-    sum_tree_set(&q->tree, b->entry[i], pow(size, q->p->alpha));
+    lgv__sum_tree_set(&q->tree, b->entry[i], pow(size, q->p->alpha));
     *q->most = fmax(*q->most, size);
   }
 }

@@ -10,7 +10,8 @@
  *
  * How it departs from DQN Zoo: 0^0 = 1, so that alpha = 0 is uniform whatever the errors.
  *
- * Invariant: the tree holds p_i^alpha of what replay_can_draw allows and 0 for everything else. */
+ * Invariant: the tree holds p_i^alpha of what lgv__replay_can_draw allows and 0 for everything
+ * else. */
 #ifndef LGV_REPLAY_PRIORITY_H
 #define LGV_REPLAY_PRIORITY_H
 
@@ -30,17 +31,18 @@ typedef struct priority {
   double *chance; /* (batch): N P(i) of the minibatch in hand */
 } priority;
 
-void priority_layout(priority *q, const priority_params *params, const replay *r, int64_t batch,
-                     lgv_layout *layout);
-void priority_open(priority *q);
+void lgv__priority_layout(priority *q, const priority_params *params, const replay *r,
+                          int64_t batch, lgv_layout *layout);
+void lgv__priority_open(priority *q);
 /* What contradicts the invariant in numbers that came from a file, or NULL. r: sound. */
-const char *priority_fault(const priority *q, const replay *r);
-/* After replay_add, with what it returned: the entry of the newest transition of its stream. */
-void priority_add(priority *q, const replay *r, int64_t entry);
+const char *lgv__priority_fault(const priority *q, const replay *r);
+/* After lgv__replay_add, with what it returned: the entry of the newest transition of its stream.
+ */
+void lgv__priority_add(priority *q, const replay *r, int64_t entry);
 /* Draws b->entry, gathers them and fills weight, (b->size); steps: since learning began. */
-void priority_sample(priority *q, const replay *r, lgv_rng *rng, int64_t steps, replay_batch *b,
-                     float *weight);
+void lgv__priority_sample(priority *q, const replay *r, lgv_rng *rng, int64_t steps,
+                          replay_batch *b, float *weight);
 /* The minibatch's new priorities: error, (b->size), none negative. */
-void priority_update(priority *q, const replay_batch *b, const float *error);
+void lgv__priority_update(priority *q, const replay_batch *b, const float *error);
 
 #endif

@@ -22,7 +22,7 @@ static int32_t frames_of(const lgv_env_spec *env) {
   return env->obs_kind == LGV_OBS_BYTE && env->frames > 1 ? env->frames : 1;
 }
 
-int32_t replay_frames(const replay *r) { return frames_of(&r->env); }
+int32_t lgv__replay_frames(const replay *r) { return frames_of(&r->env); }
 
 /* Channels of one picture. */
 static int32_t depth_of(const lgv_env_spec *env) { return env->obs_shape[2] / frames_of(env); }
@@ -31,7 +31,7 @@ static size_t length_of(const lgv_env_spec *env) {
   return (size_t)pixels_of(env) * (size_t)env->obs_shape[2];
 }
 
-size_t replay_encoded_bytes(const lgv_env_spec *env) {
+size_t lgv__replay_encoded_bytes(const lgv_env_spec *env) {
   switch (form_of(env)) {
   case FORM_INDEX: return sizeof(int32_t);
   case FORM_BYTES: return length_of(env);
@@ -40,7 +40,7 @@ size_t replay_encoded_bytes(const lgv_env_spec *env) {
 }
 
 static size_t stored_bytes(const lgv_env_spec *env) {
-  return replay_encoded_bytes(env) / (size_t)frames_of(env);
+  return lgv__replay_encoded_bytes(env) / (size_t)frames_of(env);
 }
 
 /* Thermometer: how many leading ones; one-hot: where the one is, -1 if nowhere. */
@@ -54,22 +54,22 @@ static int32_t index_of(const lgv_env_spec *env, const float *x) {
   return i < length ? i : -1;
 }
 
-bool replay_is_index(const lgv_env_spec *env, int32_t index) {
+bool lgv__replay_is_index(const lgv_env_spec *env, int32_t index) {
   int64_t length = (int64_t)length_of(env);
   bool thermometer = env->obs_form == LGV_FORM_THERMOMETER;
   return thermometer ? index >= 0 && index <= length : index >= -1 && index < length;
 }
 
-void replay_encode(const lgv_env_spec *env, const lgv_obs *obs, void *out) {
+void lgv__replay_encode(const lgv_env_spec *env, const lgv_obs *obs, void *out) {
   if (form_of(env) == FORM_INDEX) {
     int32_t index = index_of(env, obs->data);
     memcpy(out, &index, sizeof index);
   } else {
-    memcpy(out, obs->data, replay_encoded_bytes(env));
+    memcpy(out, obs->data, lgv__replay_encoded_bytes(env));
   }
 }
 
-net_input replay_input(const lgv_env_spec *env, const void *encoded) {
+net_input lgv__replay_input(const lgv_env_spec *env, const void *encoded) {
   switch (form_of(env)) {
   case FORM_INDEX: return (net_input){.index = encoded};
   case FORM_BYTES: return (net_input){.bytes = encoded};
@@ -79,8 +79,8 @@ net_input replay_input(const lgv_env_spec *env, const void *encoded) {
 
 /* ---- memory ---- */
 
-void replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int64_t capacity,
-                   int32_t n_step, double gamma, lgv_layout *layout) {
+void lgv__replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int64_t capacity,
+                        int32_t n_step, double gamma, lgv_layout *layout) {
   size_t rows = (size_t)(capacity / streams), n = (size_t)streams, bytes = stored_bytes(env);
   r->env = *env;
   r->streams = streams;
@@ -98,9 +98,9 @@ void replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int64_t 
   r->age = lgv__layout_rows(layout, "replay.age", LGV_I32, rows, n, r->rows);
 }
 
-void replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bool with_first,
-                         lgv_layout *layout) {
-  size_t n = (size_t)size, bytes = n * replay_encoded_bytes(&r->env);
+void lgv__replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bool with_first,
+                              lgv_layout *layout) {
+  size_t n = (size_t)size, bytes = n * lgv__replay_encoded_bytes(&r->env);
   b->size = size;
   b->entry = lgv_layout_array(layout, "batch.entry", LGV_I64, n, LGV_SCRATCH);
   b->obs = lgv_layout_array(layout, "batch.obs", LGV_U8, (2 + with_first) * bytes, LGV_SCRATCH);
@@ -119,7 +119,7 @@ static void store(replay *r, int64_t entry, const lgv_obs *obs) {
   int32_t frames = frames_of(&r->env), depth = depth_of(&r->env), channels = r->env.obs_shape[2];
   uint8_t *out = stored(r, entry);
   if (frames == 1) {
-    replay_encode(&r->env, obs, out);
+    lgv__replay_encode(&r->env, obs, out);
     return;
   }
   const uint8_t *newest = (const uint8_t *)obs->data + channels - depth;
@@ -142,7 +142,7 @@ static int64_t *cursor_of(const replay *r, int64_t entry) {
 
 static int64_t length_of_ring(const replay *r) { return row_of(r, r->capacity); }
 
-int64_t replay_following(const replay *r, int64_t entry) {
+int64_t lgv__replay_following(const replay *r, int64_t entry) {
   int64_t next = entry + r->streams;
   return next < r->capacity ? next : next - r->capacity;
 }
@@ -161,7 +161,7 @@ static void forget(replay *r, int64_t entry) {
 /* Makes the stream's next entry its newest one. */
 static void append(replay *r, int64_t stream, const lgv_obs *obs, int32_t age) {
   int64_t *c = r->cursor + stream * REPLAY_CURSORS;
-  int64_t entry = c[REPLAY_FILLED] ? replay_following(r, c[REPLAY_HEAD]) : stream;
+  int64_t entry = c[REPLAY_FILLED] ? lgv__replay_following(r, c[REPLAY_HEAD]) : stream;
   if (c[REPLAY_FILLED] == length_of_ring(r))
     forget(r, entry);
   else
@@ -178,7 +178,7 @@ static void append(replay *r, int64_t stream, const lgv_obs *obs, int32_t age) {
 /* In an episode of more steps than there are numbers, the last of them stays. */
 static int32_t next_age(int32_t age) { return age < INT32_MAX ? age + 1 : age; }
 
-int64_t replay_add(replay *r, int64_t stream, const lgv_transition *t) {
+int64_t lgv__replay_add(replay *r, int64_t stream, const lgv_transition *t) {
   int64_t *c = r->cursor + stream * REPLAY_CURSORS;
   bool goes_on =
       c[REPLAY_FILLED] && !c[REPLAY_ENDED] && t->obs.stage > 0 && t->obs.stage == c[REPLAY_STAGE];
@@ -200,7 +200,7 @@ int64_t replay_add(replay *r, int64_t stream, const lgv_transition *t) {
 /* Where the stream's oldest entry is. */
 static int64_t oldest_of(const replay *r, int64_t stream) {
   const int64_t *c = r->cursor + stream * REPLAY_CURSORS;
-  return c[REPLAY_FILLED] < length_of_ring(r) ? stream : replay_following(r, c[REPLAY_HEAD]);
+  return c[REPLAY_FILLED] < length_of_ring(r) ? stream : lgv__replay_following(r, c[REPLAY_HEAD]);
 }
 
 /* How many entries of the stream older than this one are still there. */
@@ -209,7 +209,7 @@ static int64_t behind(const replay *r, int64_t entry) {
   return row_of(r, distance >= 0 ? distance : distance + r->capacity);
 }
 
-bool replay_can_draw(const replay *r, int64_t entry) {
+bool lgv__replay_can_draw(const replay *r, int64_t entry) {
   int64_t needed = frames_of(&r->env) - 1;
   if (r->age[entry] < needed) needed = r->age[entry];
   return r->action[entry] >= 0 && (needed == 0 || behind(r, entry) >= needed);
@@ -221,13 +221,13 @@ static int64_t stream_size(const replay *r, int64_t stream) {
   if (filled < length_of_ring(r)) return size;
   int64_t entry = oldest_of(r, stream);
   for (int32_t i = 0; i < frames_of(&r->env) - 1 && i < filled; i++) {
-    size -= r->action[entry] >= 0 && !replay_can_draw(r, entry);
-    entry = replay_following(r, entry);
+    size -= r->action[entry] >= 0 && !lgv__replay_can_draw(r, entry);
+    entry = lgv__replay_following(r, entry);
   }
   return size;
 }
 
-int64_t replay_size(const replay *r) {
+int64_t lgv__replay_size(const replay *r) {
   int64_t size = 0;
   for (int64_t s = 0; s < r->streams; s++) size += stream_size(r, s);
   return size;
@@ -288,7 +288,7 @@ static void load_first(const replay *r, int64_t entry, unsigned char *out) {
 static int64_t look_ahead(const replay *r, int64_t entry, float *reward, float *discount) {
   double sum = 0, weight = 1;
   for (int32_t l = 0;; l++) {
-    int64_t next = replay_following(r, entry);
+    int64_t next = lgv__replay_following(r, entry);
     sum += weight * (double)r->reward[entry];
     weight *= r->gamma;
     if (l + 1 == r->n_step || r->action[next] < 0) {
@@ -300,8 +300,8 @@ static int64_t look_ahead(const replay *r, int64_t entry, float *reward, float *
   }
 }
 
-void replay_gather(const replay *r, replay_batch *b) {
-  size_t bytes = replay_encoded_bytes(&r->env);
+void lgv__replay_gather(const replay *r, replay_batch *b) {
+  size_t bytes = lgv__replay_encoded_bytes(&r->env);
   for (int64_t i = 0; i < b->size; i++) {
     int64_t entry = b->entry[i];
     size_t at = (size_t)i * bytes;
@@ -313,26 +313,27 @@ void replay_gather(const replay *r, replay_batch *b) {
 }
 
 /* Streams whose rings are not yet as full as the fullest have entries that were never written. */
-bool replay_has(const replay *r, int64_t entry) {
+bool lgv__replay_has(const replay *r, int64_t entry) {
   return entry < r->capacity && row_of(r, entry) < cursor_of(r, entry)[REPLAY_FILLED];
 }
 
-int64_t replay_draw(const replay *r, lgv_rng *rng) {
+int64_t lgv__replay_draw(const replay *r, lgv_rng *rng) {
   int64_t entry;
   do entry = lgv_rng_below(rng, *r->rows * r->streams);
-  while (!replay_has(r, entry) || !replay_can_draw(r, entry));
+  while (!lgv__replay_has(r, entry) || !lgv__replay_can_draw(r, entry));
   return entry;
 }
 
-void replay_sample(const replay *r, lgv_rng *rng, replay_batch *b) {
-  for (int64_t i = 0; i < b->size; i++) b->entry[i] = replay_draw(r, rng);
-  replay_gather(r, b);
+void lgv__replay_sample(const replay *r, lgv_rng *rng, replay_batch *b) {
+  for (int64_t i = 0; i < b->size; i++) b->entry[i] = lgv__replay_draw(r, rng);
+  lgv__replay_gather(r, b);
 }
 
-void replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start) {
+void lgv__replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start) {
   memset(start, 0, (size_t)(stages + 1) * sizeof *start);
   for (int64_t e = 0; e < *r->rows * r->streams; e++)
-    if (replay_has(r, e) && r->age[e] < stages && replay_can_draw(r, e)) start[r->age[e]]++;
+    if (lgv__replay_has(r, e) && r->age[e] < stages && lgv__replay_can_draw(r, e))
+      start[r->age[e]]++;
   for (int64_t h = 0, sum = 0; h <= stages; h++) { /* counts become ends */
     sum += start[h];
     start[h] = sum;
@@ -342,7 +343,7 @@ void replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t
     for (int64_t i = filled - 1; i >= 0; i--) {
       int64_t e = oldest + i * r->streams;
       if (e >= r->capacity) e -= r->capacity;
-      if (r->age[e] < stages && replay_can_draw(r, e)) order[--start[r->age[e]]] = e;
+      if (r->age[e] < stages && lgv__replay_can_draw(r, e)) order[--start[r->age[e]]] = e;
     }
   }
 }
@@ -353,7 +354,7 @@ static bool is_observation(const replay *r, const uint8_t *stored) {
   int32_t index;
   if (form_of(&r->env) != FORM_INDEX) return true;
   memcpy(&index, stored, sizeof index);
-  return replay_is_index(&r->env, index);
+  return lgv__replay_is_index(&r->env, index);
 }
 
 static const char *cursor_fault(const replay *r, int64_t stream) {
@@ -375,7 +376,7 @@ static const char *entry_fault(const replay *r, int64_t stream) {
   int64_t entry = oldest_of(r, stream), actions = 0;
   bool begins = c[REPLAY_FILLED] < length_of_ring(r); /* nothing was overwritten yet */
   int32_t age = begins || c[REPLAY_FILLED] == 0 ? 0 : r->age[entry];
-  for (int64_t i = 0; i < c[REPLAY_FILLED]; i++, entry = replay_following(r, entry)) {
+  for (int64_t i = 0; i < c[REPLAY_FILLED]; i++, entry = lgv__replay_following(r, entry)) {
     int32_t action = r->action[entry];
     bool newest = i + 1 == c[REPLAY_FILLED];
     if (age < 0 || r->age[entry] != age) return "replay.age: a step whose age does not follow";
@@ -390,7 +391,7 @@ static const char *entry_fault(const replay *r, int64_t stream) {
                                       : "replay.cursor: another number of actions than there are";
 }
 
-const char *replay_fault(const replay *r) {
+const char *lgv__replay_fault(const replay *r) {
   int64_t most = 0;
   for (int64_t s = 0; s < r->streams; s++) {
     int64_t filled = r->cursor[s * REPLAY_CURSORS + REPLAY_FILLED];

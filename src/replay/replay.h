@@ -2,7 +2,7 @@
  * t is that of t + 1.
  *
  * Several environments at once are several streams, a ring of equal length for each. The rings lie
- * interleaved: entry e belongs to stream e % streams, and its neighbours in time are e - streams
+ * interleaved: entry e belongs to stream e % streams, and its neighbors in time are e - streams
  * and e + streams. So whatever has been filled lies in front, and no look ahead or back meets
  * another stream.
  *
@@ -68,34 +68,35 @@ typedef struct replay_batch {
 
 /* capacity: divided among the streams, rounded down. The array named last is one of rows: a check
  * of the experience belongs there, which whoever leaves the rows out leaves out with them. */
-void replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int64_t capacity,
-                   int32_t n_step, double gamma, lgv_layout *layout);
-void replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bool with_first,
-                         lgv_layout *layout);
+void lgv__replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int64_t capacity,
+                        int32_t n_step, double gamma, lgv_layout *layout);
+void lgv__replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bool with_first,
+                              lgv_layout *layout);
 /* Returns the entry of the transition. It continues the stream's episode in hand if its stage does.
  */
-int64_t replay_add(replay *r, int64_t stream, const lgv_transition *transition);
-int64_t replay_following(const replay *r, int64_t entry); /* the next one of the same stream */
-int64_t replay_size(const replay *r);                     /* transitions that can be drawn */
-/* Draws uniformly with replacement, one entry, or a minibatch. replay_size must be positive. */
-int64_t replay_draw(const replay *r, lgv_rng *rng);
-void replay_sample(const replay *r, lgv_rng *rng, replay_batch *b);
+int64_t lgv__replay_add(replay *r, int64_t stream, const lgv_transition *transition);
+int64_t lgv__replay_following(const replay *r, int64_t entry); /* the next one of the same stream */
+int64_t lgv__replay_size(const replay *r);                     /* transitions that can be drawn */
+/* Draws uniformly with replacement, one entry, or a minibatch. lgv__replay_size must be positive.
+ */
+int64_t lgv__replay_draw(const replay *r, lgv_rng *rng);
+void lgv__replay_sample(const replay *r, lgv_rng *rng, replay_batch *b);
 /* Fills b for entries that somebody else chose (b->entry). */
-void replay_gather(const replay *r, replay_batch *b);
+void lgv__replay_gather(const replay *r, replay_batch *b);
 /* What contradicts the invariants above in a replay that came from a file, or NULL. */
-const char *replay_fault(const replay *r);
-bool replay_has(const replay *r, int64_t entry); /* whether anything was ever put there */
-bool replay_can_draw(const replay *r, int64_t entry);
-int32_t replay_frames(const replay *r); /* pictures in an observation */
+const char *lgv__replay_fault(const replay *r);
+bool lgv__replay_has(const replay *r, int64_t entry); /* whether anything was ever put there */
+bool lgv__replay_can_draw(const replay *r, int64_t entry);
+int32_t lgv__replay_frames(const replay *r); /* pictures in an observation */
 /* Sorts what can be drawn by age: entries of age h < stages are order[start[h]]..order[start[h + 1]
  * - 1], stream by stream, oldest first. order has capacity, start has stages + 1 elements. */
-void replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start);
+void lgv__replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start);
 
 /* One observation, as an agent sees it, in net_input form. */
 /* Whether an index can stand for a sparse observation. */
-bool replay_is_index(const lgv_env_spec *env, int32_t index);
-size_t replay_encoded_bytes(const lgv_env_spec *env);
-void replay_encode(const lgv_env_spec *env, const lgv_obs *obs, void *out);
-net_input replay_input(const lgv_env_spec *env, const void *encoded);
+bool lgv__replay_is_index(const lgv_env_spec *env, int32_t index);
+size_t lgv__replay_encoded_bytes(const lgv_env_spec *env);
+void lgv__replay_encode(const lgv_env_spec *env, const lgv_obs *obs, void *out);
+net_input lgv__replay_input(const lgv_env_spec *env, const void *encoded);
 
 #endif

@@ -16,13 +16,13 @@ typedef struct sum_tree {
   double *node;   /* (2 x leaves); node 0 is unused */
 } sum_tree;
 
-void sum_tree_layout(sum_tree *tree, const char *name, int64_t capacity, lgv_layout *layout);
-void sum_tree_set(sum_tree *tree, int64_t index, double value);
+void lgv__sum_tree_layout(sum_tree *tree, const char *name, int64_t capacity, lgv_layout *layout);
+void lgv__sum_tree_set(sum_tree *tree, int64_t index, double value);
 /* The least index with (sum of the numbers up to it) > target, for 0 <= target < the sum of all. */
-int64_t sum_tree_find(const sum_tree *tree, double target);
+int64_t lgv__sum_tree_find(const sum_tree *tree, double target);
 
 /* Whether every inner node is the sum of its children, and nothing is negative or not a number. */
-bool sum_tree_is_sound(const sum_tree *tree);
+bool lgv__sum_tree_is_sound(const sum_tree *tree);
 
 static inline double sum_tree_get(const sum_tree *tree, int64_t index) {
   return tree->node[tree->leaves + index];

@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "run/settings.h"
+#include "config/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* metrics.csv as plots and reports read it. */
 #include "fuzz.h"
 
-#include "report/csv_file.h"
+#include "report/data/csv_file.h"
 
 #include <math.h>
 #include <stdlib.h>

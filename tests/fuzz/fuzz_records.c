@@ -1,8 +1,8 @@
 /* The JSON files that a run leaves in its directory, as those who come later read them. */
 #include "fuzz.h"
 
-#include "report/run_state.h"
-#include "run/config_check.h"
+#include "config/config_check.h"
+#include "report/data/run_state.h"
 
 #include <stdlib.h>
 

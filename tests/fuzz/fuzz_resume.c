@@ -6,7 +6,7 @@
  * its new bits (8). */
 #include "fuzz.h"
 
-#include "../forge.h"
+#include "forge.h"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* A sweep file: its configurations, labels and directories, and the figures that it describes. */
 #include "fuzz.h"
 
-#include "report/figure_file.h"
+#include "report/plot/figure_file.h"
 
 enum { MOST_CONFIGS = 8 };
 

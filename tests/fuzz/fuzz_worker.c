@@ -51,7 +51,7 @@ static void queue_packets(int socket) {
   (void)!shutdown(socket, SHUT_WR);
 }
 
-lgv_status process_start(process *p, const char *python, bool show_output, lgv_error *err) {
+lgv_status lgv__process_start(process *p, const char *python, bool show_output, lgv_error *err) {
   int pair[2];
   (void)python, (void)show_output, (void)err;
   *p = (process){.pid = 0, .socket = -1, .lifeline = -1, .log = -1};
@@ -70,21 +70,21 @@ static void close_descriptor(int *fd) {
   *fd = -1;
 }
 
-void process_end(process *p, double seconds, char *fate, size_t size) {
+void lgv__process_end(process *p, double seconds, char *fate, size_t size) {
   (void)seconds;
   if (size) strncpy(fate, "ended", size);
   close_descriptor(&p->socket);
   close_descriptor(&p->lifeline);
 }
 
-void process_close(process *p) { close_descriptor(&p->memory); }
+void lgv__process_close(process *p) { close_descriptor(&p->memory); }
 
-void process_last_words(const process *p, char *text, size_t size) {
+void lgv__process_last_words(const process *p, char *text, size_t size) {
   (void)p, (void)size;
   text[0] = '\0';
 }
 
-void process_trim_log(const process *p) { (void)p; }
+void lgv__process_trim_log(const process *p) { (void)p; }
 
 /* ---- the environment over it ---- */
 

@@ -273,20 +273,20 @@ def test_parameters_are_views(corridor):
 def test_params(corridor):
     agent = langevin.AdamLMCDQN(corridor(), lr=1e-3, hidden=(8, 9), double=True)
     assert agent.params["lr"] == 1e-3 and agent.params["hidden"] == (8, 9) and agent.params["double"] is True
-    assert agent.params["optimiser"] == "asgld" and agent.params["preset"] == "small"
-    other = langevin.AdamLMCDQN(corridor(), optimiser="adam", alpha1=0.8)
-    assert other.params["optimiser"] == "adam" and other.params["alpha1"] == 0.8
+    assert agent.params["optimizer"] == "asgld" and agent.params["preset"] == "small"
+    other = langevin.AdamLMCDQN(corridor(), optimizer="adam", alpha1=0.8)
+    assert other.params["optimizer"] == "adam" and other.params["alpha1"] == 0.8
 
 
 def test_no_name_means_two_things():
-    reserved = {"env", "seed", "steps", "episodes", "optimiser", "reward_range"}
-    optimisers = _registry.entries("optimiser").values()
+    reserved = {"env", "seed", "steps", "episodes", "optimizer", "reward_range"}
+    optimizers = _registry.entries("optimizer").values()
     for entry in _registry.entries("agent").values():
         own = {p.keyword for p in entry.params}
         assert not own & reserved, entry.name
-        for optimiser in optimisers if entry.optimiser else ():
-            theirs = {p.keyword for p in optimiser.params}
-            assert not theirs & (own | reserved), (entry.name, optimiser.name)
+        for optimizer in optimizers if entry.optimizer else ():
+            theirs = {p.keyword for p in optimizer.params}
+            assert not theirs & (own | reserved), (entry.name, optimizer.name)
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="the annotations are written as Python 3.10 has them")

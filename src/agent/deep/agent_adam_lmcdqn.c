@@ -1,10 +1,10 @@
 /* Adam LMCDQN. Ishfaq et al., "Provable and practical: efficient exploration in reinforcement
- * learning via Langevin Monte Carlo" (ICLR 2024), Algorithm 2, with the optimiser Adam SGLD of Kim
+ * learning via Langevin Monte Carlo" (ICLR 2024), Algorithm 2, with the optimizer Adam SGLD of Kim
  * et al. (2022):
  *
  *     w <- w - eta (g + a m / sqrt(v + lambda_1)) + sqrt(2 eta / beta) eps,   eps ~ N(0, I)
  *
- * The preset `atari` is the published loop: the optimiser in the form of the published code, n = 3,
+ * The preset `atari` is the published loop: the optimizer in the form of the published code, n = 3,
  * double Q, pixels not divided, an update every 10 steps after 32 greedy ones, a copy to the target
  * network every 500 updates. As in that code, parameters are single floats: at beta = 1e16 rounding
  * takes nearly all of the noise away, which optim.compensated = true would keep.
@@ -45,6 +45,6 @@ const lgv_agent_type lgv__agent_adam_lmcdqn = {
     .summary = "Langevin Monte Carlo DQN with Adam SGLD (the paper's Algorithm 2)",
     .params = param_table,
     .presets = presets,
-    .optimiser = "asgld",
+    .optimizer = "asgld",
     LANGEVIN_HOOKS,
 };

@@ -38,8 +38,8 @@ typedef struct params {
 
 #define REAL(field_, fallback_, max_, open_, help_)                                                \
   {                                                                                                \
-    .name = #field_, .type = LGV_REAL, .offset = offsetof(params, field_), .fallback = fallback_,  \
-    .max = max_, .open = open_, .help = help_                                                      \
+    .name = #field_, .type = LGV_REAL, .offset = offsetof(params, field_),                         \
+    .default_text = fallback_, .max = max_, .open = open_, .help = help_                           \
   }
 
 static const char *const members_names[] = {"heads", "networks", NULL};
@@ -51,14 +51,14 @@ static const lgv_param param_table[] = {
     {.name = "heads",
      .type = LGV_INT,
      .offset = offsetof(params, heads),
-     .fallback = "10",
+     .default_text = "10",
      .min = 1,
      .max = MOST_MEMBERS,
      .help = "K: members of the ensemble"},
     {.name = "members",
      .type = LGV_CHOICE,
      .offset = offsetof(params, members),
-     .fallback = "heads",
+     .default_text = "heads",
      .choices = members_names,
      .help = "heads of one network, or separate networks"},
     REAL(prior_scale, "1", 1e6, 0, "weight of each member's fixed random prior network"),
@@ -66,7 +66,7 @@ static const lgv_param param_table[] = {
     {.name = "eval",
      .type = LGV_CHOICE,
      .offset = offsetof(params, eval),
-     .fallback = "sample",
+     .default_text = "sample",
      .choices = eval_names,
      .help = "evaluations: one member an episode, or the vote of all"},
     {0}};
@@ -98,7 +98,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   (void)is_set;
   params *p = params_;
-  return dqn_resolve(&p->base.dqn, problem, p->members == HEADS ? (int32_t)p->heads : 1, err);
+  return lgv__dqn_resolve(&p->base.dqn, problem, p->members == HEADS ? (int32_t)p->heads : 1, err);
 }
 
 static const char *member_fault(const void *self_) {
@@ -116,14 +116,14 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   bool separate = s->p->members == NETWORKS;
   dqn_form form = {.copies = separate ? s->p->heads : 1,
                    .heads = separate ? 1 : (int32_t)s->p->heads};
-  s->sparse = separate && sparse_first_fits(base, problem);
+  s->sparse = separate && lgv__sparse_first_fits(base, problem);
   if (s->sparse)
-    sparse_first_layout(&s->first, c, base, problem, form, out);
+    lgv__sparse_first_layout(&s->first, c, base, problem, form, out);
   else
-    dqn_layout(c, base, problem, form, out);
-  net_shape shape = dqn_shape(base, &problem->env, form.heads);
-  random_prior_layout(&s->prior, &shape, &problem->env, form.copies, base->batch, s->p->prior_scale,
-                      out);
+    lgv__dqn_layout(c, base, problem, form, out);
+  net_shape shape = lgv__dqn_shape(base, &problem->env, form.heads);
+  lgv__random_prior_layout(&s->prior, &shape, &problem->env, form.copies, base->batch,
+                           s->p->prior_scale, out);
   size_t values = (size_t)(base->batch * c->outputs);
   s->member = lgv_layout_array(out, "member", LGV_I64, (size_t)c->replay.streams + 1, LGV_KEEP);
   lgv_layout_check(out, member_fault, s);
@@ -139,9 +139,9 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
 
 static lgv_status open_agent(void *self_, lgv_error *err) {
   self *s = self_;
-  if (!s->sparse) LGV_TRY(dqn_open(self_, err));
-  if (s->sparse) sparse_first_open(&s->first);
-  random_prior_open(&s->prior, s->core.init);
+  if (!s->sparse) LGV_TRY(lgv__dqn_open(self_, err));
+  if (s->sparse) lgv__sparse_first_open(&s->first);
+  lgv__random_prior_open(&s->prior, s->core.init);
   return LGV_OK;
 }
 
@@ -165,10 +165,10 @@ static void add(const float *f, int64_t count, float *sum) {
 /* Q of one copy's heads for one observation. */
 static const float *copy_values(self *s, int64_t copy, const lgv_obs *obs) {
   dqn *c = &s->core;
-  const float *f = s->sparse ? sparse_first_values(&s->first, copy, obs)
-                             : dqn_values(c, c->w + copy * c->dim, obs);
-  replay_encode(&c->env, obs, c->seen);
-  random_prior_values(&s->prior, copy, c->seen, 1, s->act_q);
+  const float *f = s->sparse ? lgv__sparse_first_values(&s->first, copy, obs)
+                             : lgv__dqn_values(c, c->w + copy * c->dim, obs);
+  lgv__replay_encode(&c->env, obs, c->seen);
+  lgv__random_prior_values(&s->prior, copy, c->seen, 1, s->act_q);
   add(f, c->outputs, s->act_q);
   return s->act_q;
 }
@@ -179,7 +179,7 @@ static int32_t vote(self *s, const lgv_obs *obs) {
   for (int64_t copy = 0, k = 0; copy < c->form.copies; copy++) {
     const float *q = copy_values(s, copy, obs);
     for (int32_t head = 0; head < c->form.heads; head++)
-      ballot[k++] = dqn_greedy(c, q + head * c->A, LGV_EVAL);
+      ballot[k++] = lgv__dqn_greedy(c, q + head * c->A, LGV_EVAL);
   }
   for (int32_t a = 0; a < c->A; a++) c->values[a] = 0;
   for (int64_t k = 0; k < s->p->heads; k++) c->values[ballot[k]]++;
@@ -200,7 +200,7 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
   if (evaluates && obs->stage == 0) s->member[actor] = draw_member(s, c->eval);
   int64_t member = s->member[actor], copy = member / c->form.heads;
   const float *q = copy_values(s, copy, obs) + member % c->form.heads * c->A;
-  *action = dither_act(&s->p->base.dither, c, q, mode);
+  *action = lgv__dither_act(&s->p->base.dither, c, q, mode);
   return LGV_OK;
 }
 
@@ -224,14 +224,14 @@ static void forward(self *s, int64_t copy) {
   dqn *c = &s->core;
   int64_t B = c->p->batch, count = B * c->outputs;
   float *q_next = c->p->double_q ? s->q_next : NULL;
-  random_prior_values(&s->prior, copy, c->batch.obs, B, s->q);
-  random_prior_values(&s->prior, copy, c->batch.next, B, s->q_target);
+  lgv__random_prior_values(&s->prior, copy, c->batch.obs, B, s->q);
+  lgv__random_prior_values(&s->prior, copy, c->batch.next, B, s->q_target);
   if (q_next) memcpy(q_next, s->q_target, (size_t)count * sizeof *q_next);
   if (s->sparse) {
-    sparse_first_forward(&s->first, copy, s->q, q_next, s->q_target);
+    lgv__sparse_first_forward(&s->first, copy, s->q, q_next, s->q_target);
     return;
   }
-  dqn_forward(c, c->w + copy * c->dim, c->w_target + copy * c->dim);
+  lgv__dqn_forward(c, c->w + copy * c->dim, c->w_target + copy * c->dim);
   add(c->q, count, s->q);
   add(c->q_target, count, s->q_target);
   if (q_next) add(c->q_next, count, q_next);
@@ -250,64 +250,65 @@ static void update_copy(self *s, int64_t copy) {
   forward(s, copy);
   for (int32_t head = 0; head < c->form.heads; head++) {
     int64_t at = (int64_t)head * c->A;
-    dqn_targets_from(c, chooser + at, s->q_target + at, c->outputs, c->y);
-    dqn_loss_add(c, s->q + at, c->y, masks_of(s, copy * c->form.heads + head), c->d_q + at);
+    lgv__dqn_targets_from(c, chooser + at, s->q_target + at, c->outputs, c->y);
+    lgv__dqn_loss_add(c, s->q + at, c->y, masks_of(s, copy * c->form.heads + head), c->d_q + at);
   }
-  dqn_refresh_target(c, copy);
+  lgv__dqn_refresh_target(c, copy);
   if (s->sparse)
-    sparse_first_backward(&s->first, copy);
+    lgv__sparse_first_backward(&s->first, copy);
   else
-    dqn_backward(c, c->w + copy * c->dim, c->grad);
-  dqn_step(c, copy);
+    lgv__dqn_backward(c, c->w + copy * c->dim, c->grad);
+  lgv__dqn_step(c, copy);
 }
 
 static lgv_status update(self *s, lgv_error *err) {
   dqn *c = &s->core;
   double loss = 0;
-  dqn_sample(c);
-  if (s->sparse) sparse_first_begin(&s->first);
+  lgv__dqn_sample(c);
+  if (s->sparse) lgv__sparse_first_begin(&s->first);
   for (int64_t copy = 0; copy < c->form.copies; copy++) {
-    dqn_loss_clear(c);
+    lgv__dqn_loss_clear(c);
     update_copy(s, copy);
     loss += c->loss;
   }
-  if (s->sparse) sparse_first_end(&s->first);
+  if (s->sparse) lgv__sparse_first_end(&s->first);
   c->loss = loss / (double)s->p->heads; /* the statistic is a member's mean */
   c->q = s->q;
-  LGV_TRY(dqn_end_update(c, err));
-  if (s->sparse) sparse_first_watch(&s->first);
+  LGV_TRY(lgv__dqn_end_update(c, err));
+  if (s->sparse) lgv__sparse_first_watch(&s->first);
   return LGV_OK;
 }
 
 static lgv_status observe(void *self_, const lgv_transition *transition, lgv_error *err) {
   self *s = self_;
-  int64_t entry = dqn_remember(&s->core, transition);
+  int64_t entry = lgv__dqn_remember(&s->core, transition);
   if (s->mask) {
     uint64_t mask = 0;
     for (int64_t k = 0; k < s->p->heads; k++)
       mask |= (uint64_t)(lgv_rng_uniform(s->core.draw) < s->p->mask) << k;
     s->mask[entry] = mask;
   }
-  for (int64_t j = dqn_updates_due(&s->core); j > 0; j--) LGV_TRY(update(s, err));
+  for (int64_t j = lgv__dqn_updates_due(&s->core); j > 0; j--) LGV_TRY(update(s, err));
   return LGV_OK;
 }
 
 static lgv_status end_episode(void *self_, lgv_error *err) {
   self *s = self_;
-  for (int64_t j = dqn_updates_due_between_episodes(&s->core); j > 0; j--) LGV_TRY(update(s, err));
+  for (int64_t j = lgv__dqn_updates_due_between_episodes(&s->core); j > 0; j--)
+    LGV_TRY(update(s, err));
   return LGV_OK;
 }
 
 static const char *const stat_names[] = {DITHER_STAT_NAMES, NULL};
 static void stats(const void *self_, double *values) {
   const self *s = self_;
-  dqn_stats(&s->core, values);
-  values[DQN_STATS] = dither_epsilon(&s->p->base.dither, &s->core);
+  lgv__dqn_stats(&s->core, values);
+  values[DQN_STATS] = lgv__dither_epsilon(&s->p->base.dither, &s->core);
 }
 
 static void policy_parts(const void *self_, lgv_policy_parts *parts) {
   const self *s = self_;
-  dqn_policy_parts(&s->core, parts);
+  lgv__dqn_policy_parts(&s->core, parts);
   parts->votes = s->p->eval == VOTE;
   if (!s->prior.w) return;
   parts->prior = &s->prior.net;
@@ -322,7 +323,7 @@ const lgv_agent_type lgv__agent_bootstrapped_dqn = {
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .presets = presets,
-    .optimiser = "adam",
+    .optimizer = "adam",
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
@@ -332,7 +333,7 @@ const lgv_agent_type lgv__agent_bootstrapped_dqn = {
     .end_episode = end_episode,
     .stat_names = stat_names,
     .stats = stats,
-    .set_stream = dqn_set_stream,
+    .set_stream = lgv__dqn_set_stream,
     .q_values = q_values,
     .policy_parts = policy_parts,
 };

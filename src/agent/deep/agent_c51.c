@@ -3,7 +3,7 @@
  *
  * The network gives, for every action, logits of a distribution p over atoms z_j on a fixed grid
  * from v_min to v_max; Q = sum over j of z_j p_j. For the greedy next action a*, the target is the
- * distribution of r + gamma z under p(s', a*; w-), each atom's mass split between its neighbours on
+ * distribution of r + gamma z under p(s', a*; w-), each atom's mass split between its neighbors on
  * the grid (Algorithm 1, Eq. 7); the loss is its cross-entropy with p(s, a; w).
  *
  * a* is the target network's choice, or, with agent.double, the online network's. With
@@ -36,21 +36,21 @@ static const lgv_param param_table[] = {
     {.name = "atoms",
      .type = LGV_INT,
      .offset = offsetof(params, atoms),
-     .fallback = "51",
+     .default_text = "51",
      .min = 2,
      .max = 10000,
      .help = "points of the grid"},
     {.name = "v_min",
      .type = LGV_REAL,
      .offset = offsetof(params, v_min),
-     .fallback = "-10",
+     .default_text = "-10",
      .min = -1e30,
      .max = 1e30,
      .help = "least return on the grid; left out: what the rewards can add up to, if known"},
     {.name = "v_max",
      .type = LGV_REAL,
      .offset = offsetof(params, v_max),
-     .fallback = "10",
+     .default_text = "10",
      .min = -1e30,
      .max = 1e30,
      .help = "greatest return on the grid; left out: likewise"},
@@ -98,7 +98,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   if (!(p->v_min < p->v_max))
     return lgv_fail(err, LGV_ERR_USAGE, "agent.v_min = %g must be less than agent.v_max = %g",
                     p->v_min, p->v_max);
-  return dqn_resolve(&p->base.dqn, problem, (int32_t)p->atoms, err);
+  return lgv__dqn_resolve(&p->base.dqn, problem, (int32_t)p->atoms, err);
 }
 
 static void mean(const dqn *c, const float *out, int64_t rows, float *q) {
@@ -117,8 +117,8 @@ static float sample_loss(self *s, int64_t i, bool divergence, float *d_logits) {
   const float *next = c->q_target + dqn_atoms_at(c, i, c->best[i]);
   float value, log_sum, loss = 0;
   lgv__kernels()->softmax(1, n, next, s->z, s->p_next, &value, NULL);
-  categorical_project(n, s->p->v_min, s->p->v_max, s->p_next, c->batch.reward[i],
-                      c->batch.discount[i], s->m);
+  lgv__categorical_project(n, s->p->v_min, s->p->v_max, s->p_next, c->batch.reward[i],
+                           c->batch.discount[i], s->m);
   lgv__kernels()->softmax(1, n, logits, s->z, d_logits, &value, &log_sum);
   for (int64_t j = 0; j < n; j++) {
     loss += s->m[j] * (log_sum - logits[j]);
@@ -130,26 +130,26 @@ static float sample_loss(self *s, int64_t i, bool divergence, float *d_logits) {
 
 static lgv_status update(dqn *c, lgv_error *err) {
   self *s = (self *)c;
-  dqn_sample(c);
-  dqn_forward(c, c->w, c->w_target);
-  dqn_choose(c);
-  dqn_refresh_target(c, 0);
-  dqn_loss_clear(c);
+  lgv__dqn_sample(c);
+  lgv__dqn_forward(c, c->w, c->w_target);
+  lgv__dqn_choose(c);
+  lgv__dqn_refresh_target(c, 0);
+  lgv__dqn_loss_clear(c);
   for (int64_t i = 0; i < c->p->batch; i++) {
     float *d_logits = c->d_q + dqn_atoms_at(c, i, c->batch.action[i]);
-    dqn_loss_of(c, i, sample_loss(s, i, c->p->priority.on, d_logits), d_logits, c->form.atoms);
+    lgv__dqn_loss_of(c, i, sample_loss(s, i, c->p->priority.on, d_logits), d_logits, c->form.atoms);
   }
   mean(c, c->q, c->p->batch, c->mean);
-  dqn_backward(c, c->w, c->grad);
-  dqn_step(c, 0);
-  return dqn_end_update(c, err);
+  lgv__dqn_backward(c, c->w, c->grad);
+  lgv__dqn_step(c, 0);
+  return lgv__dqn_end_update(c, err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = params_;
   dqn_form form = {.atoms = (int32_t)s->p->atoms, .mean = mean, .update = update};
-  dithered_layout_as(&s->base, &s->p->base, problem, form, out);
+  lgv__dithered_layout_as(&s->base, &s->p->base, problem, form, out);
   size_t n = (size_t)s->p->atoms, A = (size_t)problem->env.actions;
   s->z = lgv_layout_array(out, "z", LGV_F32, n, LGV_SCRATCH);
   s->p_next = lgv_layout_array(out, "p_next", LGV_F32, n, LGV_SCRATCH);
@@ -159,12 +159,12 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
 
 static lgv_status open_agent(void *self_, lgv_error *err) {
   self *s = self_;
-  categorical_grid(s->p->atoms, s->p->v_min, s->p->v_max, s->z);
-  return dqn_open(self_, err);
+  lgv__categorical_grid(s->p->atoms, s->p->v_min, s->p->v_max, s->z);
+  return lgv__dqn_open(self_, err);
 }
 
 static void policy_parts(const void *self_, lgv_policy_parts *parts) {
-  dqn_policy_parts(self_, parts);
+  lgv__dqn_policy_parts(self_, parts);
   parts->z = ((const self *)self_)->z;
 }
 
@@ -178,8 +178,8 @@ const lgv_agent_type lgv__agent_c51 = {
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
-    .act = dithered_act,
-    .q_values = dqn_q_values,
+    .act = lgv__dithered_act,
+    .q_values = lgv__dqn_q_values,
     .policy_parts = policy_parts,
     DITHERED_HOOKS,
 };

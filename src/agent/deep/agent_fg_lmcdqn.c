@@ -22,6 +22,6 @@ const lgv_agent_type lgv__agent_fg_lmcdqn = {
     .summary = "Adam LMCDQN with the feel-good term",
     .params = param_table,
     .presets = presets,
-    .optimiser = "asgld",
+    .optimizer = "asgld",
     LANGEVIN_HOOKS,
 };

@@ -18,6 +18,6 @@ const lgv_agent_type lgv__agent_fg_ulmc_dqn = {
     .summary = "ULMCDQN with the feel-good term",
     .params = param_table,
     .presets = presets,
-    .optimiser = "ulmc",
+    .optimizer = "ulmc",
     LANGEVIN_HOOKS,
 };

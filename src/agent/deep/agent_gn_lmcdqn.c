@@ -43,8 +43,8 @@
  * pair use the value that its next state had when it was last drawn. With a thermometer all states
  * share the first layer, too.
  *
- * The data are kept as distinct transitions with counts (merged.h), hence it needs sparse
- * observations: one-hot or thermometer. */
+ * The data are kept as distinct transitions with counts (transition_counts.h), hence it needs
+ * sparse observations: one-hot or thermometer. */
 #include "agent/agent.h"
 #include "agent/deep/gauss_newton.h"
 #include "agent/deep/pairs.h"
@@ -70,15 +70,15 @@ typedef struct params {
 
 #define REAL(field_, fallback_, min_, max_, open_, help_)                                          \
   {                                                                                                \
-    .name = #field_, .type = LGV_REAL, .offset = offsetof(params, field_), .fallback = fallback_,  \
-    .min = min_, .max = max_, .open = open_, .help = help_                                         \
+    .name = #field_, .type = LGV_REAL, .offset = offsetof(params, field_),                         \
+    .default_text = fallback_, .min = min_, .max = max_, .open = open_, .help = help_              \
   }
 
 static const lgv_param param_table[] = {
     {.name = "hidden",
      .type = LGV_INTS,
      .offset = offsetof(params, hidden),
-     .fallback = "32",
+     .default_text = "32",
      .min = 1,
      .max = 1e6,
      .help = "widths of the hidden layers"},
@@ -94,21 +94,21 @@ static const lgv_param param_table[] = {
     {.name = "updates",
      .type = LGV_INT,
      .offset = offsetof(params, updates),
-     .fallback = "0",
+     .default_text = "0",
      .min = 0,
      .max = 1e9,
      .help = "J: chain steps between episodes; 0: 60, or the horizon if that is longer"},
     {.name = "capacity",
      .type = LGV_INT,
      .offset = offsetof(params, capacity),
-     .fallback = "100000",
+     .default_text = "100000",
      .min = 1,
      .max = 1e9,
      .help = "the most distinct transitions"},
     {.name = "batch",
      .type = LGV_INT,
      .offset = offsetof(params, batch),
-     .fallback = "0",
+     .default_text = "0",
      .min = 0,
      .max = 1e9,
      .help = "known states that a chain step looks at; 0: all"},
@@ -180,7 +180,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   if (p->updates == 0) p->updates = env->horizon > LEAST_UPDATES ? env->horizon : LEAST_UPDATES;
   net built;
   net_shape shape = shape_of(p, env);
-  return net_build(&built, &shape, err);
+  return lgv__net_build(&built, &shape, err);
 }
 
 /* Where the parameters begin that more than one state has. */
@@ -196,7 +196,7 @@ static const char *counter_fault(const void *self_) {
 /* Of the states, their data, and the order in which a step draws them. */
 static const char *data_fault(const void *self_) {
   const self *s = self_;
-  const char *fault = pairs_fault(&s->data, &s->env);
+  const char *fault = lgv__pairs_fault(&s->data, &s->env);
   for (int64_t i = 0; !fault && i < s->data.states[0]; i++)
     if (!lgv__is_within(s->batch.order[i], 0, s->data.states[0] - 1))
       fault = "batch.order: an unknown state";
@@ -213,7 +213,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   s->draw = problem->replay;
   s->seed_noise = problem->noise;
   net_shape shape = shape_of(p, &problem->env);
-  lgv_status built = net_build(&s->net, &shape, NULL); /* resolve has tried it */
+  lgv_status built = lgv__net_build(&s->net, &shape, NULL); /* resolve has tried it */
   assert(built == LGV_OK);
   (void)built;
   size_t n = (size_t)s->net.params, actions = (size_t)s->env.actions;
@@ -223,12 +223,12 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   s->noise = lgv_layout_array(out, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
   s->w = lgv_layout_array(out, "w", LGV_F32, actions * n, LGV_KEEP);
   s->centre = lgv_layout_array(out, "centre", LGV_F32, actions, LGV_KEEP);
-  pairs_layout(&s->data, (int32_t)s->net.layer[0].inputs, s->env.actions, s->p->capacity, out);
+  lgv__pairs_layout(&s->data, (int32_t)s->net.layer[0].inputs, s->env.actions, s->p->capacity, out);
   size_t states = (size_t)s->data.capacity;
   s->batch = (state_batch){.size = s->p->batch,
                            .decay = s->p->curvature_decay,
                            .shared = s->net.params - first_shared(s)};
-  state_batch_layout(&s->batch, s->data.capacity, s->env.actions, out);
+  lgv__state_batch_layout(&s->batch, s->data.capacity, s->env.actions, out);
   s->best = lgv_layout_array(out, "best", LGV_F32, states, LGV_KEEP);
   lgv_layout_check(out, data_fault, s);
   s->grad = lgv_layout_array(out, "grad", LGV_F32, n, LGV_SCRATCH);
@@ -238,9 +238,9 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   s->slope = lgv_layout_array(out, "slope", LGV_F32, CHUNK, LGV_SCRATCH);
   s->weight = lgv_layout_array(out, "weight", LGV_F32, CHUNK, LGV_SCRATCH);
   s->values = lgv_layout_array(out, "values", LGV_F64, actions, LGV_SCRATCH);
-  gauss_newton_layout(&s->gn, &s->net, CHUNK, out);
-  net_tape_layout(&s->tape, &s->net, "tape", CHUNK, false, out);
-  net_tape_layout(&s->act_tape, &s->net, "act_tape", 1, false, out);
+  lgv__gauss_newton_layout(&s->gn, &s->net, CHUNK, out);
+  lgv__net_tape_layout(&s->tape, &s->net, "tape", CHUNK, false, out);
+  lgv__net_tape_layout(&s->act_tape, &s->net, "act_tape", 1, false, out);
 }
 
 static float *weights_of(const self *s, int32_t action) { return s->w + action * s->net.params; }
@@ -268,8 +268,8 @@ static void centre_values(self *s, int32_t action) {
   double sum = 0;
   for (int32_t i = 0; i < length; i++) {
     int32_t index = thermometer ? i + 1 : i;
-    sum += (double)net_forward(&s->net, weights_of(s, action), (net_input){.index = &index}, 1,
-                               &s->act_tape)[0];
+    sum += (double)lgv__net_forward(&s->net, weights_of(s, action), (net_input){.index = &index}, 1,
+                                    &s->act_tape)[0];
   }
   float *bias = weights_of(s, action) + s->net.layer[s->net.n_layers - 1].biases;
   *bias -= (float)(sum / length);
@@ -305,7 +305,7 @@ static void differentiate(self *s, int32_t action) {
     const int32_t *state = s->batch.order + at;
     rows = drawn - at < CHUNK ? drawn - at : CHUNK;
     for (int64_t i = 0; i < rows; i++) s->index[i] = d->index[state[i]];
-    const float *q = net_forward(&s->net, w, (net_input){.index = s->index}, rows, &s->tape);
+    const float *q = lgv__net_forward(&s->net, w, (net_input){.index = s->index}, rows, &s->tape);
     memcpy(s->q + at, q, (size_t)rows * sizeof *q);
     const double *target = d->target + action * d->capacity;
     const float *weight = d->weight + action * d->capacity;
@@ -313,18 +313,18 @@ static void differentiate(self *s, int32_t action) {
       s->weight[i] = weight[state[i]];
       s->slope[i] = s->weight[i] * (q[i] - (float)target[state[i]]);
     }
-    gauss_newton_add(&s->gn, w, &s->tape, s->index, NULL, s->slope, s->weight, rows, s->grad,
-                     s->curvature);
+    lgv__gauss_newton_add(&s->gn, w, &s->tape, s->index, NULL, s->slope, s->weight, rows, s->grad,
+                          s->curvature);
   }
   int64_t shared = first_shared(s);
-  state_batch_speak_for_all(&s->batch, action, s->grad + shared, s->curvature + shared);
+  lgv__state_batch_rescale(&s->batch, action, s->grad + shared, s->curvature + shared);
 }
 
 /* The greatest value of every drawn state, as one action after the other is added, and sums for
  * stats. */
 static void note_values(self *s, int32_t action) {
   const pairs *d = &s->data;
-  double transitions = (double)d->data.size[1] / state_batch_scale(&s->batch);
+  double transitions = (double)d->data.size[1] / lgv__state_batch_scale(&s->batch);
   for (int64_t i = 0; i < s->batch.drawn; i++) {
     int32_t k = s->batch.order[i];
     s->best[k] = action == 0 ? s->q[i] : fmaxf(s->best[k], s->q[i]);
@@ -369,7 +369,7 @@ static void move_first_weights(self *s, float *w, double step) {
     int32_t index = s->data.index[s->batch.order[i]];
     if (index >= 0)
       move(s, w, layer->weights + index * layer->outputs, layer->outputs, prior, 0,
-           step * state_batch_scale(&s->batch));
+           step * lgv__state_batch_scale(&s->batch));
   }
 }
 
@@ -380,7 +380,7 @@ static void follow(self *s, int32_t action) {
   /* with a thermometer all inputs that are on share an error, too */
   double sharers = (double)s->net.layer[0].outputs *
                    (s->env.obs_form == LGV_FORM_THERMOMETER ? (double)s->net.layer[0].inputs : 1);
-  double first = state_batch_step(&s->batch, s->p->step) / sharers,
+  double first = lgv__state_batch_step(&s->batch, s->p->step) / sharers,
          above = first * s->p->upper_step;
   move_first_weights(s, w, first);
   for (int32_t l = 0; l <= top; l++) {
@@ -394,8 +394,8 @@ static void follow(self *s, int32_t action) {
 static void advance(self *s) {
   s->stat[STAT_LOSS] = s->stat[STAT_Q_MEAN] = 0;
   s->stat[STAT_Q_MAX] = -INFINITY;
-  s->stat[STAT_NOISE] = sqrt(pairs_set_targets(&s->data, s->best, s->p->gamma, s->p->sigma));
-  state_batch_draw(&s->batch, s->data.states[0], s->draw);
+  s->stat[STAT_NOISE] = sqrt(lgv__pairs_set_targets(&s->data, s->best, s->p->gamma, s->p->sigma));
+  lgv__state_batch_draw(&s->batch, s->data.states[0], s->draw);
   for (int32_t a = 0; a < s->env.actions; a++) {
     differentiate(s, a);
     note_values(s, a);
@@ -429,8 +429,8 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
 static double evaluate(self *s, int32_t index) {
   double most = -INFINITY;
   for (int32_t a = 0; a < s->env.actions; a++) {
-    s->values[a] = (double)net_forward(&s->net, weights_of(s, a), (net_input){.index = &index}, 1,
-                                       &s->act_tape)[0];
+    s->values[a] = (double)lgv__net_forward(&s->net, weights_of(s, a), (net_input){.index = &index},
+                                            1, &s->act_tape)[0];
     most = fmax(most, s->values[a]);
   }
   return most;
@@ -441,7 +441,7 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
   (void)err;
   self *s = self_;
   int32_t index;
-  replay_encode(&s->env, obs, &index);
+  lgv__replay_encode(&s->env, obs, &index);
   evaluate(s, index);
   *action = lgv__argmax(s->values, s->env.actions, mode == LGV_TRAIN ? s->act : s->eval);
   return LGV_OK;
@@ -451,7 +451,7 @@ static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error
   (void)err;
   self *s = self_;
   int32_t index;
-  replay_encode(&s->env, obs, &index);
+  lgv__replay_encode(&s->env, obs, &index);
   evaluate(s, index);
   memcpy(q, s->values, (size_t)s->env.actions * sizeof *q);
   return LGV_OK;
@@ -459,21 +459,21 @@ static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error
 
 /* Makes a state known, with a value for the targets that lead to it. */
 static void meet(self *s, int32_t index) {
-  int64_t known = s->data.states[0], state = pairs_state(&s->data, index);
+  int64_t known = s->data.states[0], state = lgv__pairs_state(&s->data, index);
   if (state != known) return;
-  state_batch_meet(&s->batch, state);
+  lgv__state_batch_meet(&s->batch, state);
   s->best[state] = (float)evaluate(s, index);
 }
 
 static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) {
   self *s = self_;
   int32_t obs, next;
-  replay_encode(&s->env, &t->obs, &obs);
-  replay_encode(&s->env, &t->next, &next);
+  lgv__replay_encode(&s->env, &t->obs, &obs);
+  lgv__replay_encode(&s->env, &t->next, &next);
   s->count[COUNT_STEPS]++;
   meet(s, obs);
   meet(s, next);
-  if (!pairs_add(&s->data, obs, t->action, t->reward, next, t->terminated))
+  if (!lgv__pairs_add(&s->data, obs, t->action, t->reward, next, t->terminated))
     return lgv_fail(err, LGV_ERR_USAGE,
                     "more than agent.capacity = %lld distinct transitions: raise it",
                     (long long)s->p->capacity);

@@ -29,21 +29,21 @@ static const lgv_param param_table[] = {DQN_PARAM_ROWS,
                                         {.name = "cosines",
                                          .type = LGV_INT,
                                          .offset = offsetof(params, cosines),
-                                         .fallback = "64",
+                                         .default_text = "64",
                                          .min = 1,
                                          .max = 4096,
                                          .help = "cos(pi i tau), i = 1.., that stand for tau"},
                                         {.name = "taus",
                                          .type = LGV_INT,
                                          .offset = offsetof(params, taus),
-                                         .fallback = "64",
+                                         .default_text = "64",
                                          .min = 1,
                                          .max = 4096,
                                          .help = "N: draws of tau in the loss, and in its targets"},
                                         {.name = "taus_act",
                                          .type = LGV_INT,
                                          .offset = offsetof(params, taus_act),
-                                         .fallback = "64",
+                                         .default_text = "64",
                                          .min = 1,
                                          .max = 4096,
                                          .help = "K: draws of tau by which actions are valued"},
@@ -87,7 +87,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   (void)is_set;
   params *p = params_;
-  return dqn_resolve_form(&p->base.dqn, problem, form_of(p), err);
+  return lgv__dqn_resolve_form(&p->base.dqn, problem, form_of(p), err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
@@ -95,7 +95,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   s->p = params_;
   s->noise = problem->noise;
   dqn_form form = form_of(s->p);
-  dithered_layout_as(&s->base, &s->p->base, problem, form, out);
+  lgv__dithered_layout_as(&s->base, &s->p->base, problem, form, out);
   size_t B = (size_t)s->p->base.dqn.batch, N = (size_t)s->p->taus;
   s->tau = lgv_layout_array(out, "tau", LGV_F32, B * (size_t)form.taus, LGV_SCRATCH);
   s->target = lgv_layout_array(out, "target", LGV_F32, B * N, LGV_SCRATCH);
@@ -109,10 +109,10 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
 static const float *quantiles(self *s, const float *w, const void *obs, int64_t rows, int64_t taus,
                               net_tape *tape) {
   const dqn *c = &s->base.core;
-  net_input input = replay_input(&c->env, obs);
+  net_input input = lgv__replay_input(&c->env, obs);
   input.tau = s->tau;
   input.taus = taus;
-  return net_forward(&c->net, w, input, rows, tape);
+  return lgv__net_forward(&c->net, w, input, rows, tape);
 }
 
 /* The same for fresh draws. */
@@ -137,10 +137,10 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
   (void)err;
   self *s = self_;
   dqn *c = &s->base.core;
-  replay_encode(&c->env, obs, c->seen);
+  lgv__replay_encode(&c->env, obs, c->seen);
   lgv_rng *stream = mode == LGV_TRAIN ? s->noise : c->eval;
   mean(c, draw_quantiles(s, c->w, c->seen, 1, s->p->taus_act, stream, &c->act_tape), 1, c->act_q);
-  *action = dither_act(s->base.dither, c, c->act_q, mode);
+  *action = lgv__dither_act(s->base.dither, c, c->act_q, mode);
   return LGV_OK;
 }
 
@@ -151,9 +151,9 @@ static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error
   dqn *c = &s->base.core;
   int64_t K = s->p->taus_act;
   for (int64_t i = 0; i < K; i++) s->tau[i] = (float)(((double)i + 0.5) / (double)K);
-  replay_encode(&c->env, obs, c->seen);
+  lgv__replay_encode(&c->env, obs, c->seen);
   mean(c, quantiles(s, c->w, c->seen, 1, K, &c->act_tape), 1, c->act_q);
-  dqn_copy_values(c, c->act_q, q);
+  lgv__dqn_copy_values(c, c->act_q, q);
   return LGV_OK;
 }
 
@@ -166,7 +166,7 @@ static void make_targets(self *s) {
   c->q_next = NULL;
   c->q_target =
       draw_quantiles(s, chooser, c->batch.next, B, s->p->taus_act, s->noise, &c->target_tape);
-  dqn_choose(c);
+  lgv__dqn_choose(c);
   c->q_target = draw_quantiles(s, c->w_target, c->batch.next, B, N, s->noise, &c->target_tape);
   for (int64_t i = 0; i < B; i++)
     for (int64_t j = 0; j < N; j++)
@@ -180,26 +180,26 @@ static void sample_loss(self *s, int64_t i) {
   for (int64_t k = 0; k < N; k++) s->theta[k] = c->q[first + k * c->A];
   float loss = lgv__kernels()->quantile_loss(N, s->theta, s->tau + i * N, N, s->target + i * N,
                                              (float)s->p->kappa, s->d_theta);
-  dqn_loss_of(c, i, loss, s->d_theta, N);
+  lgv__dqn_loss_of(c, i, loss, s->d_theta, N);
   for (int64_t k = 0; k < N; k++) c->d_q[first + k * c->A] = s->d_theta[k];
 }
 
 static lgv_status update(dqn *c, lgv_error *err) {
   self *s = (self *)c;
-  dqn_sample(c);
+  lgv__dqn_sample(c);
   make_targets(s);
-  dqn_refresh_target(c, 0);
+  lgv__dqn_refresh_target(c, 0);
   c->q = draw_quantiles(s, c->w, c->batch.obs, c->p->batch, s->p->taus, s->noise, &c->tape);
-  dqn_loss_clear(c);
+  lgv__dqn_loss_clear(c);
   for (int64_t i = 0; i < c->p->batch; i++) sample_loss(s, i);
   mean_over(c, c->q, c->p->batch, s->p->taus, c->mean);
-  dqn_backward(c, c->w, c->grad);
-  dqn_step(c, 0);
-  return dqn_end_update(c, err);
+  lgv__dqn_backward(c, c->w, c->grad);
+  lgv__dqn_step(c, 0);
+  return lgv__dqn_end_update(c, err);
 }
 
 static void policy_parts(const void *self_, lgv_policy_parts *parts) {
-  dqn_policy_parts(self_, parts);
+  lgv__dqn_policy_parts(self_, parts);
   parts->taus = ((const self *)self_)->p->taus_act;
 }
 
@@ -212,7 +212,7 @@ const lgv_agent_type lgv__agent_iqn = {
     .presets = presets,
     .resolve = resolve,
     .layout = layout,
-    .open = dqn_open,
+    .open = lgv__dqn_open,
     .act = act,
     .q_values = q_values,
     .policy_parts = policy_parts,

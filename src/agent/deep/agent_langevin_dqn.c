@@ -1,4 +1,4 @@
-/* Langevin DQN. Dwaracherla, Van Roy, "Langevin DQN" (2020), with the optimiser that Ishfaq et al.
+/* Langevin DQN. Dwaracherla, Van Roy, "Langevin DQN" (2020), with the optimizer that Ishfaq et al.
  * (ICLR 2024) compare Adam LMCDQN with: a step of Adam, then Gaussian noise with Adam's
  * preconditioner. There is no term of the plain gradient. The preset `atari` is their loop. */
 #include "agent/deep/langevin_dqn.h"
@@ -17,6 +17,6 @@ const lgv_agent_type lgv__agent_langevin_dqn = {
     .summary = "DQN with Adam and preconditioned noise (Langevin DQN)",
     .params = param_table,
     .presets = presets,
-    .optimiser = "langevin-adam",
+    .optimizer = "langevin-adam",
     LANGEVIN_HOOKS,
 };

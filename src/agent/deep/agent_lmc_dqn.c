@@ -21,6 +21,6 @@ const lgv_agent_type lgv__agent_lmc_dqn = {
     .summary = "Langevin Monte Carlo DQN without preconditioning (SGLD)",
     .params = param_table,
     .presets = presets,
-    .optimiser = "sgld",
+    .optimizer = "sgld",
     LANGEVIN_HOOKS,
 };

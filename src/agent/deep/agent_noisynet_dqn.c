@@ -27,7 +27,7 @@ static const lgv_param param_table[] = {DQN_PARAM_ROWS,
                                         {.name = "sigma0",
                                          .type = LGV_REAL,
                                          .offset = offsetof(params, sigma0),
-                                         .fallback = "0.5",
+                                         .default_text = "0.5",
                                          .min = 0,
                                          .max = 100,
                                          .help = "initial sigma, times sqrt(fan_in)"},
@@ -58,7 +58,7 @@ typedef struct self {
 
 static lgv_status resolve(void *p, const bool *is_set, const lgv_problem *problem, lgv_error *err) {
   (void)is_set;
-  return dqn_resolve(p, problem, 1, err);
+  return lgv__dqn_resolve(p, problem, 1, err);
 }
 
 static void layout_noisy(const self *s, noisy *n, const char *factor, const char *w, lgv_keep keep,
@@ -71,7 +71,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   self *s = self_;
   s->p = p;
   s->noise = problem->noise;
-  dqn_layout(&s->core, &s->p->dqn, problem, (dqn_form){.vectors = 2}, out);
+  lgv__dqn_layout(&s->core, &s->p->dqn, problem, (dqn_form){.vectors = 2}, out);
   const net *n = &s->core.net;
   s->factors = 0;
   for (int32_t l = 0; l < n->n_layers; l++)
@@ -128,7 +128,7 @@ static lgv_status open_agent(void *self_, lgv_error *err) {
   self *s = self_;
   dqn *c = &s->core;
   const net *n = &c->net;
-  LGV_TRY(dqn_open(self_, err));
+  LGV_TRY(lgv__dqn_open(self_, err));
   for (int32_t l = 0; l < n->n_layers; l++) {
     const net_layer *layer = &n->layer[l];
     float sigma = (float)(s->p->sigma0 / sqrt((double)layer->inputs));
@@ -150,41 +150,42 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
   noisy *n = mode == LGV_TRAIN ? &s->online : &s->eval;
   resample(s, n, mode == LGV_TRAIN ? s->noise : c->eval);
   compose(s, n, c->w);
-  *action = dqn_greedy(c, dqn_values(c, n->w, obs), mode);
+  *action = lgv__dqn_greedy(c, lgv__dqn_values(c, n->w, obs), mode);
   return LGV_OK;
 }
 
 static lgv_status update(self *s, lgv_error *err) {
   dqn *c = &s->core;
-  dqn_sample(c);
+  lgv__dqn_sample(c);
   compose(s, &s->online, c->w);
-  dqn_forward_next(c, s->online.w, s->target.w);
-  dqn_targets(c);
+  lgv__dqn_forward_next(c, s->online.w, s->target.w);
+  lgv__dqn_targets(c);
   resample(s, &s->online, s->noise);
   resample(s, &s->target, s->noise);
-  if (dqn_refresh_target(c, 0))
+  if (lgv__dqn_refresh_target(c, 0))
     memcpy(s->target.factor, s->online.factor, (size_t)s->factors * sizeof(float));
   compose(s, &s->online, c->w);
   compose(s, &s->target, c->w_target);
-  dqn_forward_obs(c, s->online.w);
-  dqn_loss(c);
-  dqn_backward(c, s->online.w, c->grad);
+  lgv__dqn_forward_obs(c, s->online.w);
+  lgv__dqn_loss(c);
+  lgv__dqn_backward(c, s->online.w, c->grad);
   memset(c->grad + c->net.params, 0, (size_t)c->net.params * sizeof *c->grad);
   add_noise(s, &s->online, c->grad + c->net.params, c->grad, c->grad + c->net.params);
-  dqn_step(c, 0);
-  return dqn_end_update(c, err);
+  lgv__dqn_step(c, 0);
+  return lgv__dqn_end_update(c, err);
 }
 
 static lgv_status observe(void *self_, const lgv_transition *transition, lgv_error *err) {
   self *s = self_;
-  dqn_remember(&s->core, transition);
-  for (int64_t j = dqn_updates_due(&s->core); j > 0; j--) LGV_TRY(update(s, err));
+  lgv__dqn_remember(&s->core, transition);
+  for (int64_t j = lgv__dqn_updates_due(&s->core); j > 0; j--) LGV_TRY(update(s, err));
   return LGV_OK;
 }
 
 static lgv_status end_episode(void *self_, lgv_error *err) {
   self *s = self_;
-  for (int64_t j = dqn_updates_due_between_episodes(&s->core); j > 0; j--) LGV_TRY(update(s, err));
+  for (int64_t j = lgv__dqn_updates_due_between_episodes(&s->core); j > 0; j--)
+    LGV_TRY(update(s, err));
   return LGV_OK;
 }
 
@@ -197,17 +198,17 @@ const lgv_agent_type lgv__agent_noisynet_dqn = {
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .presets = presets,
-    .optimiser = "adam",
+    .optimizer = "adam",
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
-    .begin_episode = dqn_begin_episode,
+    .begin_episode = lgv__dqn_begin_episode,
     .act = act,
     .observe = observe,
     .end_episode = end_episode,
     .stat_names = stat_names,
-    .stats = dqn_stats,
-    .set_stream = dqn_set_stream,
-    .q_values = dqn_q_values, /* without noise: mu comes first among the parameters */
-    .policy_parts = dqn_policy_parts,
+    .stats = lgv__dqn_stats,
+    .set_stream = lgv__dqn_set_stream,
+    .q_values = lgv__dqn_q_values, /* without noise: mu comes first among the parameters */
+    .policy_parts = lgv__dqn_policy_parts,
 };

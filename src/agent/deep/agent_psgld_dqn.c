@@ -21,6 +21,6 @@ const lgv_agent_type lgv__agent_psgld_dqn = {
     .summary = "Langevin Monte Carlo DQN with RMSProp preconditioning (pSGLD)",
     .params = param_table,
     .presets = presets,
-    .optimiser = "psgld",
+    .optimizer = "psgld",
     LANGEVIN_HOOKS,
 };

@@ -27,7 +27,7 @@ static const lgv_param param_table[] = {DQN_PARAM_ROWS,
                                         {.name = "quantiles",
                                          .type = LGV_INT,
                                          .offset = offsetof(params, quantiles),
-                                         .fallback = "51",
+                                         .default_text = "51",
                                          .min = 1,
                                          .max = 10000,
                                          .help = "N: quantiles of the return of every action"},
@@ -58,7 +58,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   (void)is_set;
   params *p = params_;
-  return dqn_resolve(&p->base.dqn, problem, (int32_t)p->quantiles, err);
+  return lgv__dqn_resolve(&p->base.dqn, problem, (int32_t)p->quantiles, err);
 }
 
 static void mean(const dqn *c, const float *out, int64_t rows, float *q) {
@@ -71,11 +71,11 @@ static void mean(const dqn *c, const float *out, int64_t rows, float *q) {
 static lgv_status update(dqn *c, lgv_error *err) {
   self *s = (self *)c;
   int64_t n = c->form.atoms;
-  dqn_sample(c);
-  dqn_forward(c, c->w, c->w_target);
-  dqn_choose(c);
-  dqn_refresh_target(c, 0);
-  dqn_loss_clear(c);
+  lgv__dqn_sample(c);
+  lgv__dqn_forward(c, c->w, c->w_target);
+  lgv__dqn_choose(c);
+  lgv__dqn_refresh_target(c, 0);
+  lgv__dqn_loss_clear(c);
   for (int64_t i = 0; i < c->p->batch; i++) {
     int64_t at = dqn_atoms_at(c, i, c->batch.action[i]);
     const float *next = c->q_target + dqn_atoms_at(c, i, c->best[i]);
@@ -83,19 +83,19 @@ static lgv_status update(dqn *c, lgv_error *err) {
       s->target[j] = c->batch.reward[i] + c->batch.discount[i] * next[j];
     float loss = lgv__kernels()->quantile_loss(n, c->q + at, s->tau, n, s->target,
                                                (float)s->p->kappa, c->d_q + at);
-    dqn_loss_of(c, i, loss, c->d_q + at, n);
+    lgv__dqn_loss_of(c, i, loss, c->d_q + at, n);
   }
   mean(c, c->q, c->p->batch, c->mean);
-  dqn_backward(c, c->w, c->grad);
-  dqn_step(c, 0);
-  return dqn_end_update(c, err);
+  lgv__dqn_backward(c, c->w, c->grad);
+  lgv__dqn_step(c, 0);
+  return lgv__dqn_end_update(c, err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = params_;
   dqn_form form = {.atoms = (int32_t)s->p->quantiles, .mean = mean, .update = update};
-  dithered_layout_as(&s->base, &s->p->base, problem, form, out);
+  lgv__dithered_layout_as(&s->base, &s->p->base, problem, form, out);
   size_t n = (size_t)s->p->quantiles;
   s->tau = lgv_layout_array(out, "tau", LGV_F32, n, LGV_SCRATCH);
   s->target = lgv_layout_array(out, "target", LGV_F32, n, LGV_SCRATCH);
@@ -105,7 +105,7 @@ static lgv_status open_agent(void *self_, lgv_error *err) {
   self *s = self_;
   int64_t n = s->p->quantiles;
   for (int64_t i = 0; i < n; i++) s->tau[i] = (float)(((double)i + 0.5) / (double)n);
-  return dqn_open(self_, err);
+  return lgv__dqn_open(self_, err);
 }
 
 const lgv_agent_type lgv__agent_qr_dqn = {
@@ -118,8 +118,8 @@ const lgv_agent_type lgv__agent_qr_dqn = {
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
-    .act = dithered_act,
-    .q_values = dqn_q_values,
-    .policy_parts = dqn_policy_parts,
+    .act = lgv__dithered_act,
+    .q_values = lgv__dqn_q_values,
+    .policy_parts = lgv__dqn_policy_parts,
     DITHERED_HOOKS,
 };

@@ -23,6 +23,6 @@ const lgv_agent_type lgv__agent_ulmc_dqn = {
     .summary = "underdamped Langevin Monte Carlo DQN",
     .params = param_table,
     .presets = presets,
-    .optimiser = "ulmc",
+    .optimizer = "ulmc",
     LANGEVIN_HOOKS,
 };

@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-void categorical_grid(int64_t n, double v_min, double v_max, float *z) {
+void lgv__categorical_grid(int64_t n, double v_min, double v_max, float *z) {
   for (int64_t j = 0; j < n; j++)
     z[j] = (float)(v_min + (v_max - v_min) * (double)j / (double)(n - 1));
 }
 
 /* Places are counted in steps of the grid: atom j goes to shift + discount j. */
-void categorical_project(int64_t n, double v_min, double v_max, const float *p, float reward,
-                         float discount, float *m) {
+void lgv__categorical_project(int64_t n, double v_min, double v_max, const float *p, float reward,
+                              float discount, float *m) {
   double step = (v_max - v_min) / (double)(n - 1), last = (double)(n - 1);
   double shift = ((double)reward + (double)discount * v_min - v_min) / step;
   memset(m, 0, (size_t)n * sizeof *m);

@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-void categorical_grid(int64_t n, double v_min, double v_max, float *z);
+void lgv__categorical_grid(int64_t n, double v_min, double v_max, float *z);
 /* m (n) = the distribution of reward + discount z for z ~ p (n), cut to [v_min, v_max], with the
- * mass of every atom shared between its two neighbours on the grid so that the mean stays
+ * mass of every atom shared between its two neighbors on the grid so that the mean stays
  * (Bellemare et al., 2017, Eq. 7). */
-void categorical_project(int64_t n, double v_min, double v_max, const float *p, float reward,
-                         float discount, float *m);
+void lgv__categorical_project(int64_t n, double v_min, double v_max, const float *p, float reward,
+                              float discount, float *m);
 
 #endif

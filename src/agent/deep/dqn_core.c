@@ -11,9 +11,10 @@
 #include <math.h>
 #include <string.h>
 
-const char *const dqn_preset_names[] = {"auto", "small", "one-hot", "cyclic", "atari", "zoo", NULL};
-const char *const dqn_net_names[] = {"auto", "mlp", "nature", NULL};
-const char *const dqn_loss_names[] = {"mse", "huber", NULL};
+const char *const lgv__dqn_preset_names[] = {"auto",  "small", "one-hot", "cyclic",
+                                             "atari", "zoo",   NULL};
+const char *const lgv__dqn_net_names[] = {"auto", "mlp", "nature", NULL};
+const char *const lgv__dqn_loss_names[] = {"mse", "huber", NULL};
 
 /* ---- parameters ---- */
 
@@ -23,7 +24,7 @@ static dqn_form complete(dqn_form form) {
   if (form.atoms == 0) form.atoms = 1;
   if (form.taus == 0) form.taus = 1;
   if (form.vectors == 0) form.vectors = 1;
-  if (!form.update) form.update = dqn_update;
+  if (!form.update) form.update = lgv__dqn_update;
   return form;
 }
 
@@ -35,7 +36,7 @@ static float input_scale(const dqn_params *p, const lgv_env_spec *env) {
   return 1;
 }
 
-net_shape dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t heads) {
+net_shape lgv__dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t heads) {
   return (net_shape){
       .family = p->net,
       .obs_kind = env->obs_kind,
@@ -49,29 +50,30 @@ net_shape dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t heads)
 }
 
 static net_shape shape_of(const dqn_params *p, const lgv_env_spec *env, dqn_form form) {
-  net_shape shape = dqn_shape(p, env, form.heads * form.atoms);
+  net_shape shape = lgv__dqn_shape(p, env, form.heads * form.atoms);
   shape.cosines = form.cosines;
   shape.taus = form.taus;
   return shape;
 }
 
-int32_t dqn_streams(const lgv_problem *problem) {
+int32_t lgv__dqn_streams(const lgv_problem *problem) {
   return problem->streams > 1 ? problem->streams : 1;
 }
 
-lgv_status dqn_resolve(dqn_params *p, const lgv_problem *problem, int32_t heads, lgv_error *err) {
-  return dqn_resolve_form(p, problem, (dqn_form){.heads = heads}, err);
+lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, int32_t heads,
+                            lgv_error *err) {
+  return lgv__dqn_resolve_form(p, problem, (dqn_form){.heads = heads}, err);
 }
 
-lgv_status dqn_resolve_form(dqn_params *p, const lgv_problem *problem, dqn_form form,
-                            lgv_error *err) {
+lgv_status lgv__dqn_resolve_form(dqn_params *p, const lgv_problem *problem, dqn_form form,
+                                 lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
   dqn_form whole = complete(form);
   if ((double)env->actions * whole.heads * whole.atoms > INT32_MAX)
     return lgv_fail(err, LGV_ERR_USAGE, "%d actions are too many for a network", env->actions);
   net_shape shape = shape_of(p, env, whole);
   net built;
-  LGV_TRY(net_build(&built, &shape, err));
+  LGV_TRY(lgv__net_build(&built, &shape, err));
   p->net = built.shape.family;
   p->hidden = built.shape.hidden;
   if (p->warmup >= p->replay)
@@ -83,7 +85,7 @@ lgv_status dqn_resolve_form(dqn_params *p, const lgv_problem *problem, dqn_form 
                     "the environment says that its %d channels are %d pictures: they must divide, "
                     "and be %d at most",
                     env->obs_shape[2], env->frames, REPLAY_MOST_FRAMES);
-  int64_t streams = dqn_streams(problem), least = (env->frames > 1 ? env->frames : 1) + 1;
+  int64_t streams = lgv__dqn_streams(problem), least = (env->frames > 1 ? env->frames : 1) + 1;
   if (p->replay / streams < least) /* fewer, and no stack of pictures would ever be whole */
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.replay = %lld must hold at least %lld steps of each of run.envs = %lld "
@@ -94,13 +96,13 @@ lgv_status dqn_resolve_form(dqn_params *p, const lgv_problem *problem, dqn_form 
 
 /* ---- memory ---- */
 
-/* Whether the optimiser keeps parameters as sums of two floats. */
+/* Whether the optimizer keeps parameters as sums of two floats. */
 static bool is_compensated(const lgv_problem *problem) {
-  if (!problem->optimiser) return false;
-  int row = lgv__params_find(problem->optimiser->params, "compensated");
+  if (!problem->optimizer) return false;
+  int row = lgv__params_find(problem->optimizer->params, "compensated");
   if (row < 0) return false;
   const char *field = (const char *)problem->optim_params;
-  return *(const bool *)(field + problem->optimiser->params[row].offset);
+  return *(const bool *)(field + problem->optimizer->params[row].offset);
 }
 
 static void layout_vectors(dqn *c, const lgv_problem *problem, lgv_layout *layout) {
@@ -110,7 +112,7 @@ static void layout_vectors(dqn *c, const lgv_problem *problem, lgv_layout *layou
   c->w = lgv_layout_array(layout, "w", LGV_F32, all, LGV_KEEP);
   c->w_target =
       c->form.no_target ? NULL : lgv_layout_array(layout, "w_target", LGV_F32, all, LGV_KEEP);
-  for (int32_t i = 0; problem->optimiser && i < problem->optimiser->slots; i++)
+  for (int32_t i = 0; problem->optimizer && i < problem->optimizer->slots; i++)
     c->slot[i] = lgv_layout_array(layout, slots[i], LGV_F32, all, LGV_KEEP);
   c->residual = is_compensated(problem)
                     ? lgv_layout_array(layout, "w_residual", LGV_F32, all, LGV_KEEP)
@@ -139,16 +141,16 @@ static const char *counter_fault(const void *self) {
 
 static const char *experience_fault(const void *self) {
   const dqn *c = self;
-  const char *fault = replay_fault(&c->replay);
-  return fault || !c->p->priority.on ? fault : priority_fault(&c->priority, &c->replay);
+  const char *fault = lgv__replay_fault(&c->replay);
+  return fault || !c->p->priority.on ? fault : lgv__priority_fault(&c->priority, &c->replay);
 }
 
-void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_form form,
-                lgv_layout *layout) {
+void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_form form,
+                     lgv_layout *layout) {
   form = complete(form);
   net_shape shape = shape_of(p, &problem->env, form);
   if (form.above_first) shape = above_first(shape);
-  lgv_status built = net_build(&c->net, &shape, NULL); /* dqn_resolve has tried it */
+  lgv_status built = lgv__net_build(&c->net, &shape, NULL); /* lgv__dqn_resolve has tried it */
   assert(built == LGV_OK);
   (void)built;
   c->p = p;
@@ -157,7 +159,7 @@ void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_for
   c->A = problem->env.actions;
   c->outputs = form.heads * c->A * form.atoms;
   c->dim = form.vectors * c->net.params;
-  c->optimiser = problem->optimiser;
+  c->optimizer = problem->optimizer;
   c->optim_params = problem->optim_params;
   c->init = problem->init;
   c->act = problem->act;
@@ -171,15 +173,16 @@ void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_for
   c->noise = lgv_layout_array(layout, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
   c->stat = lgv_layout_array(layout, "stats", LGV_F64, DQN_STATS, LGV_KEEP);
   layout_vectors(c, problem, layout);
-  replay_layout(&c->replay, &problem->env, dqn_streams(problem), p->replay, (int32_t)p->n_step,
-                p->gamma, layout);
+  lgv__replay_layout(&c->replay, &problem->env, lgv__dqn_streams(problem), p->replay,
+                     (int32_t)p->n_step, p->gamma, layout);
   lgv_layout_check(layout, experience_fault, c);
-  replay_batch_layout(&c->batch, &c->replay, p->batch, form.with_first, layout);
-  size_t both = form.cosines ? rows : rows + B; /* dqn_forward takes obs and next together */
-  net_tape_layout(&c->tape, &c->net, "tape", (int64_t)both, true, layout);
-  net_tape_layout(&c->target_tape, &c->net, "target_tape", p->batch, false, layout);
-  net_tape_layout(&c->act_tape, &c->net, "act_tape", 1, false, layout);
-  c->seen = lgv_layout_array(layout, "seen", LGV_U8, replay_encoded_bytes(&c->env), LGV_SCRATCH);
+  lgv__replay_batch_layout(&c->batch, &c->replay, p->batch, form.with_first, layout);
+  size_t both = form.cosines ? rows : rows + B; /* lgv__dqn_forward takes obs and next together */
+  lgv__net_tape_layout(&c->tape, &c->net, "tape", (int64_t)both, true, layout);
+  lgv__net_tape_layout(&c->target_tape, &c->net, "target_tape", p->batch, false, layout);
+  lgv__net_tape_layout(&c->act_tape, &c->net, "act_tape", 1, false, layout);
+  c->seen =
+      lgv_layout_array(layout, "seen", LGV_U8, lgv__replay_encoded_bytes(&c->env), LGV_SCRATCH);
   c->values = lgv_layout_array(layout, "values", LGV_F64, (size_t)c->A, LGV_SCRATCH);
   c->y = lgv_layout_array(layout, "y", LGV_F32, B, LGV_SCRATCH);
   size_t d_outputs = rows * (size_t)form.taus * (size_t)c->outputs;
@@ -193,69 +196,70 @@ void dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_for
     c->act_q = lgv_layout_array(layout, "act_q", LGV_F32, (size_t)c->A, LGV_SCRATCH);
   }
   if (p->priority.on) {
-    priority_layout(&c->priority, &p->priority, &c->replay, p->batch, layout);
+    lgv__priority_layout(&c->priority, &p->priority, &c->replay, p->batch, layout);
     c->weight = lgv_layout_array(layout, "weight", LGV_F32, B, LGV_SCRATCH);
   }
 }
 
-lgv_status dqn_open(void *self, lgv_error *err) {
+lgv_status lgv__dqn_open(void *self, lgv_error *err) {
   (void)err;
   dqn *c = self;
-  for (int64_t k = 0; k < c->form.copies; k++) net_init(&c->net, c->w + k * c->dim, c->init);
+  for (int64_t k = 0; k < c->form.copies; k++) lgv__net_init(&c->net, c->w + k * c->dim, c->init);
   if (c->w_target) memcpy(c->w_target, c->w, (size_t)(c->form.copies * c->dim) * sizeof *c->w);
   lgv__noise_seed(c->noise, c->seed_noise);
-  if (c->p->priority.on) priority_open(&c->priority);
+  if (c->p->priority.on) lgv__priority_open(&c->priority);
   return LGV_OK;
 }
 
 /* ---- acting ---- */
 
-const float *dqn_values(dqn *c, const float *w, const lgv_obs *obs) {
-  replay_encode(&c->env, obs, c->seen);
-  const float *out = net_forward(&c->net, w, replay_input(&c->env, c->seen), 1, &c->act_tape);
+const float *lgv__dqn_values(dqn *c, const float *w, const lgv_obs *obs) {
+  lgv__replay_encode(&c->env, obs, c->seen);
+  const float *out =
+      lgv__net_forward(&c->net, w, lgv__replay_input(&c->env, c->seen), 1, &c->act_tape);
   if (!c->form.mean) return out;
   c->form.mean(c, out, 1, c->act_q);
   return c->act_q;
 }
 
-lgv_rng *dqn_act_stream(dqn *c, lgv_mode mode) { return mode == LGV_TRAIN ? c->act : c->eval; }
+lgv_rng *lgv__dqn_act_stream(dqn *c, lgv_mode mode) { return mode == LGV_TRAIN ? c->act : c->eval; }
 
-void dqn_copy_values(const dqn *c, const float *values, double *q) {
+void lgv__dqn_copy_values(const dqn *c, const float *values, double *q) {
   for (int32_t a = 0; a < c->A; a++) q[a] = (double)values[a];
 }
 
-int32_t dqn_greedy(dqn *c, const float *q, lgv_mode mode) {
-  dqn_copy_values(c, q, c->values);
-  return lgv__argmax(c->values, c->A, dqn_act_stream(c, mode));
+int32_t lgv__dqn_greedy(dqn *c, const float *q, lgv_mode mode) {
+  lgv__dqn_copy_values(c, q, c->values);
+  return lgv__argmax(c->values, c->A, lgv__dqn_act_stream(c, mode));
 }
 
 /* ---- learning ---- */
 
-int64_t dqn_remember(dqn *c, const lgv_transition *transition) {
+int64_t lgv__dqn_remember(dqn *c, const lgv_transition *transition) {
   c->count[DQN_STEPS]++;
-  int64_t entry = replay_add(&c->replay, c->stream, transition);
-  if (c->p->priority.on) priority_add(&c->priority, &c->replay, entry);
+  int64_t entry = lgv__replay_add(&c->replay, c->stream, transition);
+  if (c->p->priority.on) lgv__priority_add(&c->priority, &c->replay, entry);
   return entry;
 }
 
-int64_t dqn_updates_due(const dqn *c) {
+int64_t lgv__dqn_updates_due(const dqn *c) {
   int64_t learned_from = c->count[DQN_STEPS] - c->p->warmup;
   bool now = c->p->update_every > 0 && learned_from > 0 && learned_from % c->p->update_every == 0;
   return now ? c->p->updates : 0;
 }
 
-int64_t dqn_updates_due_between_episodes(const dqn *c) {
+int64_t lgv__dqn_updates_due_between_episodes(const dqn *c) {
   bool now = c->p->update_every == 0 && c->count[DQN_STEPS] >= c->p->warmup;
   return now ? c->p->updates : 0;
 }
 
-void dqn_sample(dqn *c) {
+void lgv__dqn_sample(dqn *c) {
   int64_t learned_from = c->count[DQN_STEPS] - c->p->warmup;
   if (c->p->priority.on)
-    priority_sample(&c->priority, &c->replay, c->draw, learned_from > 0 ? learned_from : 0,
-                    &c->batch, c->weight);
+    lgv__priority_sample(&c->priority, &c->replay, c->draw, learned_from > 0 ? learned_from : 0,
+                         &c->batch, c->weight);
   else
-    replay_sample(&c->replay, c->draw, &c->batch);
+    lgv__replay_sample(&c->replay, c->draw, &c->batch);
 }
 
 static int64_t rows_of(const dqn *c) { return c->p->batch * (1 + c->form.with_first); }
@@ -265,58 +269,59 @@ static bool chooses_online(const dqn *c) { return c->p->double_q && !c->form.no_
 /* The first `rows` observations of the minibatch. */
 static const float *forward(dqn *c, const float *w, const unsigned char *obs, int64_t rows,
                             net_tape *tape) {
-  return net_forward(&c->net, w, replay_input(&c->env, obs), rows, tape);
+  return lgv__net_forward(&c->net, w, lgv__replay_input(&c->env, obs), rows, tape);
 }
 
-void dqn_forward(dqn *c, const float *w, const float *w_target) {
+void lgv__dqn_forward(dqn *c, const float *w, const float *w_target) {
   int64_t rows = rows_of(c), next = chooses_online(c) ? c->p->batch : 0;
   c->q = forward(c, w, c->batch.obs, rows + next, &c->tape);
   c->q_next = next ? c->q + rows * c->outputs : NULL;
   c->q_target = forward(c, w_target, c->batch.next, c->p->batch, &c->target_tape);
 }
 
-void dqn_forward_obs(dqn *c, const float *w) {
+void lgv__dqn_forward_obs(dqn *c, const float *w) {
   c->q = forward(c, w, c->batch.obs, rows_of(c), &c->tape);
 }
 
-void dqn_forward_next(dqn *c, const float *w, const float *w_target) {
+void lgv__dqn_forward_next(dqn *c, const float *w, const float *w_target) {
   c->q_next = chooses_online(c) ? forward(c, w, c->batch.next, c->p->batch, &c->tape) : NULL;
   c->q_target = forward(c, w_target, c->batch.next, c->p->batch, &c->target_tape);
 }
 
-int32_t dqn_first_best(const float *q, int32_t count) {
+int32_t lgv__dqn_first_best(const float *q, int32_t count) {
   int32_t best = 0;
   for (int32_t a = 1; a < count; a++)
     if (q[a] > q[best]) best = a;
   return best;
 }
 
-void dqn_targets_from(const dqn *c, const float *select, const float *value, int64_t stride,
-                      float *y) {
+void lgv__dqn_targets_from(const dqn *c, const float *select, const float *value, int64_t stride,
+                           float *y) {
   for (int64_t i = 0; i < c->p->batch; i++) {
-    int32_t best = dqn_first_best(select + i * stride, c->A);
+    int32_t best = lgv__dqn_first_best(select + i * stride, c->A);
     y[i] = c->batch.reward[i] + c->batch.discount[i] * value[i * stride + best];
   }
 }
 
-void dqn_targets(dqn *c) {
-  dqn_targets_from(c, c->q_next ? c->q_next : c->q_target, c->q_target, c->outputs, c->y);
+void lgv__dqn_targets(dqn *c) {
+  lgv__dqn_targets_from(c, c->q_next ? c->q_next : c->q_target, c->q_target, c->outputs, c->y);
 }
 
-void dqn_choose(dqn *c) {
+void lgv__dqn_choose(dqn *c) {
   c->form.mean(c, c->q_next ? c->q_next : c->q_target, c->p->batch, c->mean);
-  for (int64_t i = 0; i < c->p->batch; i++) c->best[i] = dqn_first_best(c->mean + i * c->A, c->A);
+  for (int64_t i = 0; i < c->p->batch; i++)
+    c->best[i] = lgv__dqn_first_best(c->mean + i * c->A, c->A);
 }
 
-bool dqn_target_due(const dqn *c) { return c->count[DQN_UPDATES] % c->p->target_every == 0; }
+bool lgv__dqn_target_due(const dqn *c) { return c->count[DQN_UPDATES] % c->p->target_every == 0; }
 
-bool dqn_refresh_target(dqn *c, int64_t copy) {
-  if (!dqn_target_due(c)) return false;
+bool lgv__dqn_refresh_target(dqn *c, int64_t copy) {
+  if (!lgv__dqn_target_due(c)) return false;
   memcpy(c->w_target + copy * c->dim, c->w + copy * c->dim, (size_t)c->dim * sizeof *c->w);
   return true;
 }
 
-void dqn_loss_clear(dqn *c) {
+void lgv__dqn_loss_clear(dqn *c) {
   size_t count = (size_t)(rows_of(c) * c->form.taus * c->outputs);
   memset(c->d_q, 0, count * sizeof *c->d_q);
   c->loss = 0;
@@ -335,7 +340,7 @@ static float huber(float w, float e, float *slope) {
   return inside ? w * e * e / 2 : size - 0.5f / w;
 }
 
-void dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, float *d_q) {
+void lgv__dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, float *d_q) {
   float share = 1.0f / (float)c->p->batch;
   double sum = 0;
   for (int64_t i = 0; i < c->p->batch; i++) {
@@ -348,21 +353,21 @@ void dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, f
   c->loss += sum * (double)share;
 }
 
-void dqn_loss_of(dqn *c, int64_t i, float loss, float *d_outputs, int64_t count) {
+void lgv__dqn_loss_of(dqn *c, int64_t i, float loss, float *d_outputs, int64_t count) {
   float part = (c->weight ? c->weight[i] : 1) / (float)c->p->batch;
   for (int64_t j = 0; j < count; j++) d_outputs[j] *= part;
   c->loss += (double)(part * loss);
   c->error[i] = loss;
 }
 
-void dqn_loss(dqn *c) {
-  dqn_loss_clear(c);
-  dqn_loss_add(c, c->q, c->y, c->weight, c->d_q);
+void lgv__dqn_loss(dqn *c) {
+  lgv__dqn_loss_clear(c);
+  lgv__dqn_loss_add(c, c->q, c->y, c->weight, c->d_q);
 }
 
-void dqn_backward(dqn *c, const float *w, float *grad) {
-  net_backward(&c->net, w, replay_input(&c->env, c->batch.obs), rows_of(c), &c->tape, c->d_q,
-               1.0f / (float)c->form.heads, grad);
+void lgv__dqn_backward(dqn *c, const float *w, float *grad) {
+  lgv__net_backward(&c->net, w, lgv__replay_input(&c->env, c->batch.obs), rows_of(c), &c->tape,
+                    c->d_q, 1.0f / (float)c->form.heads, grad);
 }
 
 /* In eight sums, so that it can use vectors and still has one order. */
@@ -382,7 +387,7 @@ static void clip_gradient(dqn *c) {
     lgv__kernels()->scale(c->dim, (float)(c->p->grad_clip / length), c->grad);
 }
 
-void dqn_step(dqn *c, int64_t copy) {
+void lgv__dqn_step(dqn *c, int64_t copy) {
   int64_t at = copy * c->dim;
   if (c->p->grad_clip > 0) clip_gradient(c);
   lgv_optim_step step = {.count = (size_t)c->dim,
@@ -391,8 +396,8 @@ void dqn_step(dqn *c, int64_t copy) {
                          .residual = c->residual ? c->residual + at : NULL,
                          .t = ++c->t[copy],
                          .noise = c->noise};
-  for (int32_t i = 0; i < c->optimiser->slots; i++) step.slot[i] = c->slot[i] + at;
-  c->optimiser->step(c->optim_params, &step);
+  for (int32_t i = 0; i < c->optimizer->slots; i++) step.slot[i] = c->slot[i] + at;
+  c->optimizer->step(c->optim_params, &step);
 }
 
 /* ---- statistics ---- */
@@ -401,7 +406,7 @@ static void take_q_stats(dqn *c) {
   double sum = 0, squares = 0, most = -INFINITY, B = (double)c->p->batch;
   for (int64_t i = 0; i < c->p->batch; i++) {
     const float *q = c->mean ? c->mean + i * c->A : c->q + i * c->outputs;
-    double best = (double)q[dqn_first_best(q, c->A)];
+    double best = (double)q[lgv__dqn_first_best(q, c->A)];
     sum += best;
     squares += best * best;
     if (best > most) most = best;
@@ -419,75 +424,76 @@ static lgv_status not_finite(const dqn *c, const char *what, lgv_error *err) {
                   what, (long long)c->count[DQN_UPDATES]);
 }
 
-lgv_status dqn_end_update(dqn *c, lgv_error *err) {
+lgv_status lgv__dqn_end_update(dqn *c, lgv_error *err) {
   bool watch = c->count[DQN_UPDATES]++ % DQN_WATCH_EVERY == 0;
   c->stat[DQN_STAT_UPDATES] = (double)c->count[DQN_UPDATES];
   take_q_stats(c);
   if (!isfinite(c->loss)) return not_finite(c, "the loss", err);
-  if (c->p->priority.on) priority_update(&c->priority, &c->batch, c->error);
+  if (c->p->priority.on) lgv__priority_update(&c->priority, &c->batch, c->error);
   if (!watch) return LGV_OK;
   c->stat[DQN_STAT_GRAD_NORM] = norm(c->grad, c->dim);
   c->stat[DQN_STAT_WEIGHT_NORM] = norm(c->w, c->form.copies * c->dim);
-  c->stat[DQN_STAT_DEAD] = net_dead_share(&c->net, &c->tape, c->p->batch);
+  c->stat[DQN_STAT_DEAD] = lgv__net_dead_share(&c->net, &c->tape, c->p->batch);
   if (!isfinite(c->stat[DQN_STAT_WEIGHT_NORM])) return not_finite(c, "a parameter", err);
   return LGV_OK;
 }
 
-lgv_status dqn_update(dqn *c, lgv_error *err) {
-  dqn_sample(c);
-  dqn_forward(c, c->w, c->w_target);
-  dqn_targets(c);
-  dqn_refresh_target(c, 0);
-  dqn_loss(c);
-  dqn_backward(c, c->w, c->grad);
-  dqn_step(c, 0);
-  return dqn_end_update(c, err);
+lgv_status lgv__dqn_update(dqn *c, lgv_error *err) {
+  lgv__dqn_sample(c);
+  lgv__dqn_forward(c, c->w, c->w_target);
+  lgv__dqn_targets(c);
+  lgv__dqn_refresh_target(c, 0);
+  lgv__dqn_loss(c);
+  lgv__dqn_backward(c, c->w, c->grad);
+  lgv__dqn_step(c, 0);
+  return lgv__dqn_end_update(c, err);
 }
 
 /* ---- hooks ---- */
 
-void dqn_set_stream(void *self, int32_t stream) { ((dqn *)self)->stream = stream; }
+void lgv__dqn_set_stream(void *self, int32_t stream) { ((dqn *)self)->stream = stream; }
 
-lgv_status dqn_begin_episode(void *self, lgv_error *err) {
+lgv_status lgv__dqn_begin_episode(void *self, lgv_error *err) {
   (void)self;
   (void)err;
   return LGV_OK;
 }
 
-lgv_status dqn_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
-                          lgv_error *err) {
+lgv_status lgv__dqn_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                               lgv_error *err) {
   (void)err;
   dqn *c = self;
-  *action = dqn_greedy(c, dqn_values(c, c->w, obs), mode);
+  *action = lgv__dqn_greedy(c, lgv__dqn_values(c, c->w, obs), mode);
   return LGV_OK;
 }
 
-lgv_status dqn_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
+lgv_status lgv__dqn_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
   (void)err;
   dqn *c = self;
-  dqn_copy_values(c, dqn_values(c, c->w, obs), q);
+  lgv__dqn_copy_values(c, lgv__dqn_values(c, c->w, obs), q);
   return LGV_OK;
 }
 
-lgv_status dqn_observe(void *self, const lgv_transition *transition, lgv_error *err) {
+lgv_status lgv__dqn_observe(void *self, const lgv_transition *transition, lgv_error *err) {
   dqn *c = self;
-  dqn_remember(c, transition);
-  for (int64_t j = dqn_updates_due(c); j > 0; j--) LGV_TRY(c->form.update(c, err));
+  lgv__dqn_remember(c, transition);
+  for (int64_t j = lgv__dqn_updates_due(c); j > 0; j--) LGV_TRY(c->form.update(c, err));
   return LGV_OK;
 }
 
-lgv_status dqn_end_episode(void *self, lgv_error *err) {
+lgv_status lgv__dqn_end_episode(void *self, lgv_error *err) {
   dqn *c = self;
-  for (int64_t j = dqn_updates_due_between_episodes(c); j > 0; j--) LGV_TRY(c->form.update(c, err));
+  for (int64_t j = lgv__dqn_updates_due_between_episodes(c); j > 0; j--)
+    LGV_TRY(c->form.update(c, err));
   return LGV_OK;
 }
 
-void dqn_stats(const void *self, double *values) {
+void lgv__dqn_stats(const void *self, double *values) {
   const dqn *c = self;
   memcpy(values, c->stat, sizeof(double) * DQN_STATS);
 }
 
-void dqn_policy_parts(const void *self, lgv_policy_parts *parts) {
+void lgv__dqn_policy_parts(const void *self, lgv_policy_parts *parts) {
   const dqn *c = self;
   parts->net = c->form.above_first ? NULL : &c->net;
   parts->w = c->w;

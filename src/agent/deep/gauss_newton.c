@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-void gauss_newton_layout(gauss_newton *g, const net *n, int64_t batch, lgv_layout *layout) {
+void lgv__gauss_newton_layout(gauss_newton *g, const net *n, int64_t batch, lgv_layout *layout) {
   int64_t widest = 1, matrix = 1;
   for (int32_t l = 0; l < n->n_layers; l++) {
     if (n->layer[l].outputs > widest) widest = n->layer[l].outputs;
@@ -84,9 +84,9 @@ static void pass_down(gauss_newton *g, const net_layer *layer, const float *para
   for (int64_t i = 0; i < rows * in; i++) below[i] = x[i] > 0 ? below[i] : 0;
 }
 
-void gauss_newton_add(gauss_newton *g, const float *params, const net_tape *tape,
-                      const int32_t *index, const int32_t *action, const float *slope,
-                      const float *weight, int64_t rows, float *gradient, float *curvature) {
+void lgv__gauss_newton_add(gauss_newton *g, const float *params, const net_tape *tape,
+                           const int32_t *index, const int32_t *action, const float *slope,
+                           const float *weight, int64_t rows, float *gradient, float *curvature) {
   const net *n = g->net;
   int32_t top = n->n_layers - 1;
   float *delta = g->delta[0], *below = g->delta[1];

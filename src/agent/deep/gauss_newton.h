@@ -20,11 +20,11 @@ typedef struct gauss_newton {
   float *transposed;                         /* of the largest hidden weight matrix */
 } gauss_newton;
 
-void gauss_newton_layout(gauss_newton *g, const net *n, int64_t batch, lgv_layout *layout);
+void lgv__gauss_newton_layout(gauss_newton *g, const net *n, int64_t batch, lgv_layout *layout);
 /* After a forward pass of `rows` samples that left its activations on the tape. action may be NULL:
  * the first output. */
-void gauss_newton_add(gauss_newton *g, const float *params, const net_tape *tape,
-                      const int32_t *index, const int32_t *action, const float *slope,
-                      const float *weight, int64_t rows, float *gradient, float *curvature);
+void lgv__gauss_newton_add(gauss_newton *g, const float *params, const net_tape *tape,
+                           const int32_t *index, const int32_t *action, const float *slope,
+                           const float *weight, int64_t rows, float *gradient, float *curvature);
 
 #endif

@@ -1,10 +1,10 @@
 /* Deep Q-learning by Langevin Monte Carlo: what the agents share that explore through the noise of
- * their optimiser. Ishfaq et al. (ICLR 2024), Algorithm 2; Ishfaq et al. (2024), "More efficient
+ * their optimizer. Ishfaq et al. (ICLR 2024), Algorithm 2; Ishfaq et al. (2024), "More efficient
  * randomized exploration for reinforcement learning via approximate sampling", for the feel-good
  * term.
  *
  * Acting is greedy in the current sample w, in training and in evaluation; which chain w follows is
- * the optimiser's business (optim.*), and each agent file says which it takes. Where all rewards
+ * the optimizer's business (optim.*), and each agent file says which it takes. Where all rewards
  * are positive, greed alone never leaves the action that it tried first, since the other's value is
  * still near 0: agent.warmup_actions = uniform gives the replay something of each.
  *
@@ -17,7 +17,7 @@
  *                                                     - Q(s, a; w_h))^2
  * with w_{h+1} as the sweep has just left it and Q_{H+1} = 0. There is no target network and,
  * unless agent.gamma is set, no discount. The loss is a minibatch mean, not the sum over the
- * history; the ridge term is the optimiser's l2.
+ * history; the ridge term is the optimizer's l2.
  *
  * agent.final_lr < 1: the step size falls with the run's budget, as stochastic-gradient Langevin
  * dynamics has it (Welling, Teh 2011): wide moves first, and in the end less of what minibatches
@@ -45,20 +45,20 @@ typedef struct langevin_params {
   int64_t average;
 } langevin_params;
 
-extern const char *const langevin_stages_names[], *const langevin_warmup_names[];
+extern const char *const lgv__langevin_stages_names[], *const lgv__langevin_warmup_names[];
 
 #define LANGEVIN_PARAM_ROWS                                                                        \
   DQN_PARAM_ROWS, DQN_SHARED_BIAS_ROW, DQN_ONE_HOT_GAIN_ROW,                                       \
       {.name = "warmup_actions",                                                                   \
        .type = LGV_CHOICE,                                                                         \
        .offset = offsetof(langevin_params, warmup_actions),                                        \
-       .fallback = "greedy",                                                                       \
-       .choices = langevin_warmup_names,                                                           \
+       .default_text = "greedy",                                                                   \
+       .choices = lgv__langevin_warmup_names,                                                      \
        .help = "actions until agent.warmup: of the initial network, or uniform"},                  \
       {.name = "final_lr",                                                                         \
        .type = LGV_REAL,                                                                           \
        .offset = offsetof(langevin_params, final_lr),                                              \
-       .fallback = "1",                                                                            \
+       .default_text = "1",                                                                        \
        .min = 0,                                                                                   \
        .max = 1,                                                                                   \
        .help = "share of optim.lr that is left at the end of the run, to which it falls in a "     \
@@ -66,14 +66,14 @@ extern const char *const langevin_stages_names[], *const langevin_warmup_names[]
       {.name = "average",                                                                          \
        .type = LGV_INT,                                                                            \
        .offset = offsetof(langevin_params, average),                                               \
-       .fallback = "0",                                                                            \
+       .default_text = "0",                                                                        \
        .min = 0,                                                                                   \
        .max = 1e9,                                                                                 \
        .help = "updates over which parameters are averaged for evaluation; 0: it takes the "       \
                "current ones"},                                                                    \
   {                                                                                                \
     .name = "stages", .type = LGV_CHOICE, .offset = offsetof(langevin_params, stages),             \
-    .fallback = "shared", .choices = langevin_stages_names,                                        \
+    .default_text = "shared", .choices = lgv__langevin_stages_names,                               \
     .help = "shared: one network; per-stage: one for each stage, fitted in a backward sweep "      \
             "before every episode"                                                                 \
   }
@@ -81,14 +81,14 @@ extern const char *const langevin_stages_names[], *const langevin_warmup_names[]
 #define LANGEVIN_FEEL_GOOD_ROW                                                                     \
   {                                                                                                \
     .name = "feel_good", .type = LGV_REAL, .offset = offsetof(langevin_params, feel_good),         \
-    .fallback = "0.1", .min = 0, .max = 1e6,                                                       \
+    .default_text = "0.1", .min = 0, .max = 1e6,                                                   \
     .help = "eta_fg: weight of optimism at the first observation of an episode"                    \
   }
 
 typedef struct langevin {
   dqn core;
   const langevin_params *p;
-  void *optim_params;                      /* what the optimiser sees, if lr falls; else NULL */
+  void *optim_params;                      /* what the optimizer sees, if lr falls; else NULL */
   double *lr, full_lr;                     /* the one in optim_params; optim.lr */
   int64_t *episodes;                       /* [0]: that have ended */
   int64_t steps_planned, episodes_planned; /* 0: unknown */
@@ -98,28 +98,29 @@ typedef struct langevin {
 } langevin;
 
 /* Hooks of lgv_agent_type. */
-lgv_status langevin_resolve(void *params, const bool *is_set, const lgv_problem *problem,
-                            lgv_error *err);
-void langevin_layout(void *self, const void *params, const lgv_problem *problem,
-                     lgv_layout *layout);
-lgv_status langevin_open(void *self, lgv_error *err);
-lgv_status langevin_begin_episode(void *self, lgv_error *err);
-lgv_status langevin_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
-                        lgv_error *err);
-lgv_status langevin_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
-void langevin_policy_parts(const void *self, lgv_policy_parts *parts);
-lgv_status langevin_observe(void *self, const lgv_transition *transition, lgv_error *err);
-lgv_status langevin_end_episode(void *self, lgv_error *err);
+lgv_status lgv__langevin_resolve(void *params, const bool *is_set, const lgv_problem *problem,
+                                 lgv_error *err);
+void lgv__langevin_layout(void *self, const void *params, const lgv_problem *problem,
+                          lgv_layout *layout);
+lgv_status lgv__langevin_open(void *self, lgv_error *err);
+lgv_status lgv__langevin_begin_episode(void *self, lgv_error *err);
+lgv_status lgv__langevin_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                             lgv_error *err);
+lgv_status lgv__langevin_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
+void lgv__langevin_policy_parts(const void *self, lgv_policy_parts *parts);
+lgv_status lgv__langevin_observe(void *self, const lgv_transition *transition, lgv_error *err);
+lgv_status lgv__langevin_end_episode(void *self, lgv_error *err);
 
-extern const char *const langevin_stat_names[];
+extern const char *const lgv__langevin_stat_names[];
 
-/* Everything but name, summary, parameters, presets and optimiser. */
+/* Everything but name, summary, parameters, presets and optimizer. */
 #define LANGEVIN_HOOKS                                                                             \
   .params_size = sizeof(langevin_params), .state_size = sizeof(langevin),                          \
-  .resolve = langevin_resolve, .layout = langevin_layout, .open = langevin_open,                   \
-  .begin_episode = langevin_begin_episode, .act = langevin_act, .observe = langevin_observe,       \
-  .end_episode = langevin_end_episode, .stat_names = langevin_stat_names, .stats = dqn_stats,      \
-  .set_stream = dqn_set_stream, .q_values = langevin_q_values,                                     \
-  .policy_parts = langevin_policy_parts
+  .resolve = lgv__langevin_resolve, .layout = lgv__langevin_layout, .open = lgv__langevin_open,    \
+  .begin_episode = lgv__langevin_begin_episode, .act = lgv__langevin_act,                          \
+  .observe = lgv__langevin_observe, .end_episode = lgv__langevin_end_episode,                      \
+  .stat_names = lgv__langevin_stat_names, .stats = lgv__dqn_stats,                                 \
+  .set_stream = lgv__dqn_set_stream, .q_values = lgv__langevin_q_values,                           \
+  .policy_parts = lgv__langevin_policy_parts
 
 #endif

@@ -6,12 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-void pairs_layout(pairs *p, int32_t length, int32_t actions, int64_t most, lgv_layout *layout) {
+void lgv__pairs_layout(pairs *p, int32_t length, int32_t actions, int64_t most,
+                       lgv_layout *layout) {
   /* one-hot: -1 to length - 1; thermometer: 0 to length */
   size_t states = (size_t)length + 2, n = states * (size_t)actions;
   p->capacity = (int64_t)states;
   p->actions = actions;
-  merged_layout(&p->data, most, layout);
+  lgv__transition_counts_layout(&p->data, most, layout);
   p->states = lgv_layout_array(layout, "pairs.states", LGV_I64, 1, LGV_KEEP);
   p->index = lgv_layout_array(layout, "pairs.index", LGV_I32, states, LGV_KEEP);
   p->number = lgv_layout_array(layout, "pairs.number", LGV_I32, states, LGV_KEEP);
@@ -22,7 +23,7 @@ void pairs_layout(pairs *p, int32_t length, int32_t actions, int64_t most, lgv_l
   p->weight = lgv_layout_array(layout, "pairs.weight", LGV_F32, n, LGV_SCRATCH);
 }
 
-int64_t pairs_state(pairs *p, int32_t index) {
+int64_t lgv__pairs_state(pairs *p, int32_t index) {
   int32_t *number = &p->number[index + 1];
   if (*number == 0) {
     p->index[p->states[0]] = index;
@@ -35,16 +36,16 @@ static int64_t pair_of(const pairs *p, int32_t index, int32_t action) {
   return action * p->capacity + p->number[index + 1] - 1;
 }
 
-bool pairs_add(pairs *p, int32_t index, int32_t action, double reward, int32_t next,
-               bool terminated) {
-  if (!merged_add(&p->data, index, action, reward, next, terminated)) return false;
+bool lgv__pairs_add(pairs *p, int32_t index, int32_t action, double reward, int32_t next,
+                    bool terminated) {
+  if (!lgv__transition_counts_add(&p->data, index, action, reward, next, terminated)) return false;
   p->reward_squares[pair_of(p, index, action)] += reward * reward;
   return true;
 }
 
 /* Sums over transitions of 1, y and y^2. */
 static void sum_targets(pairs *p, const float *values, double gamma) {
-  const merged *m = &p->data;
+  const transition_counts *m = &p->data;
   for (int32_t a = 0; a < p->actions; a++) {
     int64_t begin = a * p->capacity;
     size_t bytes = (size_t)p->states[0] * sizeof(double);
@@ -62,7 +63,7 @@ static void sum_targets(pairs *p, const float *values, double gamma) {
   }
 }
 
-double pairs_set_targets(pairs *p, const float *values, double gamma, double sigma) {
+double lgv__pairs_set_targets(pairs *p, const float *values, double gamma, double sigma) {
   double greatest = 0;
   sum_targets(p, values, gamma);
   for (int32_t a = 0; a < p->actions; a++)
@@ -83,12 +84,12 @@ double pairs_set_targets(pairs *p, const float *values, double gamma, double sig
 }
 
 static bool is_known(const pairs *p, const lgv_env_spec *env, int32_t index) {
-  return replay_is_index(env, index) && p->number[index + 1] > 0;
+  return lgv__replay_is_index(env, index) && p->number[index + 1] > 0;
 }
 
-const char *pairs_fault(const pairs *p, const lgv_env_spec *env) {
-  const merged *m = &p->data;
-  const char *fault = merged_fault(m);
+const char *lgv__pairs_fault(const pairs *p, const lgv_env_spec *env) {
+  const transition_counts *m = &p->data;
+  const char *fault = lgv__transition_counts_fault(m);
   if (fault) return fault;
   if (!lgv__is_within(p->states[0], 0, p->capacity))
     return "pairs.states: more states than observations";

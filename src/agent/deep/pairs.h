@@ -14,10 +14,10 @@
 #ifndef LGV_AGENT_DEEP_PAIRS_H
 #define LGV_AGENT_DEEP_PAIRS_H
 
-#include "replay/merged.h"
+#include "replay/transition_counts.h"
 
 typedef struct pairs {
-  merged data;
+  transition_counts data;
   int64_t capacity; /* the most states: one for every observation */
   int32_t actions;
   int64_t *states;                  /* (1): known so far */
@@ -29,16 +29,16 @@ typedef struct pairs {
 } pairs;
 
 /* length: of observations; most: distinct transitions. */
-void pairs_layout(pairs *p, int32_t length, int32_t actions, int64_t most, lgv_layout *layout);
+void lgv__pairs_layout(pairs *p, int32_t length, int32_t actions, int64_t most, lgv_layout *layout);
 /* What contradicts the invariants in data that came from a file, or NULL. env: whose observations
  * they are. */
-const char *pairs_fault(const pairs *p, const lgv_env_spec *env);
+const char *lgv__pairs_fault(const pairs *p, const lgv_env_spec *env);
 /* The number of the state seen as index; a new one if it is not known yet. */
-int64_t pairs_state(pairs *p, int32_t index);
+int64_t lgv__pairs_state(pairs *p, int32_t index);
 /* Both states must be known. False if the transition is a new one and there is no room. */
-bool pairs_add(pairs *p, int32_t index, int32_t action, double reward, int32_t next,
-               bool terminated);
+bool lgv__pairs_add(pairs *p, int32_t index, int32_t action, double reward, int32_t next,
+                    bool terminated);
 /* Sets count, target, squares and weight from V, (states); returns M. */
-double pairs_set_targets(pairs *p, const float *values, double gamma, double sigma);
+double lgv__pairs_set_targets(pairs *p, const float *values, double gamma, double sigma);
 
 #endif

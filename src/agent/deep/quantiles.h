@@ -6,7 +6,7 @@
 
 #define QUANTILES_KAPPA_ROW(params_)                                                               \
   {                                                                                                \
-    .name = "kappa", .type = LGV_REAL, .offset = offsetof(params_, kappa), .fallback = "1",        \
+    .name = "kappa", .type = LGV_REAL, .offset = offsetof(params_, kappa), .default_text = "1",    \
     .min = 0, .max = 1e30, .open = LGV_OPEN_MIN,                                                   \
     .help = "errors up to which the quantile loss is a square; linear beyond"                      \
   }

@@ -15,9 +15,9 @@ static int32_t first_index(const random_prior *r) {
   return r->net.shape.obs_form == LGV_FORM_ONE_HOT ? -1 : 0;
 }
 
-void random_prior_layout(random_prior *r, const net_shape *shape, const lgv_env_spec *env,
-                         int64_t copies, int64_t batch, double scale, lgv_layout *layout) {
-  lgv_status built = net_build(&r->net, shape, NULL); /* its trained twin could be built */
+void lgv__random_prior_layout(random_prior *r, const net_shape *shape, const lgv_env_spec *env,
+                              int64_t copies, int64_t batch, double scale, lgv_layout *layout) {
+  lgv_status built = lgv__net_build(&r->net, shape, NULL); /* its trained twin could be built */
   assert(built == LGV_OK);
   (void)built;
   r->env = *env;
@@ -33,13 +33,13 @@ void random_prior_layout(random_prior *r, const net_shape *shape, const lgv_env_
   } else {
     r->w = lgv_layout_array(layout, "prior", LGV_F32, (size_t)copies * params, LGV_KEEP);
   }
-  net_tape_layout(&r->tape, &r->net, "prior_tape", batch, false, layout);
+  lgv__net_tape_layout(&r->tape, &r->net, "prior_tape", batch, false, layout);
 }
 
 static void draw(const random_prior *r, float *w, lgv_rng *init) {
   const net_layer *first = &r->net.layer[0];
   float scale = r->net.shape.obs_form == LGV_FORM_ONE_HOT ? sqrtf((float)first->inputs) : 1;
-  net_init(&r->net, w, init);
+  lgv__net_init(&r->net, w, init);
   for (int64_t i = 0; i < first->n_weights; i++) w[first->weights + i] *= scale;
 }
 
@@ -52,22 +52,22 @@ static void tabulate(random_prior *r, int64_t copy) {
   for (int64_t begin = 0; begin < all; begin += most) {
     int64_t rows = all - begin < most ? all - begin : most;
     for (int64_t i = 0; i < rows; i++) index[i] = (int32_t)(begin + i) + first_index(r);
-    const float *p = net_forward(&r->net, r->w, (net_input){.index = index}, rows, &r->tape);
+    const float *p = lgv__net_forward(&r->net, r->w, (net_input){.index = index}, rows, &r->tape);
     for (int64_t i = 0; i < rows; i++)
       for (int64_t j = 0; j < n; j++)
         r->table[((begin + i) * r->copies + copy) * n + j] = r->scale * p[i * n + j];
   }
 }
 
-void random_prior_open(random_prior *r, lgv_rng *init) {
+void lgv__random_prior_open(random_prior *r, lgv_rng *init) {
   for (int64_t copy = 0; r->w && copy < r->copies; copy++) {
     draw(r, r->table ? r->w : r->w + copy * r->net.params, init);
     if (r->table) tabulate(r, copy);
   }
 }
 
-void random_prior_values(random_prior *r, int64_t copy, const void *encoded, int64_t rows,
-                         float *out) {
+void lgv__random_prior_values(random_prior *r, int64_t copy, const void *encoded, int64_t rows,
+                              float *out) {
   int64_t n = r->net.shape.outputs;
   if (!r->w) {
     memset(out, 0, (size_t)(rows * n) * sizeof *out);
@@ -77,8 +77,8 @@ void random_prior_values(random_prior *r, int64_t copy, const void *encoded, int
       memcpy(out + i * n, r->table + ((index[i] - first_index(r)) * r->copies + copy) * n,
              (size_t)n * sizeof *out);
   } else {
-    const float *p = net_forward(&r->net, r->w + copy * r->net.params,
-                                 replay_input(&r->env, encoded), rows, &r->tape);
+    const float *p = lgv__net_forward(&r->net, r->w + copy * r->net.params,
+                                      lgv__replay_input(&r->env, encoded), rows, &r->tape);
     for (int64_t i = 0; i < rows * n; i++) out[i] = r->scale * p[i];
   }
 }

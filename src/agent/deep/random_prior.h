@@ -1,8 +1,8 @@
 /* Randomized prior functions (Osband, Aslanides, Cassirer, NeurIPS 2018): for every copy of a
  * network another one, p, that is drawn once and never trained; the copy's values are f + scale p.
  *
- * p is drawn as a network begins (net_init), but where a one-hot input has one of many weights at
- * work, those are as large as the weights of a single input: a prior must tell the states apart,
+ * p is drawn as a network begins (lgv__net_init), but where a one-hot input has one of many weights
+ * at work, those are as large as the weights of a single input: a prior must tell the states apart,
  * however many there are. Where an observation is an index, the values for all of them are worked
  * out at the start and kept in place of the networks. */
 #ifndef LGV_AGENT_DEEP_RANDOM_PRIOR_H
@@ -21,11 +21,11 @@ typedef struct random_prior {
 } random_prior;
 
 /* scale = 0: there is none, and all values are 0. batch: rows at a time. */
-void random_prior_layout(random_prior *r, const net_shape *shape, const lgv_env_spec *env,
-                         int64_t copies, int64_t batch, double scale, lgv_layout *layout);
-void random_prior_open(random_prior *r, lgv_rng *init);
+void lgv__random_prior_layout(random_prior *r, const net_shape *shape, const lgv_env_spec *env,
+                              int64_t copies, int64_t batch, double scale, lgv_layout *layout);
+void lgv__random_prior_open(random_prior *r, lgv_rng *init);
 /* out (rows x outputs) = scale p of a copy for `rows` observations in net_input form. */
-void random_prior_values(random_prior *r, int64_t copy, const void *encoded, int64_t rows,
-                         float *out);
+void lgv__random_prior_values(random_prior *r, int64_t copy, const void *encoded, int64_t rows,
+                              float *out);
 
 #endif

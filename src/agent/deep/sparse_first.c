@@ -13,9 +13,9 @@ enum { CACHE_LINE = 16 }; /* floats */
 
 /* ---- memory ---- */
 
-bool sparse_first_fits(const dqn_params *p, const lgv_problem *problem) {
+bool lgv__sparse_first_fits(const dqn_params *p, const lgv_problem *problem) {
   return problem->env.obs_form == LGV_FORM_ONE_HOT && p->hidden.count > 0 &&
-         lazy_rows_fit(problem->optimiser, problem->optim_params);
+         lgv__lazy_rows_fit(problem->optimizer, problem->optim_params);
 }
 
 static void distinct_layout(distinct *d, int64_t inputs, int64_t most, lgv_layout *layout) {
@@ -23,22 +23,22 @@ static void distinct_layout(distinct *d, int64_t inputs, int64_t most, lgv_layou
   d->place = lgv_layout_array(layout, "distinct.place", LGV_I32, (size_t)(inputs + 1), LGV_SCRATCH);
 }
 
-void sparse_first_layout(sparse_first *s, dqn *c, const dqn_params *p, const lgv_problem *problem,
-                         dqn_form form, lgv_layout *layout) {
-  net_shape shape = dqn_shape(p, &problem->env, form.heads);
-  lgv_status built = net_build(&s->whole, &shape, NULL); /* dqn_resolve has tried it */
+void lgv__sparse_first_layout(sparse_first *s, dqn *c, const dqn_params *p,
+                              const lgv_problem *problem, dqn_form form, lgv_layout *layout) {
+  net_shape shape = lgv__dqn_shape(p, &problem->env, form.heads);
+  lgv_status built = lgv__net_build(&s->whole, &shape, NULL); /* lgv__dqn_resolve has tried it */
   assert(built == LGV_OK);
   (void)built;
   form.above_first = true;
-  dqn_layout(c, p, problem, form, layout);
+  lgv__dqn_layout(c, p, problem, form, layout);
   int64_t inputs = s->whole.layer[0].inputs, B = p->batch, most = p->double_q ? 2 * B : B;
   s->core = c;
   s->units = s->whole.layer[0].outputs;
   s->stride = most * s->units + CACHE_LINE;
   size_t batch = (size_t)B, width = (size_t)(form.copies * s->units);
   size_t x = (size_t)(form.copies * s->stride);
-  lazy_rows_layout(&s->rows, inputs + 1, form.copies * s->units, problem->optimiser,
-                   problem->optim_params, layout);
+  lgv__lazy_rows_layout(&s->rows, inputs + 1, form.copies * s->units, problem->optimizer,
+                        problem->optim_params, layout);
   distinct_layout(&s->online, inputs, most, layout);
   distinct_layout(&s->behind, inputs, B, layout);
   s->of_obs = lgv_layout_array(layout, "of_obs", LGV_I32, batch, LGV_SCRATCH);
@@ -56,12 +56,12 @@ void sparse_first_layout(sparse_first *s, dqn *c, const dqn_params *p, const lgv
 
 static int64_t bias_row(const sparse_first *s) { return s->rows.rows - 1; }
 
-void sparse_first_open(sparse_first *s) {
+void lgv__sparse_first_open(sparse_first *s) {
   dqn *c = s->core;
   const net_layer *first = &s->whole.layer[0];
   size_t units = (size_t)s->units;
   for (int64_t k = 0; k < c->form.copies; k++) {
-    net_init(&s->whole, s->draw, c->init);
+    lgv__net_init(&s->whole, s->draw, c->init);
     for (int64_t row = 0; row <= first->inputs; row++) /* biases follow the weights */
       memcpy(s->rows.w + row * s->rows.width + k * s->units,
              s->draw + first->weights + row * s->units, units * sizeof *s->draw);
@@ -69,23 +69,24 @@ void sparse_first_open(sparse_first *s) {
            (size_t)c->dim * sizeof *c->w);
   }
   memcpy(c->w_target, c->w, (size_t)(c->form.copies * c->dim) * sizeof *c->w);
-  lazy_rows_open(&s->rows);
+  lgv__lazy_rows_open(&s->rows);
 }
 
 /* ---- acting ---- */
 
-const float *sparse_first_values(sparse_first *s, int64_t copy, const lgv_obs *obs) {
+const float *lgv__sparse_first_values(sparse_first *s, int64_t copy, const lgv_obs *obs) {
   dqn *c = s->core;
   const lgv_kernel_set *kernels = lgv__kernels();
   int32_t state;
   size_t bytes = (size_t)s->units * sizeof *s->sum;
-  replay_encode(&c->env, obs, &state);
-  memcpy(s->sum, lazy_rows_peek(&s->rows, bias_row(s), copy * s->units, s->units), bytes);
+  lgv__replay_encode(&c->env, obs, &state);
+  memcpy(s->sum, lgv__lazy_rows_peek(&s->rows, bias_row(s), copy * s->units, s->units), bytes);
   if (state >= 0)
-    kernels->add_scaled(s->units, lazy_rows_peek(&s->rows, state, copy * s->units, s->units), 1,
-                        s->sum);
+    kernels->add_scaled(s->units, lgv__lazy_rows_peek(&s->rows, state, copy * s->units, s->units),
+                        1, s->sum);
   kernels->rectify(s->units, s->sum);
-  return net_forward(&c->net, c->w + copy * c->dim, (net_input){.dense = s->sum}, 1, &c->act_tape);
+  return lgv__net_forward(&c->net, c->w + copy * c->dim, (net_input){.dense = s->sum}, 1,
+                          &c->act_tape);
 }
 
 /* ---- learning ---- */
@@ -116,7 +117,7 @@ static void first_forward(sparse_first *s, const float *row, const float *bias, 
     memcpy(of_copy(s, x, k) + place * units, s->sum + k * units, (size_t)units * sizeof *x);
 }
 
-void sparse_first_begin(sparse_first *s) {
+void lgv__sparse_first_begin(sparse_first *s) {
   dqn *c = s->core;
   const int32_t *obs = (const int32_t *)(const void *)c->batch.obs;
   const int32_t *next = (const int32_t *)(const void *)c->batch.next;
@@ -128,15 +129,16 @@ void sparse_first_begin(sparse_first *s) {
   s->learned = s->online.count;
   for (int64_t i = 0; c->p->double_q && i < c->p->batch; i++)
     s->of_double[i] = find_or_add(s, &s->online, next[i]);
-  const float *bias = lazy_rows_online(&s->rows, bias_row(s));
+  const float *bias = lgv__lazy_rows_online(&s->rows, bias_row(s));
   for (int64_t i = 0; i < s->online.count; i++) {
     int32_t state = s->online.state[i];
-    first_forward(s, state >= 0 ? lazy_rows_online(&s->rows, state) : NULL, bias, i, s->x);
+    first_forward(s, state >= 0 ? lgv__lazy_rows_online(&s->rows, state) : NULL, bias, i, s->x);
   }
-  bias = lazy_rows_target(&s->rows, bias_row(s));
+  bias = lgv__lazy_rows_target(&s->rows, bias_row(s));
   for (int64_t i = 0; i < s->behind.count; i++) {
     int32_t state = s->behind.state[i];
-    first_forward(s, state >= 0 ? lazy_rows_target(&s->rows, state) : NULL, bias, i, s->x_target);
+    first_forward(s, state >= 0 ? lgv__lazy_rows_target(&s->rows, state) : NULL, bias, i,
+                  s->x_target);
   }
 }
 
@@ -150,10 +152,11 @@ static const float *upper_forward(sparse_first *s, const float *w, float *x, int
                                   int64_t rows, net_tape *tape) {
   const dqn *c = s->core;
   net_input input = {.dense = of_copy(s, x, copy)};
-  return net_forward(&c->net, w + copy * c->dim, input, rows, tape);
+  return lgv__net_forward(&c->net, w + copy * c->dim, input, rows, tape);
 }
 
-void sparse_first_forward(sparse_first *s, int64_t copy, float *q, float *q_next, float *q_target) {
+void lgv__sparse_first_forward(sparse_first *s, int64_t copy, float *q, float *q_next,
+                               float *q_target) {
   dqn *c = s->core;
   hand_out(c, upper_forward(s, c->w_target, s->x_target, copy, s->behind.count, &c->target_tape),
            s->of_next, q_target);
@@ -172,14 +175,14 @@ static void upper_backward(sparse_first *s, int64_t copy) {
     const net_layer *layer = &c->net.layer[l];
     const float *in = l > 0 ? c->tape.activation[l - 1] : x;
     float *d_in = l > 0 ? c->tape.delta[l & 1] : s->d_x;
-    layer_dense_backward(layer, w, in, rows, d_out, d_in, c->tape.scratch, c->grad);
+    lgv__layer_dense_backward(layer, w, in, rows, d_out, d_in, c->tape.scratch, c->grad);
     if (l == c->net.n_layers - 1 && c->form.heads > 1)
       lgv__kernels()->scale(rows * layer->inputs, 1.0f / (float)c->form.heads, d_in);
     d_out = d_in;
   }
 }
 
-void sparse_first_backward(sparse_first *s, int64_t copy) {
+void lgv__sparse_first_backward(sparse_first *s, int64_t copy) {
   dqn *c = s->core;
   int64_t n = c->outputs, units = s->units, width = s->rows.width;
   memset(s->d_q, 0, (size_t)(s->learned * n) * sizeof *s->d_q);
@@ -192,13 +195,13 @@ void sparse_first_backward(sparse_first *s, int64_t copy) {
   lgv__kernels()->column_sums(s->learned, units, s->d_x, grad + c->p->batch * width);
 }
 
-void sparse_first_end(sparse_first *s) {
-  if (dqn_target_due(s->core)) lazy_rows_snapshot(&s->rows);
+void lgv__sparse_first_end(sparse_first *s) {
+  if (lgv__dqn_target_due(s->core)) lgv__lazy_rows_snapshot(&s->rows);
   for (int64_t i = 0; i < s->learned; i++)
     if (s->online.state[i] >= 0)
-      lazy_rows_step(&s->rows, s->online.state[i], s->grad + i * s->rows.width);
-  lazy_rows_step(&s->rows, bias_row(s), s->grad + s->core->p->batch * s->rows.width);
-  lazy_rows_end(&s->rows);
+      lgv__lazy_rows_step(&s->rows, s->online.state[i], s->grad + i * s->rows.width);
+  lgv__lazy_rows_step(&s->rows, bias_row(s), s->grad + s->core->p->batch * s->rows.width);
+  lgv__lazy_rows_end(&s->rows);
 }
 
 /* ---- statistics ---- */
@@ -233,12 +236,12 @@ static int64_t dead_units(const sparse_first *s) {
 }
 
 /* Rows count as they are stored: the steps that they are sitting out are left out. */
-void sparse_first_watch(sparse_first *s) {
+void lgv__sparse_first_watch(sparse_first *s) {
   dqn *c = s->core;
   if ((c->count[DQN_UPDATES] - 1) % DQN_WATCH_EVERY != 0) return;
   double *stat = c->stat, units = 0;
   for (int32_t l = 0; l < c->net.n_layers - 1; l++) units += (double)c->net.layer[l].outputs;
-  double dead = units * net_dead_share(&c->net, &c->tape, s->learned) + (double)dead_units(s);
+  double dead = units * lgv__net_dead_share(&c->net, &c->tape, s->learned) + (double)dead_units(s);
   stat[DQN_STAT_GRAD_NORM] = hypot(stat[DQN_STAT_GRAD_NORM], sqrt(gradient_squares(s)));
   stat[DQN_STAT_WEIGHT_NORM] =
       hypot(stat[DQN_STAT_WEIGHT_NORM], sqrt(squares(s->rows.w, s->rows.rows * s->rows.width)));

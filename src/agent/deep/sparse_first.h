@@ -5,14 +5,14 @@
  * observation lie together in one row of lazy_adam.h, (copies x units), and the biases, which are
  * always on, are its last row. The core's network is what stands above (dqn_form.above_first).
  * Observations that occur more than once in a minibatch go through the networks once: their
- * derivatives add up. Values, gradients and steps are those of dqn_forward, dqn_backward, dqn_step
- * and dqn_refresh_target over the whole network, but for rounding.
+ * derivatives add up. Values, gradients and steps are those of lgv__dqn_forward, lgv__dqn_backward,
+ * lgv__dqn_step and lgv__dqn_refresh_target over the whole network, but for rounding.
  *
  * One update, for all copies on one minibatch:
- *     dqn_sample; sparse_first_begin;
- *     for every copy: sparse_first_forward, targets, loss, dqn_refresh_target,
- *                     sparse_first_backward, dqn_step;
- *     sparse_first_end. */
+ *     lgv__dqn_sample; lgv__sparse_first_begin;
+ *     for every copy: lgv__sparse_first_forward, targets, loss, lgv__dqn_refresh_target,
+ *                     lgv__sparse_first_backward, lgv__dqn_step;
+ *     lgv__sparse_first_end. */
 #ifndef LGV_AGENT_DEEP_SPARSE_FIRST_H
 #define LGV_AGENT_DEEP_SPARSE_FIRST_H
 
@@ -46,23 +46,25 @@ typedef struct sparse_first {
   float *draw;         /* (whole.params): a network to begin with */
 } sparse_first;
 
-/* Whether there is such a layer, and an optimiser that can be lazy. */
-bool sparse_first_fits(const dqn_params *params, const lgv_problem *problem);
+/* Whether there is such a layer, and an optimizer that can be lazy. */
+bool lgv__sparse_first_fits(const dqn_params *params, const lgv_problem *problem);
 /* Lays out the core as well. */
-void sparse_first_layout(sparse_first *s, dqn *c, const dqn_params *params,
-                         const lgv_problem *problem, dqn_form form, lgv_layout *layout);
-/* In place of dqn_open, with the same draws. */
-void sparse_first_open(sparse_first *s);
+void lgv__sparse_first_layout(sparse_first *s, dqn *c, const dqn_params *params,
+                              const lgv_problem *problem, dqn_form form, lgv_layout *layout);
+/* In place of lgv__dqn_open, with the same draws. */
+void lgv__sparse_first_open(sparse_first *s);
 /* Q of one copy for one observation, (outputs), until the next call. Writes only scratch. */
-const float *sparse_first_values(sparse_first *s, int64_t copy, const lgv_obs *obs);
+const float *lgv__sparse_first_values(sparse_first *s, int64_t copy, const lgv_obs *obs);
 
-void sparse_first_begin(sparse_first *s);
+void lgv__sparse_first_begin(sparse_first *s);
 /* Adds Q of every sample to q, q_next (may be NULL) and q_target, (batch x outputs). */
-void sparse_first_forward(sparse_first *s, int64_t copy, float *q, float *q_next, float *q_target);
+void lgv__sparse_first_forward(sparse_first *s, int64_t copy, float *q, float *q_next,
+                               float *q_target);
 /* From the core's d_q to its grad, and to the rows. */
-void sparse_first_backward(sparse_first *s, int64_t copy);
-void sparse_first_end(sparse_first *s);
-/* After dqn_end_update: lets its statistics of weights and units tell of the first layer too. */
-void sparse_first_watch(sparse_first *s);
+void lgv__sparse_first_backward(sparse_first *s, int64_t copy);
+void lgv__sparse_first_end(sparse_first *s);
+/* After lgv__dqn_end_update: lets its statistics of weights and units tell of the first layer too.
+ */
+void lgv__sparse_first_watch(sparse_first *s);
 
 #endif

@@ -15,9 +15,9 @@
  *     the chain over all states; prior and noise of rows that were not drawn wait with the data.
  *
  * Either way a drawn state moves by up to m times its share of eps. The caller keeps m step <= 1
- * (state_batch_step), where step is the share of an error that all weights of a state make up for:
- * else a drawn row would overshoot. If that lowers the step, drift and noise fall alike: the chain
- * has the same law and a slower clock.
+ * (lgv__state_batch_step), where step is the share of an error that all weights of a state make up
+ * for: else a drawn row would overshoot. If that lowers the step, drift and noise fall alike: the
+ * chain has the same law and a slower clock.
  *
  * Invariants: order is a permutation of the known states; as long as all of them are looked at (B =
  * 0 or B >= n, and n never falls) it is the identity and nothing is drawn. */
@@ -37,16 +37,16 @@ typedef struct state_batch {
 } state_batch;
 
 /* size, decay and shared must be set. capacity: the most states. */
-void state_batch_layout(state_batch *b, int64_t capacity, int32_t chains, lgv_layout *layout);
+void lgv__state_batch_layout(state_batch *b, int64_t capacity, int32_t chains, lgv_layout *layout);
 /* States are numbered in the order of their discovery: this one is the next. */
-void state_batch_meet(state_batch *b, int64_t state);
+void lgv__state_batch_meet(state_batch *b, int64_t state);
 /* Draws the states of a step from the n known ones. */
-void state_batch_draw(state_batch *b, int64_t known, lgv_rng *rng);
+void lgv__state_batch_draw(state_batch *b, int64_t known, lgv_rng *rng);
 /* m */
-double state_batch_scale(const state_batch *b);
+double lgv__state_batch_scale(const state_batch *b);
 /* The step size of a chain over all states, or what is left of it: at most 1 / m. */
-double state_batch_step(const state_batch *b, double step);
+double lgv__state_batch_step(const state_batch *b, double step);
 /* Turns the drawn states' sums for the shared parameters into m g and C. */
-void state_batch_speak_for_all(state_batch *b, int32_t chain, float *gradient, float *curvature);
+void lgv__state_batch_rescale(state_batch *b, int32_t chain, float *gradient, float *curvature);
 
 #endif

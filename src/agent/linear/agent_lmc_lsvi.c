@@ -20,14 +20,14 @@ typedef struct self {
 static lgv_status resolve(void *params, const bool *is_set, const lgv_problem *problem,
                           lgv_error *err) {
   lgv_theory theory;
-  return lmc_resolve(params, is_set, problem, false, &theory, err);
+  return lgv__lmc_resolve(params, is_set, problem, false, &theory, err);
 }
 
 static void layout(void *self_, const void *params, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   const lmc_params *p = params;
-  lsvi_layout(&s->core, &p->lsvi, problem, LSVI_USES_GRAM, out);
-  lmc_layout(&s->chain, &s->core, p, out);
+  lgv__lsvi_layout(&s->core, &p->lsvi, problem, LSVI_USES_GRAM, out);
+  lgv__lmc_layout(&s->chain, &s->core, p, out);
   s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)(s->core.H * s->core.d), LGV_KEEP);
 }
 
@@ -35,20 +35,20 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
-    double *w = s->w + h * c->d, *q = lsvi_q(c, h);
-    lsvi_targets(c, h);
-    LGV_TRY(lsvi_solve(c, h, err));
-    LGV_TRY(lmc_prepare(&s->chain, h, err));
-    LGV_TRY(lmc_advance(&s->chain, h, w, err));
-    lsvi_values(c, w, q);
-    lsvi_clip(c, h, q);
-    lsvi_backup_max(c, h);
+    double *w = s->w + h * c->d, *q = lgv__lsvi_q(c, h);
+    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_solve(c, h, err));
+    LGV_TRY(lgv__lmc_prepare(&s->chain, h, err));
+    LGV_TRY(lgv__lmc_advance(&s->chain, h, w, err));
+    lgv__lsvi_values(c, w, q);
+    lgv__lsvi_clip(c, h, q);
+    lgv__lsvi_backup_max(c, h);
   }
   return LGV_OK;
 }
 
 static lgv_status end_episode(void *self_, lgv_error *err) {
-  return lmc_absorb(&((self *)self_)->chain, err);
+  return lgv__lmc_absorb(&((self *)self_)->chain, err);
 }
 
 const lgv_agent_type lgv__agent_lmc_lsvi = {
@@ -60,12 +60,12 @@ const lgv_agent_type lgv__agent_lmc_lsvi = {
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
-    .open = lsvi_open,
+    .open = lgv__lsvi_open,
     .begin_episode = begin_episode,
-    .act = lsvi_act_greedy,
-    .observe = lsvi_observe,
+    .act = lgv__lsvi_act_greedy,
+    .observe = lgv__lsvi_observe,
     .end_episode = end_episode,
-    .policy = lsvi_policy_greedy,
-    .q_values = lsvi_q_values,
-    .policy_parts = lsvi_policy_parts,
+    .policy = lgv__lsvi_policy_greedy,
+    .q_values = lgv__lsvi_q_values,
+    .policy_parts = lgv__lsvi_policy_parts,
 };

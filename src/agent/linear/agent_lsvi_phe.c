@@ -6,7 +6,7 @@
  *   w^m = argmin sum_tau (r + xi_tau^m + V_{h+1}(x') - w^T phi)^2 + lambda ||w + zeta^m||^2
  *   Q_h(x,a) = min{ max_m phi^T w^m, H - h + 1 }^+
  *
- * With zeta ~ N(0, (sigma^2 / lambda) I) the minimiser is exactly N(w_hat, sigma^2 Lambda^-1),
+ * With zeta ~ N(0, (sigma^2 / lambda) I) the minimizer is exactly N(w_hat, sigma^2 Lambda^-1),
  * which is what this file draws: the same law at a cost that does not grow with the history.
  * Nothing is carried from one episode to the next, unlike a Langevin chain.
  *
@@ -30,14 +30,14 @@ static const lgv_param param_table[] = {
     {.name = "sigma",
      .type = LGV_REAL,
      .offset = offsetof(params, sigma),
-     .fallback = "0.1",
+     .default_text = "0.1",
      .min = 0,
      .max = 1e12,
      .help = "standard deviation of the noise on a regression target"},
     {.name = "samples",
      .type = LGV_INT,
      .offset = offsetof(params, samples),
-     .fallback = "10",
+     .default_text = "10",
      .min = 1,
      .max = 1e6,
      .help = "M, samples of w a stage; Q is their maximum"},
@@ -54,21 +54,22 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   params *p = params_;
   lsvi_sizes n;
-  LGV_TRY(lsvi_resolve(&p->lsvi, problem, err));
+  LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
-  LGV_TRY(lsvi_theory_sizes(&p->lsvi, problem, &n, err));
+  LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double delta = p->lsvi.delta, log_normal_cdf_at_1 = log(0.5 * erfc(-sqrt(0.5)));
   double sigma = n.H * sqrt(n.d * log(2 * n.d * n.T / delta));
   int64_t samples = (int64_t)ceil(n.d * log(delta / 9) / log_normal_cdf_at_1);
-  LGV_TRY(lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
-  LGV_TRY(lsvi_prescribe(&p->sigma, sigma, is_set[PARAM_SIGMA], "agent.sigma", err));
-  return lsvi_prescribe_count(&p->samples, samples, is_set[PARAM_SAMPLES], "agent.samples", err);
+  LGV_TRY(lgv__lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
+  LGV_TRY(lgv__lsvi_prescribe(&p->sigma, sigma, is_set[PARAM_SIGMA], "agent.sigma", err));
+  return lgv__lsvi_prescribe_count(&p->samples, samples, is_set[PARAM_SAMPLES], "agent.samples",
+                                   err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = params_;
-  lsvi_layout(&s->core, &s->p->lsvi, problem, 0, out);
+  lgv__lsvi_layout(&s->core, &s->p->lsvi, problem, 0, out);
   s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
 
@@ -76,18 +77,18 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
-    double *q = lsvi_q(c, h);
-    lsvi_targets(c, h);
-    LGV_TRY(lsvi_solve(c, h, err));
+    double *q = lgv__lsvi_q(c, h);
+    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_solve(c, h, err));
     for (int64_t m = 0; m < s->p->samples; m++) {
-      lsvi_perturb(c, h, c->w_hat, s->p->sigma, s->w);
+      lgv__lsvi_perturb(c, h, c->w_hat, s->p->sigma, s->w);
       if (m == 0)
-        lsvi_values(c, s->w, q);
+        lgv__lsvi_values(c, s->w, q);
       else
-        lsvi_values_max(c, s->w, q);
+        lgv__lsvi_values_max(c, s->w, q);
     }
-    lsvi_clip(c, h, q);
-    lsvi_backup_max(c, h);
+    lgv__lsvi_clip(c, h, q);
+    lgv__lsvi_backup_max(c, h);
   }
   return LGV_OK;
 }
@@ -101,12 +102,12 @@ const lgv_agent_type lgv__agent_lsvi_phe = {
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
-    .open = lsvi_open,
+    .open = lgv__lsvi_open,
     .begin_episode = begin_episode,
-    .act = lsvi_act_greedy,
-    .observe = lsvi_observe,
-    .end_episode = lsvi_absorb,
-    .policy = lsvi_policy_greedy,
-    .q_values = lsvi_q_values,
-    .policy_parts = lsvi_policy_parts,
+    .act = lgv__lsvi_act_greedy,
+    .observe = lgv__lsvi_observe,
+    .end_episode = lgv__lsvi_absorb,
+    .policy = lgv__lsvi_policy_greedy,
+    .q_values = lgv__lsvi_q_values,
+    .policy_parts = lgv__lsvi_policy_parts,
 };

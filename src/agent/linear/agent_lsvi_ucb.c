@@ -26,7 +26,7 @@ static const lgv_param param_table[] = {
     {.name = "bonus",
      .type = LGV_REAL,
      .offset = offsetof(params, bonus),
-     .fallback = "0.1",
+     .default_text = "0.1",
      .min = 0,
      .max = 1e12,
      .help = "width of the confidence bound, in units of ||phi||_{Lambda^-1}"},
@@ -42,33 +42,33 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   params *p = params_;
   lsvi_sizes n;
-  LGV_TRY(lsvi_resolve(&p->lsvi, problem, err));
+  LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
-  LGV_TRY(lsvi_theory_sizes(&p->lsvi, problem, &n, err));
+  LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double bonus = n.d * n.H * sqrt(log(2 * n.d * n.T / p->lsvi.delta));
-  LGV_TRY(lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
-  return lsvi_prescribe(&p->bonus, bonus, is_set[PARAM_BONUS], "agent.bonus", err);
+  LGV_TRY(lgv__lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
+  return lgv__lsvi_prescribe(&p->bonus, bonus, is_set[PARAM_BONUS], "agent.bonus", err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   const params *p = params_;
   s->bonus = p->bonus;
-  lsvi_layout(&s->core, &p->lsvi, problem, LSVI_USES_WIDTHS, out);
+  lgv__lsvi_layout(&s->core, &p->lsvi, problem, LSVI_USES_WIDTHS, out);
 }
 
 static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
-    double *q = lsvi_q(c, h);
-    lsvi_targets(c, h);
-    LGV_TRY(lsvi_solve(c, h, err));
-    lsvi_values(c, c->w_hat, q);
-    lsvi_widths(c, h);
+    double *q = lgv__lsvi_q(c, h);
+    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_solve(c, h, err));
+    lgv__lsvi_values(c, c->w_hat, q);
+    lgv__lsvi_widths(c, h);
     for (int64_t i = 0; i < c->SA; i++) q[i] += s->bonus * c->width[i];
-    lsvi_clip(c, h, q);
-    lsvi_backup_max(c, h);
+    lgv__lsvi_clip(c, h, q);
+    lgv__lsvi_backup_max(c, h);
   }
   return LGV_OK;
 }
@@ -82,12 +82,12 @@ const lgv_agent_type lgv__agent_lsvi_ucb = {
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
-    .open = lsvi_open,
+    .open = lgv__lsvi_open,
     .begin_episode = begin_episode,
-    .act = lsvi_act_greedy,
-    .observe = lsvi_observe,
-    .end_episode = lsvi_absorb,
-    .policy = lsvi_policy_greedy,
-    .q_values = lsvi_q_values,
-    .policy_parts = lsvi_policy_parts,
+    .act = lgv__lsvi_act_greedy,
+    .observe = lgv__lsvi_observe,
+    .end_episode = lgv__lsvi_absorb,
+    .policy = lgv__lsvi_policy_greedy,
+    .q_values = lgv__lsvi_q_values,
+    .policy_parts = lgv__lsvi_policy_parts,
 };

@@ -26,7 +26,7 @@ static const lgv_param param_table[] = {
     {.name = "samples",
      .type = LGV_INT,
      .offset = offsetof(params, samples),
-     .fallback = "10",
+     .default_text = "10",
      .min = 1,
      .max = 1e6,
      .help = "M, samples of w a stage; Q is their maximum"},
@@ -44,18 +44,18 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   params *p = params_;
   lgv_theory theory;
-  LGV_TRY(lmc_resolve(&p->lmc, is_set, problem, true, &theory, err));
+  LGV_TRY(lgv__lmc_resolve(&p->lmc, is_set, problem, true, &theory, err));
   if (p->lmc.lsvi.schedule == LSVI_TUNED) return LGV_OK;
-  return lsvi_prescribe_count(&p->samples, theory.samples_m, is_set[PARAM_SAMPLES], "agent.samples",
-                              err);
+  return lgv__lsvi_prescribe_count(&p->samples, theory.samples_m, is_set[PARAM_SAMPLES],
+                                   "agent.samples", err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   const params *p = params_;
   s->M = p->samples;
-  lsvi_layout(&s->core, &p->lmc.lsvi, problem, LSVI_USES_GRAM, out);
-  lmc_layout(&s->chain, &s->core, &p->lmc, out);
+  lgv__lsvi_layout(&s->core, &p->lmc.lsvi, problem, LSVI_USES_GRAM, out);
+  lgv__lmc_layout(&s->chain, &s->core, &p->lmc, out);
   s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)(s->core.H * s->M * s->core.d), LGV_KEEP);
 }
 
@@ -63,26 +63,26 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
-    double *q = lsvi_q(c, h);
-    lsvi_targets(c, h);
-    LGV_TRY(lsvi_solve(c, h, err));
-    LGV_TRY(lmc_prepare(&s->chain, h, err));
+    double *q = lgv__lsvi_q(c, h);
+    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_solve(c, h, err));
+    LGV_TRY(lgv__lmc_prepare(&s->chain, h, err));
     for (int64_t m = 0; m < s->M; m++) {
       double *w = s->w + (h * s->M + m) * c->d;
-      LGV_TRY(lmc_advance(&s->chain, h, w, err));
+      LGV_TRY(lgv__lmc_advance(&s->chain, h, w, err));
       if (m == 0)
-        lsvi_values(c, w, q);
+        lgv__lsvi_values(c, w, q);
       else
-        lsvi_values_max(c, w, q);
+        lgv__lsvi_values_max(c, w, q);
     }
-    lsvi_clip(c, h, q);
-    lsvi_backup_max(c, h);
+    lgv__lsvi_clip(c, h, q);
+    lgv__lsvi_backup_max(c, h);
   }
   return LGV_OK;
 }
 
 static lgv_status end_episode(void *self_, lgv_error *err) {
-  return lmc_absorb(&((self *)self_)->chain, err);
+  return lgv__lmc_absorb(&((self *)self_)->chain, err);
 }
 
 const lgv_agent_type lgv__agent_ms_lmc_lsvi = {
@@ -94,12 +94,12 @@ const lgv_agent_type lgv__agent_ms_lmc_lsvi = {
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
-    .open = lsvi_open,
+    .open = lgv__lsvi_open,
     .begin_episode = begin_episode,
-    .act = lsvi_act_greedy,
-    .observe = lsvi_observe,
+    .act = lgv__lsvi_act_greedy,
+    .observe = lgv__lsvi_observe,
     .end_episode = end_episode,
-    .policy = lsvi_policy_greedy,
-    .q_values = lsvi_q_values,
-    .policy_parts = lsvi_policy_parts,
+    .policy = lgv__lsvi_policy_greedy,
+    .q_values = lgv__lsvi_q_values,
+    .policy_parts = lgv__lsvi_policy_parts,
 };

@@ -36,14 +36,14 @@ static const lgv_param param_table[] = {
     {.name = "bonus",
      .type = LGV_REAL,
      .offset = offsetof(params, bonus),
-     .fallback = "0.5",
+     .default_text = "0.5",
      .min = 0,
      .max = 1e12,
      .help = "width of the confidence bound, in units of ||phi||_{Lambda^-1}"},
     {.name = "step",
      .type = LGV_REAL,
      .offset = offsetof(params, step),
-     .fallback = "1",
+     .default_text = "1",
      .min = 0,
      .max = 1e12,
      .help = "alpha, how much of Q an episode adds to the policy's logits"},
@@ -61,20 +61,20 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   params *p = params_;
   lsvi_sizes n;
-  LGV_TRY(lsvi_resolve(&p->lsvi, problem, err));
+  LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
-  LGV_TRY(lsvi_theory_sizes(&p->lsvi, problem, &n, err));
+  LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double bonus = n.H * sqrt(n.d * log(n.d * n.T / p->lsvi.delta));
   double step = sqrt(2 * log(problem->env.actions) / (n.H * n.T));
-  LGV_TRY(lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
-  LGV_TRY(lsvi_prescribe(&p->bonus, bonus, is_set[PARAM_BONUS], "agent.bonus", err));
-  return lsvi_prescribe(&p->step, step, is_set[PARAM_STEP], "agent.step", err);
+  LGV_TRY(lgv__lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
+  LGV_TRY(lgv__lsvi_prescribe(&p->bonus, bonus, is_set[PARAM_BONUS], "agent.bonus", err));
+  return lgv__lsvi_prescribe(&p->step, step, is_set[PARAM_STEP], "agent.step", err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = params_;
-  lsvi_layout(&s->core, &s->p->lsvi, problem, LSVI_USES_WIDTHS, out);
+  lgv__lsvi_layout(&s->core, &s->p->lsvi, problem, LSVI_USES_WIDTHS, out);
   s->logits =
       lgv_layout_array(out, "oppo.logits", LGV_F64, (size_t)(s->core.H * s->core.SA), LGV_KEEP);
   s->pi = lgv_layout_array(out, "oppo.pi", LGV_F64, (size_t)s->core.A, LGV_SCRATCH);
@@ -102,7 +102,7 @@ static void policy(const void *self_, int64_t stage, int64_t state, double *pi) 
 static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                       lgv_error *err) {
   self *s = self_;
-  LGV_TRY(lsvi_check_obs(&s->core, obs, err));
+  LGV_TRY(lgv__lsvi_check_obs(&s->core, obs, err));
   policy(s, obs->stage, obs->state, s->pi);
   double u = lgv_rng_uniform(mode == LGV_TRAIN ? s->core.act : s->core.eval);
   *action = 0;
@@ -118,7 +118,7 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
 static void backup_mean(self *s, int64_t h) {
   lsvi *c = &s->core;
   for (int64_t x = 0; x < c->S; x++) {
-    const double *q = lsvi_q(c, h) + x * c->A;
+    const double *q = lgv__lsvi_q(c, h) + x * c->A;
     double mean = 0;
     policy(s, h, x, s->pi);
     for (int32_t a = 0; a < c->A; a++) mean += s->pi[a] * q[a];
@@ -131,16 +131,16 @@ static lgv_status end_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
-    double *q = lsvi_q(c, h);
-    lsvi_targets(c, h);
-    LGV_TRY(lsvi_solve(c, h, err));
-    lsvi_values(c, c->w_hat, q);
-    lsvi_widths(c, h);
+    double *q = lgv__lsvi_q(c, h);
+    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_solve(c, h, err));
+    lgv__lsvi_values(c, c->w_hat, q);
+    lgv__lsvi_widths(c, h);
     for (int64_t i = 0; i < c->SA; i++) q[i] += s->p->bonus * c->width[i];
-    lsvi_clip(c, h, q);
+    lgv__lsvi_clip(c, h, q);
     backup_mean(s, h);
   }
-  return lsvi_absorb(c, err);
+  return lgv__lsvi_absorb(c, err);
 }
 
 const lgv_agent_type lgv__agent_oppo = {
@@ -152,12 +152,12 @@ const lgv_agent_type lgv__agent_oppo = {
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
-    .open = lsvi_open,
+    .open = lgv__lsvi_open,
     .begin_episode = begin_episode,
     .act = act,
-    .observe = lsvi_observe,
+    .observe = lgv__lsvi_observe,
     .end_episode = end_episode,
     .policy = policy,
-    .q_values = lsvi_q_values,
-    .policy_parts = lsvi_policy_parts,
+    .q_values = lgv__lsvi_q_values,
+    .policy_parts = lgv__lsvi_policy_parts,
 };

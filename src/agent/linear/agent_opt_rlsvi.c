@@ -1,4 +1,4 @@
-/* OPT-RLSVI: optimistically initialised randomised LSVI. Zanette et al. (AISTATS 2020).
+/* OPT-RLSVI: optimistically initialized randomized LSVI. Zanette et al. (AISTATS 2020).
  *
  * One sample w_bar ~ N(w_hat, sigma^2 Lambda^-1) a stage. With u = ||phi||_{Lambda^-1},
  *
@@ -29,21 +29,21 @@ static const lgv_param param_table[] = {
     {.name = "sigma",
      .type = LGV_REAL,
      .offset = offsetof(params, sigma),
-     .fallback = "0.1",
+     .default_text = "0.1",
      .min = 0,
      .max = 1e12,
      .help = "standard deviation of the noise on a regression target"},
     {.name = "alpha_low",
      .type = LGV_REAL,
      .offset = offsetof(params, alpha_low),
-     .fallback = "0.9",
+     .default_text = "0.9",
      .min = 0,
      .max = INFINITY,
      .help = "up to this ||phi||_{Lambda^-1} the regression alone is trusted"},
     {.name = "alpha_high",
      .type = LGV_REAL,
      .offset = offsetof(params, alpha_high),
-     .fallback = "0.99",
+     .default_text = "0.99",
      .min = 0,
      .max = INFINITY,
      .help = "from this ||phi||_{Lambda^-1} on Q is the greatest possible value"},
@@ -60,24 +60,26 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   params *p = params_;
   lsvi_sizes n;
-  LGV_TRY(lsvi_resolve(&p->lsvi, problem, err));
+  LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
   if (p->alpha_low > p->alpha_high)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.alpha_low = %g must not exceed agent.alpha_high = %g", p->alpha_low,
                     p->alpha_high);
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
-  LGV_TRY(lsvi_theory_sizes(&p->lsvi, problem, &n, err));
+  LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double sigma = pow(n.H, 1.5) * n.d, high = pow(n.H * n.d, -1.5);
-  LGV_TRY(lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
-  LGV_TRY(lsvi_prescribe(&p->sigma, sigma, is_set[PARAM_SIGMA], "agent.sigma", err));
-  LGV_TRY(lsvi_prescribe(&p->alpha_low, high / 2, is_set[PARAM_ALPHA_LOW], "agent.alpha_low", err));
-  return lsvi_prescribe(&p->alpha_high, high, is_set[PARAM_ALPHA_HIGH], "agent.alpha_high", err);
+  LGV_TRY(lgv__lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
+  LGV_TRY(lgv__lsvi_prescribe(&p->sigma, sigma, is_set[PARAM_SIGMA], "agent.sigma", err));
+  LGV_TRY(lgv__lsvi_prescribe(&p->alpha_low, high / 2, is_set[PARAM_ALPHA_LOW], "agent.alpha_low",
+                              err));
+  return lgv__lsvi_prescribe(&p->alpha_high, high, is_set[PARAM_ALPHA_HIGH], "agent.alpha_high",
+                             err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = params_;
-  lsvi_layout(&s->core, &s->p->lsvi, problem, LSVI_USES_WIDTHS, out);
+  lgv__lsvi_layout(&s->core, &s->p->lsvi, problem, LSVI_USES_WIDTHS, out);
   s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
 
@@ -93,33 +95,33 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
-    double *q = lsvi_q(c, h), optimistic = lsvi_value_bound(c, h);
-    lsvi_targets(c, h);
-    LGV_TRY(lsvi_solve(c, h, err));
-    lsvi_perturb(c, h, c->w_hat, s->p->sigma, s->w);
-    lsvi_values(c, s->w, q);
-    lsvi_widths(c, h);
+    double *q = lgv__lsvi_q(c, h), optimistic = lgv__lsvi_value_bound(c, h);
+    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_solve(c, h, err));
+    lgv__lsvi_perturb(c, h, c->w_hat, s->p->sigma, s->w);
+    lgv__lsvi_values(c, s->w, q);
+    lgv__lsvi_widths(c, h);
     for (int64_t i = 0; i < c->SA; i++) q[i] = interpolate(s->p, c->width[i], q[i], optimistic);
-    lsvi_backup_max(c, h);
+    lgv__lsvi_backup_max(c, h);
   }
   return LGV_OK;
 }
 
 const lgv_agent_type lgv__agent_opt_rlsvi = {
     .name = "opt-rlsvi",
-    .summary = "randomised LSVI with an optimistic default value where data are scarce",
+    .summary = "randomized LSVI with an optimistic default value where data are scarce",
     .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE,
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
-    .open = lsvi_open,
+    .open = lgv__lsvi_open,
     .begin_episode = begin_episode,
-    .act = lsvi_act_greedy,
-    .observe = lsvi_observe,
-    .end_episode = lsvi_absorb,
-    .policy = lsvi_policy_greedy,
-    .q_values = lsvi_q_values,
-    .policy_parts = lsvi_policy_parts,
+    .act = lgv__lsvi_act_greedy,
+    .observe = lgv__lsvi_observe,
+    .end_episode = lgv__lsvi_absorb,
+    .policy = lgv__lsvi_policy_greedy,
+    .q_values = lgv__lsvi_q_values,
+    .policy_parts = lgv__lsvi_policy_parts,
 };

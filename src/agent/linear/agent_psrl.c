@@ -31,7 +31,7 @@ static const lgv_param param_table[] = {
     {.name = "sigma",
      .type = LGV_REAL,
      .offset = offsetof(params, sigma),
-     .fallback = "0.1",
+     .default_text = "0.1",
      .min = 0,
      .max = 1e12,
      .open = LGV_OPEN_MIN,
@@ -39,7 +39,7 @@ static const lgv_param param_table[] = {
     {.name = "prior_mass",
      .type = LGV_REAL,
      .offset = offsetof(params, prior_mass),
-     .fallback = "1",
+     .default_text = "1",
      .min = 0,
      .max = 1e12,
      .open = LGV_OPEN_MIN,
@@ -60,13 +60,13 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   params *p = params_;
   p->lsvi.features = LSVI_FEATURES_ONE_HOT;
   p->lsvi.gram = LSVI_GRAM_DIAGONAL;
-  return lsvi_resolve(&p->lsvi, problem, err);
+  return lgv__lsvi_resolve(&p->lsvi, problem, err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = params_;
-  lsvi_layout(&s->core, &s->p->lsvi, problem, 0, out);
+  lgv__lsvi_layout(&s->core, &s->p->lsvi, problem, 0, out);
   size_t SA = (size_t)s->core.SA, S = (size_t)s->core.S;
   s->reward = lgv_layout_array(out, "psrl.reward", LGV_F64, SA, LGV_SCRATCH);
   s->transition = lgv_layout_array(out, "psrl.transition", LGV_F64, SA * (S + 1), LGV_SCRATCH);
@@ -99,7 +99,7 @@ static void draw_model(self *s, int64_t group) {
     double *p = s->transition + i * (c->S + 1);
     for (int64_t x = 0; x < c->S; x++) p[x] = prior;
     p[c->S] = 0;
-    lsvi_add_counts(c, group, i, p);
+    lgv__lsvi_add_counts(c, group, i, p);
     draw_dirichlet(c->noise, p, c->S + 1);
   }
 }
@@ -108,16 +108,16 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
-    double *q = lsvi_q(c, h);
+    double *q = lgv__lsvi_q(c, h);
     const double *v_next = c->v + (h + 1) * c->S;
-    if (lsvi_new_group(c, h)) draw_model(s, lsvi_group(c, h));
+    if (lgv__lsvi_new_group(c, h)) draw_model(s, lgv__lsvi_group(c, h));
     for (int64_t i = 0; i < c->SA; i++) {
       const double *p = s->transition + i * (c->S + 1);
       q[i] = s->reward[i];
       for (int64_t x = 0; x < c->S; x++) q[i] += p[x] * v_next[x];
     }
-    LGV_TRY(lsvi_check_finite(c, "the sampled value", q, c->SA, h, err));
-    lsvi_backup_max(c, h);
+    LGV_TRY(lgv__lsvi_check_finite(c, "the sampled value", q, c->SA, h, err));
+    lgv__lsvi_backup_max(c, h);
   }
   return LGV_OK;
 }
@@ -132,10 +132,10 @@ const lgv_agent_type lgv__agent_psrl = {
     .resolve = resolve,
     .layout = layout,
     .begin_episode = begin_episode,
-    .act = lsvi_act_greedy,
-    .observe = lsvi_observe,
-    .end_episode = lsvi_absorb,
-    .policy = lsvi_policy_greedy,
-    .q_values = lsvi_q_values,
-    .policy_parts = lsvi_policy_parts,
+    .act = lgv__lsvi_act_greedy,
+    .observe = lgv__lsvi_observe,
+    .end_episode = lgv__lsvi_absorb,
+    .policy = lgv__lsvi_policy_greedy,
+    .q_values = lgv__lsvi_q_values,
+    .policy_parts = lgv__lsvi_policy_parts,
 };

@@ -34,7 +34,7 @@ static const lgv_param param_table[] = {
     {.name = "sigma",
      .type = LGV_REAL,
      .offset = offsetof(params, sigma),
-     .fallback = "0.1",
+     .default_text = "0.1",
      .min = 0,
      .max = 1e12,
      .open = LGV_OPEN_MIN,
@@ -52,20 +52,21 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   params *p = params_;
   lsvi_sizes n;
-  LGV_TRY(lsvi_resolve(&p->lsvi, problem, err));
+  LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
-  LGV_TRY(lsvi_theory_sizes(&p->lsvi, problem, &n, err));
+  LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double S = (double)problem->env.states, A = (double)problem->env.actions;
   double variance = S * n.H * n.H * n.H * log(2 * n.H * S * A * n.K) / 2;
-  LGV_TRY(lsvi_prescribe(&p->lsvi.lambda, 1 / variance, is_set[PARAM_LAMBDA], "agent.lambda", err));
-  return lsvi_prescribe(&p->sigma, sqrt(variance), is_set[PARAM_SIGMA], "agent.sigma", err);
+  LGV_TRY(lgv__lsvi_prescribe(&p->lsvi.lambda, 1 / variance, is_set[PARAM_LAMBDA], "agent.lambda",
+                              err));
+  return lgv__lsvi_prescribe(&p->sigma, sqrt(variance), is_set[PARAM_SIGMA], "agent.sigma", err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   const params *p = params_;
   s->sigma = p->sigma;
-  lsvi_layout(&s->core, &p->lsvi, problem, 0, out);
+  lgv__lsvi_layout(&s->core, &p->lsvi, problem, 0, out);
   s->core.ridge = p->lsvi.lambda * p->sigma * p->sigma;
   s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
@@ -74,30 +75,30 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
-    lsvi_targets(c, h);
-    LGV_TRY(lsvi_solve(c, h, err));
-    lsvi_perturb(c, h, c->w_hat, s->sigma, s->w);
-    lsvi_values(c, s->w, lsvi_q(c, h));
-    lsvi_backup_max(c, h);
+    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_solve(c, h, err));
+    lgv__lsvi_perturb(c, h, c->w_hat, s->sigma, s->w);
+    lgv__lsvi_values(c, s->w, lgv__lsvi_q(c, h));
+    lgv__lsvi_backup_max(c, h);
   }
   return LGV_OK;
 }
 
 const lgv_agent_type lgv__agent_rlsvi = {
     .name = "rlsvi",
-    .summary = "randomised LSVI: greedy in one draw of Bayesian linear regression",
+    .summary = "randomized LSVI: greedy in one draw of Bayesian linear regression",
     .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE,
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
-    .open = lsvi_open,
+    .open = lgv__lsvi_open,
     .begin_episode = begin_episode,
-    .act = lsvi_act_greedy,
-    .observe = lsvi_observe,
-    .end_episode = lsvi_absorb,
-    .policy = lsvi_policy_greedy,
-    .q_values = lsvi_q_values,
-    .policy_parts = lsvi_policy_parts,
+    .act = lgv__lsvi_act_greedy,
+    .observe = lgv__lsvi_observe,
+    .end_episode = lgv__lsvi_absorb,
+    .policy = lgv__lsvi_policy_greedy,
+    .q_values = lgv__lsvi_q_values,
+    .policy_parts = lgv__lsvi_policy_parts,
 };

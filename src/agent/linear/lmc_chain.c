@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *const lmc_sampler_names[] = {"exact", "loop", "sgld", "svrg", NULL};
+const char *const lgv__lmc_sampler_names[] = {"exact", "loop", "sgld", "svrg", NULL};
 
 enum { SAMPLE_PAIR, SAMPLE_NEXT, SAMPLE_REWARD, SAMPLE_SIZE };
 /* More steps than this one by one would take minutes an episode: the closed form is the way. */
@@ -14,19 +14,20 @@ static const double longest_loop = 1e7;
 
 /* ---- parameters and memory ---- */
 
-lgv_status lmc_resolve(lmc_params *p, const bool *is_set, const lgv_problem *problem, bool multi,
-                       lgv_theory *theory, lgv_error *err) {
-  LGV_TRY(lsvi_resolve(&p->lsvi, problem, err));
+lgv_status lgv__lmc_resolve(lmc_params *p, const bool *is_set, const lgv_problem *problem,
+                            bool multi, lgv_theory *theory, lgv_error *err) {
+  LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   lsvi_sizes n;
-  LGV_TRY(lsvi_theory_sizes(&p->lsvi, problem, &n, err));
+  LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   LGV_TRY(lgv_theory_compute((int64_t)n.H, (int64_t)n.d, (int64_t)n.K, p->lsvi.delta, multi, theory,
                              err));
   double beta = 1 / (theory->inv_sqrt_beta * theory->inv_sqrt_beta);
-  LGV_TRY(lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
-  LGV_TRY(lsvi_prescribe(&p->beta, beta, is_set[LMC_PARAM_BETA], "agent.beta", err));
-  LGV_TRY(lsvi_prescribe(&p->eta_scale, 0.25, is_set[LMC_PARAM_ETA_SCALE], "agent.eta_scale", err));
-  return lsvi_prescribe_count(&p->updates, 0, is_set[LMC_PARAM_UPDATES], "agent.updates", err);
+  LGV_TRY(lgv__lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
+  LGV_TRY(lgv__lsvi_prescribe(&p->beta, beta, is_set[LMC_PARAM_BETA], "agent.beta", err));
+  LGV_TRY(lgv__lsvi_prescribe(&p->eta_scale, 0.25, is_set[LMC_PARAM_ETA_SCALE], "agent.eta_scale",
+                              err));
+  return lgv__lsvi_prescribe_count(&p->updates, 0, is_set[LMC_PARAM_UPDATES], "agent.updates", err);
 }
 
 static bool draws_batches(const lmc *m) {
@@ -52,7 +53,7 @@ static const char *sample_fault(const void *self) {
   return NULL;
 }
 
-void lmc_layout(lmc *m, lsvi *core, const lmc_params *p, lgv_layout *layout) {
+void lgv__lmc_layout(lmc *m, lsvi *core, const lmc_params *p, lgv_layout *layout) {
   size_t d = (size_t)core->d;
   m->p = p;
   m->core = core;
@@ -92,7 +93,7 @@ static inline double stationary_spread(double l, double eta, double beta) {
 }
 
 /* a = 1 - 2 eta l lies in (0, 1). var = (1/beta) (1 - a^{2J}) / (l (1 + a)). */
-void lmc_law(double l, double eta, double J, double beta, double *decay, double *spread) {
+void lgv__lmc_law(double l, double eta, double J, double beta, double *decay, double *spread) {
   *decay = 0;
   *spread = stationary_spread(l, eta, beta);
   if (J * 2 * eta * l >= faded) return;
@@ -143,17 +144,17 @@ static void find_laws(lmc *m) {
   for (int64_t i = 0; i < m->core->d; i++) {
     m->decay[i] = 0;
     if (l[i] >= last_faded) continue;
-    if (l[i] != known) lmc_law(l[i], eta, m->J, beta, &decay, &spread);
+    if (l[i] != known) lgv__lmc_law(l[i], eta, m->J, beta, &decay, &spread);
     known = l[i];
     m->decay[i] = decay;
     m->spread[i] = spread;
   }
 }
 
-lgv_status lmc_prepare(lmc *m, int64_t h, lgv_error *err) {
+lgv_status lgv__lmc_prepare(lmc *m, int64_t h, lgv_error *err) {
   const lsvi *c = m->core;
-  int64_t g = lsvi_group(c, h);
-  if (!lsvi_new_group(c, h)) return LGV_OK;
+  int64_t g = lgv__lsvi_group(c, h);
+  if (!lgv__lsvi_new_group(c, h)) return LGV_OK;
   LGV_TRY(find_spectrum(m, g, err));
   double most = curvature(m, g), least = m->spectrum[0];
   for (int64_t i = 1; i < c->d; i++) least = m->spectrum[i] < least ? m->spectrum[i] : least;
@@ -233,7 +234,7 @@ static void add_scaled_feature(const lsvi *c, int64_t pair, double scale, double
  * replacement. */
 static void batch_gradient(lmc *m, int64_t h, const double *w, bool with_target, double *out) {
   lsvi *c = m->core;
-  const lgv_list *list = &m->samples[lsvi_group(c, h)];
+  const lgv_list *list = &m->samples[lgv__lsvi_group(c, h)];
   const double *samples = list->data, *v_next = c->v + (h + 1) * c->S;
   int64_t n = (int64_t)list->count / SAMPLE_SIZE;
   double weight = 2 * (double)n / (double)m->p->batch;
@@ -261,7 +262,7 @@ static void advance_svrg(lmc *m, int64_t h, double *w) {
   for (double j = 0; j < m->J; j++) {
     if (fmod(j, (double)m->p->snapshot_every) == 0) {
       memcpy(m->snapshot, w, (size_t)c->d * sizeof *w);
-      full_gradient(m, lsvi_group(c, h), m->snapshot, m->full);
+      full_gradient(m, lgv__lsvi_group(c, h), m->snapshot, m->full);
     }
     for (int64_t i = 0; i < c->d; i++) m->z[i] = w[i] - m->snapshot[i];
     batch_gradient(m, h, m->z, false, m->gradient);
@@ -270,22 +271,22 @@ static void advance_svrg(lmc *m, int64_t h, double *w) {
   }
 }
 
-lgv_status lmc_advance(lmc *m, int64_t h, double *w, lgv_error *err) {
+lgv_status lgv__lmc_advance(lmc *m, int64_t h, double *w, lgv_error *err) {
   switch (m->p->sampler) {
   case LMC_EXACT: advance_exact(m, w); break;
-  case LMC_LOOP: advance_loop(m, lsvi_group(m->core, h), w); break;
+  case LMC_LOOP: advance_loop(m, lgv__lsvi_group(m->core, h), w); break;
   case LMC_SGLD: advance_sgld(m, h, w); break;
   case LMC_SVRG: advance_svrg(m, h, w); break;
   }
-  return lsvi_check_finite(m->core, "the Langevin iterate", w, m->core->d, h, err);
+  return lgv__lsvi_check_finite(m->core, "the Langevin iterate", w, m->core->d, h, err);
 }
 
-lgv_status lmc_absorb(lmc *m, lgv_error *err) {
+lgv_status lgv__lmc_absorb(lmc *m, lgv_error *err) {
   lsvi *c = m->core;
   for (int64_t h = 0; draws_batches(m) && h < c->H; h++) {
     int64_t pair, next;
-    if (!lsvi_path_step(c, h, &pair, &next)) continue;
-    lgv_list *list = &m->samples[lsvi_group(c, h)];
+    if (!lgv__lsvi_path_step(c, h, &pair, &next)) continue;
+    lgv_list *list = &m->samples[lgv__lsvi_group(c, h)];
     LGV_TRY(lgv__list_reserve(list, sizeof(double), SAMPLE_SIZE, err));
     double *sample = (double *)list->data + list->count;
     sample[SAMPLE_PAIR] = (double)pair;
@@ -293,5 +294,5 @@ lgv_status lmc_absorb(lmc *m, lgv_error *err) {
     sample[SAMPLE_REWARD] = c->path_reward[h];
     list->count += SAMPLE_SIZE;
   }
-  return lsvi_absorb(c, err);
+  return lgv__lsvi_absorb(c, err);
 }

@@ -27,13 +27,13 @@ typedef struct lmc_params {
   int64_t batch, snapshot_every;
 } lmc_params;
 
-extern const char *const lmc_sampler_names[];
+extern const char *const lgv__lmc_sampler_names[];
 
 #define LMC_PARAM_ROWS                                                                             \
   {.name = "beta",                                                                                 \
    .type = LGV_REAL,                                                                               \
    .offset = offsetof(lmc_params, beta),                                                           \
-   .fallback = "100",                                                                              \
+   .default_text = "100",                                                                          \
    .min = 0,                                                                                       \
    .max = INFINITY,                                                                                \
    .open = LGV_OPEN_MIN,                                                                           \
@@ -41,7 +41,7 @@ extern const char *const lmc_sampler_names[];
       {.name = "eta_scale",                                                                        \
        .type = LGV_REAL,                                                                           \
        .offset = offsetof(lmc_params, eta_scale),                                                  \
-       .fallback = "0.25",                                                                         \
+       .default_text = "0.25",                                                                     \
        .min = 0,                                                                                   \
        .max = 0.5,                                                                                 \
        .open = LGV_OPEN_MIN | LGV_OPEN_MAX,                                                        \
@@ -49,27 +49,27 @@ extern const char *const lmc_sampler_names[];
       {.name = "updates",                                                                          \
        .type = LGV_INT,                                                                            \
        .offset = offsetof(lmc_params, updates),                                                    \
-       .fallback = "0",                                                                            \
+       .default_text = "0",                                                                        \
        .min = 0,                                                                                   \
        .max = 1e12,                                                                                \
        .help = "J, chain steps an episode and stage; 0: the theorem's J_k"},                       \
       {.name = "sampler",                                                                          \
        .type = LGV_CHOICE,                                                                         \
        .offset = offsetof(lmc_params, sampler),                                                    \
-       .fallback = "exact",                                                                        \
-       .choices = lmc_sampler_names,                                                               \
+       .default_text = "exact",                                                                    \
+       .choices = lgv__lmc_sampler_names,                                                          \
        .help = "exact: the J steps in closed form; loop: one by one; sgld, svrg: minibatch "       \
                "gradients"},                                                                       \
       {.name = "batch",                                                                            \
        .type = LGV_INT,                                                                            \
        .offset = offsetof(lmc_params, batch),                                                      \
-       .fallback = "32",                                                                           \
+       .default_text = "32",                                                                       \
        .min = 1,                                                                                   \
        .max = 1e6,                                                                                 \
        .help = "samples in a minibatch of sgld and svrg"},                                         \
   {                                                                                                \
     .name = "snapshot_every", .type = LGV_INT, .offset = offsetof(lmc_params, snapshot_every),     \
-    .fallback = "32", .min = 1, .max = 1e9, .help = "svrg: steps between full gradients"           \
+    .default_text = "32", .min = 1, .max = 1e9, .help = "svrg: steps between full gradients"       \
   }
 
 enum {
@@ -100,18 +100,19 @@ typedef struct lmc {
 
 /* Checks the shared parameters. With schedule = theory it prescribes lambda, beta, eta and J as
  * Theorem 4.2 does (multi: its multi-sample version) and fills *theory. */
-LGV_CHECK lgv_status lmc_resolve(lmc_params *params, const bool *is_set, const lgv_problem *problem,
-                                 bool multi, lgv_theory *theory, lgv_error *err);
-void lmc_layout(lmc *chain, lsvi *core, const lmc_params *params, lgv_layout *layout);
+LGV_CHECK lgv_status lgv__lmc_resolve(lmc_params *params, const bool *is_set,
+                                      const lgv_problem *problem, bool multi, lgv_theory *theory,
+                                      lgv_error *err);
+void lgv__lmc_layout(lmc *chain, lsvi *core, const lmc_params *params, lgv_layout *layout);
 /* eta, J and what the sampler needs for stage h. Call after the targets and the ridge solution are
  * there. */
-LGV_CHECK lgv_status lmc_prepare(lmc *chain, int64_t h, lgv_error *err);
+LGV_CHECK lgv_status lgv__lmc_prepare(lmc *chain, int64_t h, lgv_error *err);
 /* J steps of one chain from w, in place. */
-LGV_CHECK lgv_status lmc_advance(lmc *chain, int64_t h, double *w, lgv_error *err);
+LGV_CHECK lgv_status lgv__lmc_advance(lmc *chain, int64_t h, double *w, lgv_error *err);
 /* end_episode: keeps the samples that minibatches are drawn from, then absorbs the path. */
-LGV_CHECK lgv_status lmc_absorb(lmc *chain, lgv_error *err);
+LGV_CHECK lgv_status lgv__lmc_absorb(lmc *chain, lgv_error *err);
 
 /* For one eigenvalue l of Lambda: a^J and the standard deviation of the noise of J steps. */
-void lmc_law(double l, double eta, double J, double beta, double *decay, double *spread);
+void lgv__lmc_law(double l, double eta, double J, double beta, double *decay, double *spread);
 
 #endif

@@ -8,10 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-const char *const lsvi_pool_names[] = {"false", "true", "auto", NULL};
-const char *const lsvi_features_names[] = {"auto", "one-hot", "env", NULL};
-const char *const lsvi_gram_names[] = {"auto", "diagonal", "dense", NULL};
-const char *const lsvi_schedule_names[] = {"tuned", "theory", NULL};
+const char *const lgv__lsvi_pool_names[] = {"false", "true", "auto", NULL};
+const char *const lgv__lsvi_features_names[] = {"auto", "one-hot", "env", NULL};
+const char *const lgv__lsvi_gram_names[] = {"auto", "diagonal", "dense", NULL};
+const char *const lgv__lsvi_schedule_names[] = {"tuned", "theory", NULL};
 
 enum { EDGE_NEXT, EDGE_COUNT, EDGE_FOLLOWING, EDGE_SIZE };
 enum { PATH_PAIR, PATH_NEXT, PATH_REACHED, PATH_SIZE };
@@ -21,8 +21,8 @@ static const int64_t largest_dense = 32766;
 
 /* ---- parameters ---- */
 
-lgv_status lsvi_prescribe(double *field, double value, bool is_set, const char *key,
-                          lgv_error *err) {
+lgv_status lgv__lsvi_prescribe(double *field, double value, bool is_set, const char *key,
+                               lgv_error *err) {
   if (is_set && fabs(*field - value) > 1e-9 * fabs(value))
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%s = %.12g contradicts agent.schedule = theory, which sets it to %.12g; leave "
@@ -32,21 +32,21 @@ lgv_status lsvi_prescribe(double *field, double value, bool is_set, const char *
   return LGV_OK;
 }
 
-lgv_status lsvi_prescribe_count(int64_t *field, int64_t value, bool is_set, const char *key,
-                                lgv_error *err) {
+lgv_status lgv__lsvi_prescribe_count(int64_t *field, int64_t value, bool is_set, const char *key,
+                                     lgv_error *err) {
   double as_real = (double)*field;
-  LGV_TRY(lsvi_prescribe(&as_real, (double)value, is_set, key, err));
+  LGV_TRY(lgv__lsvi_prescribe(&as_real, (double)value, is_set, key, err));
   *field = value;
   return LGV_OK;
 }
 
-int64_t lsvi_feature_dim(const lsvi_params *p, const lgv_env_spec *env) {
+int64_t lgv__lsvi_feature_dim(const lsvi_params *p, const lgv_env_spec *env) {
   bool own = p->features == LSVI_FEATURES_ENV ||
              (p->features == LSVI_FEATURES_AUTO && env->feature_dim > 0);
   return own ? env->feature_dim : env->states * env->actions;
 }
 
-lgv_status lsvi_resolve(lsvi_params *p, const lgv_problem *problem, lgv_error *err) {
+lgv_status lgv__lsvi_resolve(lsvi_params *p, const lgv_problem *problem, lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
   if (!(env->reward_min < env->reward_max))
     return lgv_fail(err, LGV_ERR_USAGE,
@@ -68,15 +68,15 @@ lgv_status lsvi_resolve(lsvi_params *p, const lgv_problem *problem, lgv_error *e
     return lgv_fail(err, LGV_ERR_USAGE, "agent.gram = diagonal needs agent.features = one-hot");
   if (p->gram == LSVI_GRAM_AUTO)
     p->gram = p->features == LSVI_FEATURES_ONE_HOT ? LSVI_GRAM_DIAGONAL : LSVI_GRAM_DENSE;
-  if (p->gram == LSVI_GRAM_DENSE && lsvi_feature_dim(p, env) > largest_dense)
+  if (p->gram == LSVI_GRAM_DENSE && lgv__lsvi_feature_dim(p, env) > largest_dense)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%lld features are too many for dense Gram matrices, which take at most %lld",
-                    (long long)lsvi_feature_dim(p, env), (long long)largest_dense);
+                    (long long)lgv__lsvi_feature_dim(p, env), (long long)largest_dense);
   return LGV_OK;
 }
 
-lgv_status lsvi_theory_sizes(const lsvi_params *p, const lgv_problem *problem, lsvi_sizes *sizes,
-                             lgv_error *err) {
+lgv_status lgv__lsvi_theory_sizes(const lsvi_params *p, const lgv_problem *problem,
+                                  lsvi_sizes *sizes, lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
   if (problem->episodes < 1)
     return lgv_fail(err, LGV_ERR_USAGE,
@@ -87,7 +87,7 @@ lgv_status lsvi_theory_sizes(const lsvi_params *p, const lgv_problem *problem, l
                     "from %g to %g: set agent.schedule = tuned",
                     env->reward_min, env->reward_max);
   double H = (double)env->horizon, K = (double)problem->episodes;
-  *sizes = (lsvi_sizes){.H = H, .d = (double)lsvi_feature_dim(p, env), .K = K, .T = H * K};
+  *sizes = (lsvi_sizes){.H = H, .d = (double)lgv__lsvi_feature_dim(p, env), .K = K, .T = H * K};
   return LGV_OK;
 }
 
@@ -126,15 +126,15 @@ static const char *path_fault(const void *self) {
   return NULL;
 }
 
-void lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, int uses,
-                 lgv_layout *layout) {
+void lgv__lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, int uses,
+                      lgv_layout *layout) {
   const lgv_env_spec *env = &problem->env;
   c->p = p;
   c->H = env->horizon;
   c->S = env->states;
   c->A = env->actions;
   c->SA = c->S * c->A;
-  c->d = lsvi_feature_dim(p, env);
+  c->d = lgv__lsvi_feature_dim(p, env);
   c->groups = p->pool == LSVI_POOL_TRUE ? 1 : c->H;
   c->rotated = c->groups > 1;
   c->planned_episodes = problem->episodes;
@@ -186,7 +186,7 @@ static void transpose_features(const lsvi *c, double scale, double *out) {
     for (int64_t j = 0; j < c->d; j++) out[j * c->SA + i] = scale * c->phi[i * c->d + j];
 }
 
-lgv_status lsvi_open(void *self, lgv_error *err) {
+lgv_status lgv__lsvi_open(void *self, lgv_error *err) {
   (void)err;
   lsvi *c = self;
   c->phi_square = 1;
@@ -210,14 +210,14 @@ lgv_status lsvi_open(void *self, lgv_error *err) {
 
 /* ---- planning ---- */
 
-double *lsvi_q(lsvi *c, int64_t h) { return c->q + h * c->SA; }
+double *lgv__lsvi_q(lsvi *c, int64_t h) { return c->q + h * c->SA; }
 
-int64_t lsvi_group(const lsvi *c, int64_t h) { return c->groups == 1 ? 0 : h; }
+int64_t lgv__lsvi_group(const lsvi *c, int64_t h) { return c->groups == 1 ? 0 : h; }
 
-bool lsvi_new_group(const lsvi *c, int64_t h) { return c->groups > 1 || h == c->H - 1; }
+bool lgv__lsvi_new_group(const lsvi *c, int64_t h) { return c->groups > 1 || h == c->H - 1; }
 
-void lsvi_targets(lsvi *c, int64_t h) {
-  int64_t offset = lsvi_group(c, h) * c->SA;
+void lgv__lsvi_targets(lsvi *c, int64_t h) {
+  int64_t offset = lgv__lsvi_group(c, h) * c->SA;
   const double *v_next = c->v + (h + 1) * c->S;
   const int64_t *edges = c->edges.data;
   double *y = c->diagonal ? c->b : c->y; /* one-hot: b is y */
@@ -233,8 +233,8 @@ void lsvi_targets(lsvi *c, int64_t h) {
   if (!c->diagonal) lgv__multiply_transposed(c->phi, c->SA, c->d, y, c->b);
 }
 
-lgv_status lsvi_solve(lsvi *c, int64_t h, lgv_error *err) {
-  int64_t g = lsvi_group(c, h);
+lgv_status lgv__lsvi_solve(lsvi *c, int64_t h, lgv_error *err) {
+  int64_t g = lgv__lsvi_group(c, h);
   if (c->diagonal) {
     for (int64_t i = 0; i < c->d; i++)
       c->w_hat[i] = c->b[i] / (c->ridge + (double)c->visits[g * c->SA + i]);
@@ -242,26 +242,26 @@ lgv_status lsvi_solve(lsvi *c, int64_t h, lgv_error *err) {
     memcpy(c->w_hat, c->b, (size_t)c->d * sizeof *c->b);
     lgv__cholesky_solve(c->factor + g * c->d * c->d, c->d, c->w_hat);
   }
-  return lsvi_check_finite(c, "the ridge solution", c->w_hat, c->d, h, err);
+  return lgv__lsvi_check_finite(c, "the ridge solution", c->w_hat, c->d, h, err);
 }
 
-void lsvi_values(const lsvi *c, const double *w, double *q) {
+void lgv__lsvi_values(const lsvi *c, const double *w, double *q) {
   if (c->diagonal)
     memcpy(q, w, (size_t)c->d * sizeof *q);
   else
     lgv__multiply(c->phi, c->SA, c->d, w, q);
 }
 
-void lsvi_values_max(lsvi *c, const double *w, double *q) {
+void lgv__lsvi_values_max(lsvi *c, const double *w, double *q) {
   double *other = c->y; /* the targets are in b by now */
-  lsvi_values(c, w, other);
+  lgv__lsvi_values(c, w, other);
   for (int64_t i = 0; i < c->SA; i++)
     if (other[i] > q[i]) q[i] = other[i];
 }
 
-void lsvi_widths(lsvi *c, int64_t h) {
-  int64_t g = lsvi_group(c, h);
-  if (!lsvi_new_group(c, h)) return;
+void lgv__lsvi_widths(lsvi *c, int64_t h) {
+  int64_t g = lgv__lsvi_group(c, h);
+  if (!lgv__lsvi_new_group(c, h)) return;
   if (c->diagonal) {
     for (int64_t i = 0; i < c->SA; i++)
       c->width[i] = 1 / sqrt(c->ridge + (double)c->visits[g * c->SA + i]);
@@ -278,8 +278,8 @@ void lsvi_widths(lsvi *c, int64_t h) {
   for (int64_t i = 0; i < c->SA; i++) c->width[i] = sqrt(c->width[i]);
 }
 
-void lsvi_perturb(lsvi *c, int64_t h, const double *center, double scale, double *out) {
-  int64_t g = lsvi_group(c, h);
+void lgv__lsvi_perturb(lsvi *c, int64_t h, const double *center, double scale, double *out) {
+  int64_t g = lgv__lsvi_group(c, h);
   lgv_rng_normals(c->noise, out, (size_t)c->d);
   if (c->diagonal)
     for (int64_t i = 0; i < c->d; i++) out[i] /= sqrt(c->ridge + (double)c->visits[g * c->SA + i]);
@@ -288,16 +288,16 @@ void lsvi_perturb(lsvi *c, int64_t h, const double *center, double scale, double
   for (int64_t i = 0; i < c->d; i++) out[i] = center[i] + scale * out[i];
 }
 
-double lsvi_value_bound(const lsvi *c, int64_t h) {
+double lgv__lsvi_value_bound(const lsvi *c, int64_t h) {
   return (double)(c->H - h) * fmax(c->reward_max, 0);
 }
 
-void lsvi_clip(const lsvi *c, int64_t h, double *q) {
-  double low = (double)(c->H - h) * fmin(c->reward_min, 0), high = lsvi_value_bound(c, h);
+void lgv__lsvi_clip(const lsvi *c, int64_t h, double *q) {
+  double low = (double)(c->H - h) * fmin(c->reward_min, 0), high = lgv__lsvi_value_bound(c, h);
   for (int64_t i = 0; i < c->SA; i++) q[i] = q[i] < low ? low : q[i] > high ? high : q[i];
 }
 
-void lsvi_backup_max(lsvi *c, int64_t h) {
+void lgv__lsvi_backup_max(lsvi *c, int64_t h) {
   const double *q = c->q + h * c->SA;
   for (int64_t s = 0; s < c->S; s++) {
     double best = q[s * c->A];
@@ -307,8 +307,8 @@ void lsvi_backup_max(lsvi *c, int64_t h) {
   }
 }
 
-lgv_status lsvi_check_finite(const lsvi *c, const char *what, const double *x, int64_t n, int64_t h,
-                             lgv_error *err) {
+lgv_status lgv__lsvi_check_finite(const lsvi *c, const char *what, const double *x, int64_t n,
+                                  int64_t h, lgv_error *err) {
   double sum = 0;
   for (int64_t i = 0; i < n; i++) sum += x[i] * 0; /* NaN if any is not finite */
   if (sum == 0) return LGV_OK;
@@ -320,7 +320,7 @@ lgv_status lsvi_check_finite(const lsvi *c, const char *what, const double *x, i
 
 /* ---- hooks ---- */
 
-lgv_status lsvi_check_obs(const lsvi *c, const lgv_obs *obs, lgv_error *err) {
+lgv_status lgv__lsvi_check_obs(const lsvi *c, const lgv_obs *obs, lgv_error *err) {
   if (obs->stage >= 0 && obs->stage < c->H && obs->state >= 0 && obs->state < c->S) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
                   "stage %lld, state %lld is outside the problem the agent was made for (%lld "
@@ -332,28 +332,28 @@ static const double *values_at(const lsvi *c, int64_t stage, int64_t state) {
   return c->q + stage * c->SA + state * c->A;
 }
 
-lgv_status lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
+lgv_status lgv__lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
   const lsvi *c = self;
-  LGV_TRY(lsvi_check_obs(c, obs, err));
+  LGV_TRY(lgv__lsvi_check_obs(c, obs, err));
   memcpy(q, values_at(c, obs->stage, obs->state), (size_t)c->A * sizeof *q);
   return LGV_OK;
 }
 
-void lsvi_policy_parts(const void *self, lgv_policy_parts *parts) {
+void lgv__lsvi_policy_parts(const void *self, lgv_policy_parts *parts) {
   (void)self;
   parts->by_stage = true;
 }
 
-lgv_status lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
-                           lgv_error *err) {
+lgv_status lgv__lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                                lgv_error *err) {
   lsvi *c = self;
-  LGV_TRY(lsvi_check_obs(c, obs, err));
+  LGV_TRY(lgv__lsvi_check_obs(c, obs, err));
   const double *q = values_at(c, obs->stage, obs->state);
   *action = lgv__argmax(q, c->A, mode == LGV_TRAIN ? c->act : c->eval);
   return LGV_OK;
 }
 
-void lsvi_policy_greedy(const void *self, int64_t stage, int64_t state, double *p) {
+void lgv__lsvi_policy_greedy(const void *self, int64_t stage, int64_t state, double *p) {
   const lsvi *c = self;
   const double *q = values_at(c, stage, state);
   double best = q[0], ties = 0;
@@ -362,9 +362,9 @@ void lsvi_policy_greedy(const void *self, int64_t stage, int64_t state, double *
   for (int32_t a = 0; a < c->A; a++) p[a] = q[a] == best ? 1 / ties : 0;
 }
 
-lgv_status lsvi_observe(void *self, const lgv_transition *t, lgv_error *err) {
+lgv_status lgv__lsvi_observe(void *self, const lgv_transition *t, lgv_error *err) {
   lsvi *c = self;
-  LGV_TRY(lsvi_check_obs(c, &t->obs, err));
+  LGV_TRY(lgv__lsvi_check_obs(c, &t->obs, err));
   int64_t h = t->obs.stage, *step = c->path + h * PATH_SIZE;
   /* at the last stage the clock ends the episode, whatever flag says so: the next state is a state
    * like any other */
@@ -379,14 +379,14 @@ lgv_status lsvi_observe(void *self, const lgv_transition *t, lgv_error *err) {
   return LGV_OK;
 }
 
-bool lsvi_path_step(const lsvi *c, int64_t h, int64_t *pair, int64_t *next) {
+bool lgv__lsvi_path_step(const lsvi *c, int64_t h, int64_t *pair, int64_t *next) {
   const int64_t *step = c->path + h * PATH_SIZE;
   *pair = step[PATH_PAIR];
   *next = step[PATH_NEXT];
   return step[PATH_REACHED];
 }
 
-void lsvi_add_counts(const lsvi *c, int64_t group, int64_t pair, double *counts) {
+void lgv__lsvi_add_counts(const lsvi *c, int64_t group, int64_t pair, double *counts) {
   const int64_t *edges = c->edges.data;
   for (int64_t e = c->first[group * c->SA + pair]; e;) {
     const int64_t *edge = edges + (e - 1) * EDGE_SIZE;
@@ -425,11 +425,11 @@ static void add_feature(lsvi *c, int64_t group, int64_t pair) {
                        carry);
 }
 
-lgv_status lsvi_absorb(void *self, lgv_error *err) {
+lgv_status lgv__lsvi_absorb(void *self, lgv_error *err) {
   lsvi *c = self;
   LGV_TRY(lgv__list_reserve(&c->edges, sizeof(int64_t), (size_t)c->H * EDGE_SIZE, err));
   for (int64_t h = 0; h < c->H; h++) {
-    int64_t *step = c->path + h * PATH_SIZE, g = lsvi_group(c, h);
+    int64_t *step = c->path + h * PATH_SIZE, g = lgv__lsvi_group(c, h);
     if (!step[PATH_REACHED]) continue;
     step[PATH_REACHED] = 0;
     int64_t row = g * c->SA + step[PATH_PAIR];

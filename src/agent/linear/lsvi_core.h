@@ -17,7 +17,8 @@
  * whitened anew, O(SA d^2).
  *
  * Invariants: the data seen while planning episode k are those of episodes 1..k-1; q holds the Q of
- * the current episode for all (h, s, a) after begin_episode; lists grow in lsvi_absorb only. */
+ * the current episode for all (h, s, a) after begin_episode; lists grow in lgv__lsvi_absorb only.
+ */
 #ifndef LGV_AGENT_LINEAR_LSVI_CORE_H
 #define LGV_AGENT_LINEAR_LSVI_CORE_H
 
@@ -36,43 +37,45 @@ typedef struct lsvi_params {
   double delta;
 } lsvi_params;
 
-extern const char *const lsvi_pool_names[],
-    *const lsvi_features_names[], *const lsvi_gram_names[], *const lsvi_schedule_names[];
+extern const char *const lgv__lsvi_pool_names[], *const lgv__lsvi_features_names[],
+                                                     *const lgv__lsvi_gram_names[],
+                                                         *const lgv__lsvi_schedule_names[];
 
 /* Rows of a linear agent's parameter table, one by one; LSVI_PARAM_ROWS is all of them in the order
  * of the enum below. */
 #define LSVI_LAMBDA_ROW(fallback_, help_)                                                          \
   {                                                                                                \
     .name = "lambda", .type = LGV_REAL, .offset = offsetof(lsvi_params, lambda),                   \
-    .fallback = fallback_, .min = 0, .max = 1e12, .open = LGV_OPEN_MIN, .help = help_              \
+    .default_text = fallback_, .min = 0, .max = 1e12, .open = LGV_OPEN_MIN, .help = help_          \
   }
 #define LSVI_POOL_ROW(fallback_)                                                                   \
   {                                                                                                \
     .name = "pool", .type = LGV_CHOICE, .offset = offsetof(lsvi_params, pool),                     \
-    .fallback = fallback_, .choices = lsvi_pool_names,                                             \
+    .default_text = fallback_, .choices = lgv__lsvi_pool_names,                                    \
     .help = "share the data between stages (stationary problems only); auto: where that is right"  \
   }
 #define LSVI_FEATURES_ROW                                                                          \
   {                                                                                                \
     .name = "features", .type = LGV_CHOICE, .offset = offsetof(lsvi_params, features),             \
-    .fallback = "auto", .choices = lsvi_features_names,                                            \
+    .default_text = "auto", .choices = lgv__lsvi_features_names,                                   \
     .help = "phi(s,a); auto: the environment's own where it has them, else one-hot"                \
   }
 #define LSVI_GRAM_ROW                                                                              \
   {                                                                                                \
-    .name = "gram", .type = LGV_CHOICE, .offset = offsetof(lsvi_params, gram), .fallback = "auto", \
-    .choices = lsvi_gram_names, .help = "how Lambda is kept; diagonal needs one-hot features"      \
+    .name = "gram", .type = LGV_CHOICE, .offset = offsetof(lsvi_params, gram),                     \
+    .default_text = "auto", .choices = lgv__lsvi_gram_names,                                       \
+    .help = "how Lambda is kept; diagonal needs one-hot features"                                  \
   }
 #define LSVI_SCHEDULE_ROW                                                                          \
   {                                                                                                \
     .name = "schedule", .type = LGV_CHOICE, .offset = offsetof(lsvi_params, schedule),             \
-    .fallback = "tuned", .choices = lsvi_schedule_names,                                           \
+    .default_text = "tuned", .choices = lgv__lsvi_schedule_names,                                  \
     .help = "tuned: the constants given here; theory: those of the regret theorem"                 \
   }
 #define LSVI_DELTA_ROW                                                                             \
   {                                                                                                \
-    .name = "delta", .type = LGV_REAL, .offset = offsetof(lsvi_params, delta), .fallback = "0.2",  \
-    .min = 0, .max = 1, .open = LGV_OPEN_MIN | LGV_OPEN_MAX,                                       \
+    .name = "delta", .type = LGV_REAL, .offset = offsetof(lsvi_params, delta),                     \
+    .default_text = "0.2", .min = 0, .max = 1, .open = LGV_OPEN_MIN | LGV_OPEN_MAX,                \
     .help = "failure probability in the constants of schedule = theory"                            \
   }
 #define LSVI_PARAM_ROWS(lambda_, pool_)                                                            \
@@ -96,7 +99,8 @@ typedef struct lsvi {
   int64_t groups;           /* sets of data: H, or 1 if pooled */
   int64_t planned_episodes; /* K, or 0 if unknown */
   double reward_min, reward_max;
-  double ridge; /* lambda; an agent with another scale of it (RLSVI) sets it before lsvi_open */
+  double
+      ridge; /* lambda; an agent with another scale of it (RLSVI) sets it before lgv__lsvi_open */
   bool diagonal;
   const double *env_features; /* as given, or NULL */
   lgv_rng *act, *noise, *replay, *eval;
@@ -127,60 +131,62 @@ typedef struct lsvi {
 } lsvi;
 
 /* Resolves pool, features and gram; refuses what does not fit the problem. */
-LGV_CHECK lgv_status lsvi_resolve(lsvi_params *params, const lgv_problem *problem, lgv_error *err);
+LGV_CHECK lgv_status lgv__lsvi_resolve(lsvi_params *params, const lgv_problem *problem,
+                                       lgv_error *err);
 /* What the constants of schedule = theory are made of. */
 typedef struct lsvi_sizes {
   double H, d, K, T; /* stages, features, episodes, T = H K */
 } lsvi_sizes;
 /* The theorems need to know the number of episodes and assume rewards in [0, 1]. */
-LGV_CHECK lgv_status lsvi_theory_sizes(const lsvi_params *params, const lgv_problem *problem,
-                                       lsvi_sizes *sizes, lgv_error *err);
+LGV_CHECK lgv_status lgv__lsvi_theory_sizes(const lsvi_params *params, const lgv_problem *problem,
+                                            lsvi_sizes *sizes, lgv_error *err);
 /* Sets a constant that schedule = theory prescribes; refuses a user's value that contradicts it. */
-LGV_CHECK lgv_status lsvi_prescribe(double *field, double value, bool is_set, const char *key,
-                                    lgv_error *err);
-LGV_CHECK lgv_status lsvi_prescribe_count(int64_t *field, int64_t value, bool is_set,
-                                          const char *key, lgv_error *err);
-int64_t lsvi_feature_dim(const lsvi_params *params, const lgv_env_spec *env);
+LGV_CHECK lgv_status lgv__lsvi_prescribe(double *field, double value, bool is_set, const char *key,
+                                         lgv_error *err);
+LGV_CHECK lgv_status lgv__lsvi_prescribe_count(int64_t *field, int64_t value, bool is_set,
+                                               const char *key, lgv_error *err);
+int64_t lgv__lsvi_feature_dim(const lsvi_params *params, const lgv_env_spec *env);
 
 /* What an agent takes beyond the ridge solution; the rest is not kept. */
 enum { LSVI_USES_GRAM = 1, LSVI_USES_WIDTHS = 2 };
-void lsvi_layout(lsvi *core, const lsvi_params *params, const lgv_problem *problem, int uses,
-                 lgv_layout *layout);
+void lgv__lsvi_layout(lsvi *core, const lsvi_params *params, const lgv_problem *problem, int uses,
+                      lgv_layout *layout);
 
 /* ---- planning, one stage at a time, from the last to the first ---- */
-double *lsvi_q(lsvi *core, int64_t h);           /* (SA) */
-int64_t lsvi_group(const lsvi *core, int64_t h); /* which data stage h uses */
+double *lgv__lsvi_q(lsvi *core, int64_t h);           /* (SA) */
+int64_t lgv__lsvi_group(const lsvi *core, int64_t h); /* which data stage h uses */
 /* Whether stage h is the first of a sweep to use its data: what depends on Lambda alone is worked
  * out then, once a sweep where the stages share it. */
-bool lsvi_new_group(const lsvi *core, int64_t h);
-void lsvi_targets(lsvi *core, int64_t h); /* b = sum phi (r + v[h+1]) */
+bool lgv__lsvi_new_group(const lsvi *core, int64_t h);
+void lgv__lsvi_targets(lsvi *core, int64_t h); /* b = sum phi (r + v[h+1]) */
 /* w_hat = Lambda^-1 b */
-LGV_CHECK lgv_status lsvi_solve(lsvi *core, int64_t h, lgv_error *err);
-void lsvi_values(const lsvi *core, const double *w, double *q); /* q = phi . w, all (s,a) */
-void lsvi_values_max(lsvi *core, const double *w, double *q);   /* q = max(q, phi . w) */
-void lsvi_widths(lsvi *core, int64_t h);                        /* width = ||phi||_{Lambda^-1} */
+LGV_CHECK lgv_status lgv__lsvi_solve(lsvi *core, int64_t h, lgv_error *err);
+void lgv__lsvi_values(const lsvi *core, const double *w, double *q); /* q = phi . w, all (s,a) */
+void lgv__lsvi_values_max(lsvi *core, const double *w, double *q);   /* q = max(q, phi . w) */
+void lgv__lsvi_widths(lsvi *core, int64_t h); /* width = ||phi||_{Lambda^-1} */
 /* out = center + scale * N(0, Lambda_h^-1) */
-void lsvi_perturb(lsvi *core, int64_t h, const double *center, double scale, double *out);
-double lsvi_value_bound(const lsvi *core,
-                        int64_t h); /* the most that stages h.. can pay: H - h for rewards <= 1 */
-void lsvi_clip(const lsvi *core, int64_t h, double *q); /* into what stages h.. can pay */
-void lsvi_backup_max(lsvi *core, int64_t h);            /* v[h] = max_a q[h] */
-LGV_CHECK lgv_status lsvi_check_finite(const lsvi *core, const char *what, const double *x,
-                                       int64_t n, int64_t h, lgv_error *err);
+void lgv__lsvi_perturb(lsvi *core, int64_t h, const double *center, double scale, double *out);
+double
+lgv__lsvi_value_bound(const lsvi *core,
+                      int64_t h); /* the most that stages h.. can pay: H - h for rewards <= 1 */
+void lgv__lsvi_clip(const lsvi *core, int64_t h, double *q); /* into what stages h.. can pay */
+void lgv__lsvi_backup_max(lsvi *core, int64_t h);            /* v[h] = max_a q[h] */
+LGV_CHECK lgv_status lgv__lsvi_check_finite(const lsvi *core, const char *what, const double *x,
+                                            int64_t n, int64_t h, lgv_error *err);
 
 /* ---- hooks that agents share; core is the first member of their state ---- */
-lgv_status lsvi_open(void *self, lgv_error *err);
-lgv_status lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
-                           lgv_error *err);
-lgv_status lsvi_observe(void *self, const lgv_transition *transition, lgv_error *err);
-lgv_status lsvi_absorb(void *self, lgv_error *err); /* end_episode: the path becomes data */
-lgv_status lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
-void lsvi_policy_parts(const void *self, lgv_policy_parts *parts);
-void lsvi_policy_greedy(const void *self, int64_t stage, int64_t state, double *probabilities);
+lgv_status lgv__lsvi_open(void *self, lgv_error *err);
+lgv_status lgv__lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                                lgv_error *err);
+lgv_status lgv__lsvi_observe(void *self, const lgv_transition *transition, lgv_error *err);
+lgv_status lgv__lsvi_absorb(void *self, lgv_error *err); /* end_episode: the path becomes data */
+lgv_status lgv__lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
+void lgv__lsvi_policy_parts(const void *self, lgv_policy_parts *parts);
+void lgv__lsvi_policy_greedy(const void *self, int64_t stage, int64_t state, double *probabilities);
 /* What happened at stage h of the episode in play; false if it was not reached. */
-bool lsvi_path_step(const lsvi *core, int64_t h, int64_t *pair, int64_t *next);
+bool lgv__lsvi_path_step(const lsvi *core, int64_t h, int64_t *pair, int64_t *next);
 /* Adds n(s,a,s') to counts[s'], and how often the episode ended there to counts[S]. */
-void lsvi_add_counts(const lsvi *core, int64_t group, int64_t pair, double *counts);
-LGV_CHECK lgv_status lsvi_check_obs(const lsvi *core, const lgv_obs *obs, lgv_error *err);
+void lgv__lsvi_add_counts(const lsvi *core, int64_t group, int64_t pair, double *counts);
+LGV_CHECK lgv_status lgv__lsvi_check_obs(const lsvi *core, const lgv_obs *obs, lgv_error *err);
 
 #endif

@@ -1,0 +1,114 @@
+/* config.json is written by one function, a value a line, so that two of them are compared line by
+ * line, and the first difference has a name. */
+#include "config/config_check.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORD_SIZE = 96, SLACK = 4096 };
+
+/* A line of config.json: `    "batch": 32,` within a section, `  "agent": {` at its head. */
+typedef struct line {
+  const char *text;
+  int length;
+} line;
+
+static line next_line(const char **at) {
+  line l = {*at, (int)strcspn(*at, "\n")};
+  *at += l.length + ((*at)[l.length] == '\n');
+  return l;
+}
+
+static bool same(line a, line b) {
+  return a.length == b.length && memcmp(a.text, b.text, (size_t)a.length) == 0;
+}
+
+static void copy(const char *from, size_t length, char *word) {
+  snprintf(word, WORD_SIZE, "%.*s", (int)(length < WORD_SIZE ? length : WORD_SIZE - 1), from);
+}
+
+/* What stands between the quotes of the key, and behind the colon. */
+static void split(line l, char *key, char *value) {
+  const char *open = memchr(l.text, '"', (size_t)l.length);
+  const char *end = l.text + l.length, *close = open ? strchr(open + 1, '"') : NULL;
+  *key = *value = '\0';
+  if (!close || close >= end) return;
+  copy(open + 1, (size_t)(close - open - 1), key);
+  const char *start = close + 2 < end ? close + 2 + (close[2] == ' ') : end;
+  copy(start, (size_t)(end - start) - (end > start && end[-1] == ','), value);
+}
+
+static bool is_budget(const char *section, const char *key) {
+  return strcmp(section, "run") == 0 && (strcmp(key, "steps") == 0 || strcmp(key, "episodes") == 0);
+}
+
+static lgv_status refuse(const char *directory, const char *what, lgv_error *err) {
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "%.200s already holds a run with other settings (%s); choose another directory "
+                  "with --out, or remove it",
+                  directory, what);
+}
+
+static lgv_status compare(const char *old, const char *new, const char *directory,
+                          lgv_config_match match, lgv_error *err) {
+  char section[WORD_SIZE] = "", key[WORD_SIZE], is[WORD_SIZE], other[WORD_SIZE], was[WORD_SIZE];
+  while (*old || *new) {
+    line a = next_line(&old), b = next_line(&new);
+    split(a, other, was);
+    split(b, key, is);
+    if (strcmp(is, "{") == 0) copy(key, strlen(key), section);
+    if (same(a, b)) continue;
+    if (strcmp(key, other) != 0) return refuse(directory, "of another version", err);
+    if (match == LGV_UP_TO_BUDGET && is_budget(section, key)) continue;
+    char what[7 * WORD_SIZE], advice[2 * WORD_SIZE] = "";
+    if (strcmp(section, "langevin") == 0 && strcmp(key, "kernels") == 0) {
+      const char *name = was + (*was == '"');
+      snprintf(advice, sizeof advice, ": LANGEVIN_KERNELS=%.*s takes the same, if this CPU can",
+               (int)strcspn(name, "\""), name);
+    }
+    snprintf(what, sizeof what, "%s.%s is %s there, here %s%s", section, key, was, is, advice);
+    return refuse(directory, what, err);
+  }
+  return LGV_OK;
+}
+
+lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *directory,
+                             lgv_config_match match, lgv_error *err) {
+  char path[PATH_MAX];
+  LGV_TRY(lgv__join_path(directory, "config.json", path, sizeof path, err));
+  FILE *file = fopen(path, "rb");
+  if (!file) return LGV_OK;
+  lgv_json json = {0};
+  lgv__plan_json(plan, seed, &json);
+  char *old = lgv__calloc(json.length + SLACK + 1, 1);
+  bool ready = old && !json.failed;
+  if (ready) old[fread(old, 1, json.length + SLACK, file)] = '\0';
+  fclose(file);
+  lgv_status status = ready ? compare(old, json.text, directory, match, err)
+                            : lgv__out_of_memory(err, "config.json");
+  lgv__free(old);
+  lgv__json_free(&json);
+  return status;
+}
+
+lgv_status lgv__config_check_budget(const lgv_plan *plan, int64_t steps, int64_t episodes,
+                                    const char *directory, lgv_error *err) {
+  const struct {
+    const char *name;
+    int64_t done, budget; /* 0: none */
+  } budgets[] = {{"steps", steps, plan->run.steps}, {"episodes", episodes, plan->run.episodes}};
+  for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++)
+    if (budgets[i].budget > 0 && budgets[i].done - budgets[i].budget >= plan->run.envs)
+      return lgv_fail(err, LGV_ERR_USAGE,
+                      "%.200s has done %lld %s already, run.%s = %lld is less; choose another "
+                      "directory with --out",
+                      directory, (long long)budgets[i].done, budgets[i].name, budgets[i].name,
+                      (long long)budgets[i].budget);
+  return LGV_OK;
+}

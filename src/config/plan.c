@@ -1,0 +1,339 @@
+#include "config/plan.h"
+
+#include "agent/agent.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/param.h"
+#include "base/spec.h"
+#include "config/settings.h"
+#include "env/env.h"
+#include "math/kernels.h"
+#include "stats/exact.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEFAULT_EPISODES = 1000, DEFAULT_STEPS = 100000, DEFAULT_EVALUATIONS = 100 };
+static const double longest_run = 1e15; /* steps: the bound of run.eval_every */
+
+lgv_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env) {
+  lgv_problem problem = {.env = *env,
+                         .episodes = plan->run.episodes,
+                         .steps = plan->run.steps,
+                         .streams = (int32_t)plan->run.envs,
+                         .optimizer = plan->optim_type,
+                         .optim_params = plan->optim_params};
+  if (problem.episodes == 0 && env->horizon > 0) problem.episodes = plan->run.steps / env->horizon;
+  return problem;
+}
+
+/* Fills a new parameter struct from the settings under prefix; is_set may be NULL. */
+static lgv_status fill(const lgv_settings *settings, const char *prefix, const lgv_param *table,
+                       size_t size, void **params, bool *is_set, lgv_error *err) {
+  *params = lgv__calloc(1, size + 1);
+  if (!*params) return lgv__out_of_memory(err, "a plan");
+  return lgv__settings_fill(settings, prefix, table, *params, is_set, err);
+}
+
+/* What an agent is made of: its own parameters and its optimizer's. */
+typedef struct agent_parts {
+  void *params, *optim_params;
+  const lgv_optim_type *optim_type;
+} agent_parts;
+
+static lgv_status resolve_agent(const lgv_settings *settings, const lgv_agent_type *type,
+                                lgv_problem *problem, agent_parts *parts, lgv_error *err) {
+  LGV_TRY(lgv__settings_optim_type(settings, type->optimizer, &parts->optim_type, err));
+  const lgv_optim_type *optim = parts->optim_type;
+  LGV_TRY(fill(settings, "optim.", optim ? optim->params : NULL, optim ? optim->params_size : 0,
+               &parts->optim_params, NULL, err));
+  if (optim && optim->resolve) optim->resolve(parts->optim_params);
+  problem->optimizer = optim;
+  problem->optim_params = parts->optim_params;
+  bool *is_set = lgv__calloc(lgv__params_count(type->params) + 1, sizeof *is_set);
+  if (!is_set) return lgv__out_of_memory(err, "a plan");
+  lgv_status status =
+      fill(settings, "agent.", type->params, type->params_size, &parts->params, is_set, err);
+  if (status == LGV_OK) status = lgv__agent_resolve(type, parts->params, is_set, problem, err);
+  lgv__free(is_set);
+  return status;
+}
+
+/* Applies the agent's preset to what the user left open, then resolves. */
+static lgv_status fill_agent(const lgv_settings *settings, const lgv_agent_type *type,
+                             lgv_problem *problem, agent_parts *parts, lgv_error *err) {
+  if (!type->presets) return resolve_agent(settings, type, problem, parts, err);
+  lgv_settings *completed;
+  LGV_TRY(lgv__settings_with_preset(settings, type, &problem->env, &completed, err));
+  lgv_status status = resolve_agent(completed, type, problem, parts, err);
+  lgv_settings_free(completed);
+  return status;
+}
+
+static void settle_budget(lgv_plan *plan) {
+  if (plan->run.episodes > 0 || plan->run.steps > 0) return;
+  if (plan->agent_type->traits & LGV_SETTLES_PER_EPISODE)
+    plan->run.episodes = DEFAULT_EPISODES;
+  else
+    plan->run.steps = DEFAULT_STEPS;
+}
+
+/* An evaluation ends whatever the agent does; where a clock is known it is not cut before that. */
+static void settle_eval_steps(lgv_plan *plan, const lgv_settings *settings) {
+  enum { LONGEST_GAME = 108000 };
+  if (lgv_settings_get(settings, "run.eval_steps")) return;
+  if (plan->env.obs_kind == LGV_OBS_BYTE) plan->run.eval_steps = LONGEST_GAME;
+  if (plan->env.horizon > plan->run.eval_steps) plan->run.eval_steps = plan->env.horizon;
+}
+
+/* Agents whose policy changes within an episode have no exact value: what they are worth shows in
+ * evaluations. */
+static void settle_evaluations(lgv_plan *plan, const lgv_settings *settings) {
+  settle_eval_steps(plan, settings);
+  if (lgv_settings_get(settings, "run.eval_every") ||
+      (plan->agent_type->traits & LGV_SETTLES_PER_EPISODE))
+    return;
+  double steps = plan->run.steps ? (double)plan->run.steps
+                                 : (double)plan->run.episodes * (double)plan->env.horizon;
+  plan->run.eval_every = (int64_t)fmin(steps / DEFAULT_EVALUATIONS, longest_run);
+}
+
+/* Rows of a replay that a run can fill: two a step of one environment, if every episode has one. */
+static size_t most_rows(const lgv_plan *plan) {
+  return plan->run.steps > 0 ? 2 * (size_t)(plan->run.steps / plan->run.envs) + 2 : 0;
+}
+
+bool lgv__plan_evaluates_policies(const lgv_plan *plan) {
+  return plan->has_model && plan->agent_type->policy && plan->run.envs == 1;
+}
+
+static lgv_status count_memory(lgv_plan *plan, const lgv_env *probe, lgv_error *err) {
+  lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(probe));
+  uint64_t envs = (uint64_t)plan->run.envs + (plan->run.eval_every > 0), agent;
+  LGV_TRY(lgv__agent_bytes(plan->agent_type, plan->agent_params, &problem, most_rows(plan), &agent,
+                           err));
+  uint64_t others = envs * lgv__env_arena(probe)->table.used, exact = 0;
+  if (plan->has_model) exact = lgv__exact_bytes(&plan->env, lgv__plan_evaluates_policies(plan));
+  if (__builtin_add_overflow(agent, others, &plan->bytes) ||
+      __builtin_add_overflow(plan->bytes, exact, &plan->bytes))
+    plan->bytes = UINT64_MAX;
+  return LGV_OK;
+}
+
+uint64_t lgv_plan_memory(const lgv_plan *plan) { return plan->bytes; }
+
+static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_error *err) {
+  LGV_TRY(lgv__kernels_check(err));
+  LGV_TRY(lgv__settings_env_type(settings, &plan->env_type, err));
+  LGV_TRY(lgv__settings_agent_type(settings, &plan->agent_type, err));
+  LGV_TRY(lgv__settings_check_prefixes(settings, plan->env_type, plan->agent_type, err));
+  LGV_TRY(lgv__settings_fill(settings, "run.", lgv__run_params, &plan->run, NULL, err));
+  settle_budget(plan);
+  LGV_TRY(fill(settings, "env.", plan->env_type->params, plan->env_type->params_size,
+               &plan->env_params, NULL, err));
+  plan->host = lgv__settings_host(settings, &plan->run);
+  lgv_host host = plan->host;
+  host.announce = true;
+  lgv_env *probe; /* opened once, so that what only the environment knows is known before any run
+                     starts */
+  LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, &host, 0, "env.probe", &probe, err));
+  plan->env = *lgv_env_get_spec(probe);
+  plan->has_model = lgv_env_get_model(probe) != NULL;
+  settle_evaluations(plan, settings);
+  lgv_problem problem = lgv__plan_problem(plan, &plan->env);
+  agent_parts parts = {0};
+  lgv_status status = fill_agent(settings, plan->agent_type, &problem, &parts, err);
+  plan->agent_params = parts.params;
+  plan->optim_params = parts.optim_params;
+  plan->optim_type = parts.optim_type;
+  if (status == LGV_OK) status = count_memory(plan, probe, err);
+  lgv_env_free(probe);
+  plan->env.features = NULL;
+  return status;
+}
+
+lgv_status lgv_plan_create(const lgv_settings *settings, lgv_plan **out, lgv_error *err) {
+  *out = NULL;
+  lgv_settings *completed;
+  LGV_TRY(lgv__settings_with_env_preset(settings, &completed, err));
+  lgv_plan *plan = lgv__calloc(1, sizeof *plan);
+  lgv_status status = plan ? fill_plan(completed, plan, err) : lgv__out_of_memory(err, "a plan");
+  lgv_settings_free(completed);
+  if (status != LGV_OK) {
+    lgv_plan_free(plan);
+    return status;
+  }
+  *out = plan;
+  return LGV_OK;
+}
+
+void lgv_plan_free(lgv_plan *plan) {
+  if (!plan) return;
+  lgv__free(plan->env_params);
+  lgv__free(plan->agent_params);
+  lgv__free(plan->optim_params);
+  lgv__free(plan);
+}
+
+/* What an environment on its own takes of run.* */
+static const char *const worker_params[] = {"env_timeout", "on_worker_death", NULL};
+
+lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env **env,
+                          lgv_error *err) {
+  const lgv_env_type *type;
+  lgv_settings *completed;
+  lgv_run_params run;
+  void *params = NULL;
+  *env = NULL;
+  LGV_TRY(lgv__settings_env_type(settings, &type, err));
+  LGV_TRY(lgv__settings_fill_some(settings, "run.", lgv__run_params, worker_params, &run, err));
+  LGV_TRY(lgv__settings_with_env_preset(settings, &completed, err));
+  lgv_host host = lgv__settings_host(settings, &run);
+  host.announce = true;
+  lgv_status status = fill(completed, "env.", type->params, type->params_size, &params, NULL, err);
+  if (status == LGV_OK) status = lgv__env_open(type, params, &host, seed, "env", env, err);
+  lgv_settings_free(completed);
+  lgv__free(params);
+  return status;
+}
+
+/* Of a spec that no environment of ours has. Agents that need states take no observations. */
+static lgv_status check_spec(const lgv_env_spec *env, const lgv_agent_type *type, lgv_error *err) {
+  const char *fault = lgv__spec_fault(env);
+  if (!fault && !(type->traits & LGV_NEEDS_STATES)) fault = lgv__obs_fault(env);
+  if (!fault && env->feature_dim > 0 && !env->features) fault = "features, but no table of them";
+  return fault ? lgv_fail(err, LGV_ERR_USAGE, "the spec of the environment has %s", fault) : LGV_OK;
+}
+
+lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *env, int64_t episodes,
+                            int64_t steps, uint64_t seed, lgv_agent **agent, lgv_error *err) {
+  static const char *const taken[] = {"envs", NULL}; /* of run.* */
+  const lgv_agent_type *type;
+  agent_parts parts = {0};
+  lgv_run_params run;
+  *agent = NULL;
+  LGV_TRY(lgv__kernels_check(err));
+  LGV_TRY(lgv__settings_agent_type(settings, &type, err));
+  LGV_TRY(check_spec(env, type, err));
+  LGV_TRY(lgv__settings_fill_some(settings, "run.", lgv__run_params, taken, &run, err));
+  lgv_problem problem = {
+      .env = *env, .episodes = episodes, .steps = steps, .streams = (int32_t)run.envs};
+  lgv_status status = fill_agent(settings, type, &problem, &parts, err);
+  if (status == LGV_OK) status = lgv__agent_open(type, parts.params, &problem, seed, agent, err);
+  lgv__free(parts.params);
+  lgv__free(parts.optim_params);
+  return status;
+}
+
+/* ---- Resolved values as text ---- */
+
+/* Values stay texts: what they mean is for whoever takes them. */
+static void json_map(lgv_json *json, const char *key, const lgv_map *map) {
+  char name[LGV_MAP_KEY_SIZE], value[LGV_MAP_VALUE_SIZE];
+  const char *at = map->text;
+  lgv__json_open(json, key, '{');
+  while (lgv__map_next(&at, name, value)) lgv__json_string(json, name, value);
+  lgv__json_close(json, '}');
+}
+
+/* left_out: a row that is not told, or NULL. */
+static void json_params(lgv_json *json, const char *key, const char *name, const lgv_param *table,
+                        const void *params, const char *left_out) {
+  char text[512];
+  lgv__json_open(json, key, '{');
+  if (name) lgv__json_string(json, "name", name);
+  for (; table && table->name; table++) {
+    if (left_out && strcmp(table->name, left_out) == 0) continue;
+    const void *field = (const char *)params + table->offset;
+    switch (table->type) {
+    case LGV_REAL:
+      if (*(const double *)field - *(const double *)field == 0) {
+        lgv__json_real(json, table->name, *(const double *)field);
+        break;
+      }
+      __attribute__((fallthrough)); /* infinities are written as text, which JSON can hold */
+    case LGV_CHOICE:
+    case LGV_TEXT:
+    case LGV_INTS:
+      lgv__param_format(table, params, text, sizeof text);
+      lgv__json_string(json, table->name, text);
+      break;
+    case LGV_INT: lgv__json_int(json, table->name, *(const int64_t *)field); break;
+    case LGV_BOOL: lgv__json_bool(json, table->name, *(const bool *)field); break;
+    case LGV_MAP: json_map(json, table->name, field); break;
+    }
+  }
+  lgv__json_close(json, '}');
+}
+
+static void json_parts(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
+  lgv_run_params run = plan->run;
+  run.seed = (int64_t)seed;
+  run.update_threads = 1; /* decides nothing, so records do not tell */
+  json_params(json, "env", plan->env_type->name, plan->env_type->params, plan->env_params, NULL);
+  json_params(json, "agent", plan->agent_type->name, plan->agent_type->params, plan->agent_params,
+              NULL);
+  if (plan->optim_type)
+    json_params(json, "optim", plan->optim_type->name, plan->optim_type->params, plan->optim_params,
+                NULL);
+  /* whether there is an event file is nobody's result: a run may go on without, or begin one */
+  json_params(json, "run", NULL, lgv__run_params, &run, "tensorboard");
+}
+
+void lgv__plan_json(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
+  lgv__json_open(json, NULL, '{');
+  lgv__json_open(json, "langevin", '{');
+  lgv__json_string(json, "version", lgv_version());
+  lgv__json_string(json, "kernels", lgv_kernels());
+  lgv__json_close(json, '}');
+  json_parts(plan, seed, json);
+  lgv__json_close(json, '}');
+}
+
+lgv_status lgv_plan_digest(const lgv_plan *plan, char *text, lgv_error *err) {
+  uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+  lgv_json json = {0};
+  json_parts(plan, 0, &json);
+  if (json.failed) {
+    lgv__json_free(&json);
+    return lgv__out_of_memory(err, "a digest");
+  }
+  for (size_t i = 0; i < json.length; i++)
+    hash = (hash ^ (unsigned char)json.text[i]) * 0x100000001b3;
+  lgv__json_free(&json);
+  snprintf(text, LGV_DIGEST_SIZE, "%016" PRIx64, hash);
+  return LGV_OK;
+}
+
+void lgv__plan_env_name(const lgv_plan *plan, char *text, size_t size) {
+  lgv__env_name(plan->env_type, plan->env_params, text, size);
+}
+
+/* The value of agent.name and optim.name, which no parameter table lists; else NULL. */
+static const char *name_of(const lgv_plan *plan, const char *key) {
+  if (strcmp(key, "agent.name") == 0) return plan->agent_type->name;
+  if (strcmp(key, "optim.name") == 0 && plan->optim_type) return plan->optim_type->name;
+  return NULL;
+}
+
+lgv_status lgv_plan_get(const lgv_plan *plan, const char *key, char *text, size_t size,
+                        lgv_error *err) {
+  const char *name = name_of(plan, key);
+  if (name) snprintf(text, size, "%s", name);
+  if (strcmp(key, "env.name") == 0) lgv__plan_env_name(plan, text, size);
+  if (name || strcmp(key, "env.name") == 0) return LGV_OK;
+  if (strncmp(key, "env.", 4) == 0)
+    return lgv__params_get(plan->env_type->params, plan->env_params, key, key + 4, text, size, err);
+  if (strncmp(key, "agent.", 6) == 0)
+    return lgv__params_get(plan->agent_type->params, plan->agent_params, key, key + 6, text, size,
+                           err);
+  if (strncmp(key, "optim.", 6) == 0 && plan->optim_type)
+    return lgv__params_get(plan->optim_type->params, plan->optim_params, key, key + 6, text, size,
+                           err);
+  if (strncmp(key, "run.", 4) == 0)
+    return lgv__params_get(lgv__run_params, &plan->run, key, key + 4, text, size, err);
+  return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);
+}

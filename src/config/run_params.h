@@ -1,0 +1,32 @@
+/* The run's own parameters: run.* */
+#ifndef LGV_CONFIG_RUN_PARAMS_H
+#define LGV_CONFIG_RUN_PARAMS_H
+
+#include "langevin.h"
+
+typedef struct lgv_run_params {
+  int64_t episodes, steps; /* the budget; whichever is spent first; 0 = no bound */
+  double stop_return;      /* infinite: never */
+  int64_t stop_window;
+  double stop_seconds; /* 0: never */
+  int64_t seed;
+  int64_t envs; /* environments that the agent learns from at once */
+  int64_t update_threads;
+  int64_t eval_every, eval_episodes, eval_steps;
+  int64_t record_every;
+  int64_t checkpoint_every;
+  bool checkpoint_final;
+  int32_t records; /* LGV_RECORDS_... */
+  bool tensorboard;
+  double env_timeout;      /* seconds; 0: never */
+  int32_t on_worker_death; /* LGV_DEATH_... */
+} lgv_run_params;
+
+extern const lgv_param lgv__run_params[];
+
+enum { LGV_RECORDS_ALL, LGV_RECORDS_SUMMARY };
+enum { LGV_DEATH_RESTART, LGV_DEATH_STOP };
+
+enum { LGV_RUN_EPISODES, LGV_RUN_STEPS }; /* indices in the table */
+
+#endif

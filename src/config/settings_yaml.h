@@ -1,0 +1,14 @@
+/* Settings from the nodes of a YAML file; the sweep file uses the same words. */
+#ifndef LGV_CONFIG_SETTINGS_YAML_H
+#define LGV_CONFIG_SETTINGS_YAML_H
+
+#include "config/yaml_file.h"
+
+/* `env`, `agent` and `optim` with a plain value mean their name: env -> env.name. */
+const char *lgv__settings_key(const char *key);
+/* Sets every value below node; key: what node itself is called. null leaves the default. */
+LGV_CHECK lgv_status lgv__settings_from_yaml(lgv_settings *settings, lgv_yaml *yaml,
+                                             const yaml_node_t *node, const char *key,
+                                             lgv_error *err);
+
+#endif

@@ -1,0 +1,229 @@
+#include "record/record.h"
+
+#include "base/disk.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "config/config_check.h"
+#include "record/checkpoint.h"
+#include "record/summary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef lgv_status (*write_fn)(const char *directory, const char *name, const char *text,
+                               size_t length, lgv_error *err);
+
+static lgv_status write_json(write_fn write_text, const char *directory, const char *name,
+                             lgv_json *json, lgv_error *err) {
+  lgv_status status = json->failed ? lgv__out_of_memory(err, name)
+                                   : write_text(directory, name, json->text, json->length, err);
+  lgv__json_free(json);
+  return status;
+}
+
+/* Runs that keep a summary alone are short and many: syncing would take longer than running, and a
+ * summary that was lost is a run that has not finished. */
+static write_fn writer_of(const lgv_plan *plan) {
+  return plan->run.records == LGV_RECORDS_SUMMARY ? lgv__write_file_unsynced : lgv__write_file;
+}
+
+static lgv_status metrics_error(const lgv_record *record, lgv_error *err) {
+  return lgv_fail(err, LGV_ERR_IO, "cannot write %.300s/metrics.csv: %s", record->directory,
+                  strerror(record->metrics.error));
+}
+
+/* Whether it was free. A killed run's child may be writing a checkpoint still: it ends soon after
+ * its parent, and is worth waiting for. */
+static bool take_lock(int descriptor, double patience) {
+  const struct timespec pause = {.tv_nsec = 20000000};
+  for (double waited = 0; flock(descriptor, LOCK_EX | LOCK_NB) != 0; waited += 0.02) {
+    if (errno != EWOULDBLOCK) return true; /* there are no locks here */
+    if (waited >= patience) return false;
+    nanosleep(&pause, NULL);
+  }
+  return true;
+}
+
+/* Two runs at once would mix their records. The lock is on the directory itself: it leaves no file
+ * behind, and the system takes it back from a program that dies. Where file systems have no locks,
+ * the run goes on without. */
+lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_error *err) {
+  if (record->locked) return LGV_OK;
+  int descriptor = open(record->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    return lgv_fail(err, LGV_ERR_IO, "cannot open the directory %.300s: %s", record->directory,
+                    strerror(errno));
+  if (!take_lock(descriptor, patience)) {
+    close(descriptor);
+    return lgv_fail(err, LGV_ERR_IO,
+                    "another run is writing into %.300s; wait for its end, or choose another "
+                    "directory with --out",
+                    record->directory);
+  }
+  record->lock = descriptor;
+  record->locked = true;
+  return LGV_OK;
+}
+
+static lgv_status remove_files(const char *directory, const char *const *names, lgv_error *err) {
+  for (; *names; names++) {
+    char path[PATH_MAX];
+    LGV_TRY(lgv__join_path(directory, *names, path, sizeof path, err));
+    if (!lgv__disk_remove(path))
+      return lgv_fail(err, LGV_ERR_IO, "cannot replace %.300s: %s", path, strerror(errno));
+  }
+  return LGV_OK;
+}
+
+/* An old summary.json would call a run finished that goes on, or has only begun again. */
+static lgv_status remove_results(const char *directory, lgv_error *err) {
+  static const char *const names[] = {"summary.json", "timing.json", NULL};
+  return remove_files(directory, names, err);
+}
+
+/* An old checkpoint would be gone on from; it goes before the rows that it counts on. */
+static lgv_status remove_old(const char *directory, lgv_error *err) {
+  static const char *const names[] = {"metrics.csv", LGV_EVENT_FILE_NAME, NULL};
+  LGV_TRY(remove_results(directory, err));
+  LGV_TRY(lgv__checkpoint_remove(directory, err));
+  return remove_files(directory, names, err);
+}
+
+/* A full disk shows when a buffer is written, in whichever call that falls: the run must not go on
+ * without its records. */
+static lgv_status end_row(lgv_record *record, lgv_error *err) {
+  lgv__out_text(&record->metrics, "\n");
+  return record->metrics.error ? metrics_error(record, err) : LGV_OK;
+}
+
+static lgv_status write_header(lgv_record *record, lgv_error *err) {
+  for (size_t i = 0; i < record->n_columns; i++) {
+    if (i > 0) lgv__out_text(&record->metrics, ",");
+    lgv__out_text(&record->metrics, record->columns[i].name);
+  }
+  return end_row(record, err);
+}
+
+static lgv_status write_config(const lgv_plan *plan, uint64_t seed, const char *directory,
+                               lgv_error *err) {
+  if (seed > UINT64_C(1) << 53) /* what run.seed takes: config.json would not be read back */
+    return lgv_fail(err, LGV_ERR_USAGE, "seed %llu is too large to be recorded: at most 2^53",
+                    (unsigned long long)seed);
+  lgv_json json = {0};
+  lgv__plan_json(plan, seed, &json);
+  return write_json(writer_of(plan), directory, "config.json", &json, err);
+}
+
+lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
+                            lgv_error *err) {
+  const char *directory = record->directory;
+  if (!directory) return LGV_OK;
+  char path[PATH_MAX];
+  LGV_TRY(lgv__make_directory(directory, err));
+  LGV_TRY(lgv__record_lock(record, 0, err));
+  LGV_TRY(lgv__config_check(plan, seed, directory, LGV_EXACTLY, err));
+  LGV_TRY(remove_old(directory, err));
+  LGV_TRY(write_config(plan, seed, directory, err));
+  if (plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
+  LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
+  if (!lgv__out_open(&record->metrics, path, 0)) return metrics_error(record, err);
+  LGV_TRY(write_header(record, err));
+  return plan->run.tensorboard ? lgv__event_file_open(&record->events, directory, -1, err) : LGV_OK;
+}
+
+lgv_status lgv__record_row(lgv_record *record, const double *values, lgv_error *err) {
+  if (!record->metrics.is_open) return LGV_OK;
+  for (size_t i = 0; i < record->n_columns; i++) {
+    char text[40] = "";
+    if (!isnan(values[i])) lgv__format_real(values[i], text, sizeof text);
+    if (i > 0) lgv__out_text(&record->metrics, ",");
+    lgv__out_text(&record->metrics, text);
+  }
+  LGV_TRY(end_row(record, err));
+  return lgv__event_file_row(&record->events, (int64_t)values[0], record->columns + 1, values + 1,
+                             record->n_columns - 1, err);
+}
+
+lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err) {
+  *size = 0;
+  if (!record->metrics.is_open) return LGV_OK;
+  LGV_TRY(lgv__event_file_flush(&record->events, err));
+  if (!lgv__out_sync(&record->metrics)) return metrics_error(record, err);
+  *size = record->metrics.size;
+  return LGV_OK;
+}
+
+bool lgv__record_reaches(const lgv_record *record, int64_t size) {
+  char path[PATH_MAX];
+  struct stat info;
+  return lgv__join_path(record->directory, "metrics.csv", path, sizeof path, NULL) == LGV_OK &&
+         stat(path, &info) == 0 && info.st_size >= size;
+}
+
+lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed, int64_t size,
+                              int64_t last_step, lgv_error *err) {
+  const char *directory = record->directory;
+  char path[PATH_MAX];
+  LGV_TRY(lgv__config_check(plan, seed, directory, LGV_UP_TO_BUDGET, err));
+  LGV_TRY(lgv__checkpoint_tidy(directory, err));
+  lgv_status exact = lgv__config_check(plan, seed, directory, LGV_EXACTLY, err);
+  if (exact == LGV_ERR_USAGE) { /* another budget: what it was finished with is not its end */
+    LGV_TRY(remove_results(directory, err));
+    exact = write_config(plan, seed, directory, err);
+  }
+  LGV_TRY(exact);
+  LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
+  if (!lgv__out_open(&record->metrics, path, size)) return metrics_error(record, err);
+  if (!plan->run.tensorboard) return LGV_OK;
+  return lgv__event_file_open(&record->events, directory, last_step, err);
+}
+
+void lgv__record_close(lgv_record *record) {
+  lgv__event_file_close(&record->events);
+  lgv__out_close(&record->metrics);
+  if (record->locked) close(record->lock);
+  record->locked = false;
+}
+
+lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan, const lgv_summary *summary,
+                               int64_t given_up, const char *failure, lgv_error *err) {
+  if (!record->directory) return LGV_OK;
+  lgv_json json = {0};
+  lgv__json_open(&json, NULL, '{');
+  lgv__summary_json(&json, plan, summary, failure);
+  if (given_up > 0) lgv__json_int(&json, "given_up_episodes", given_up);
+  lgv__json_close(&json, '}');
+  return write_json(writer_of(plan), record->directory, "summary.json", &json, err);
+}
+
+lgv_status lgv__record_timing(lgv_record *record, double seconds, double computed, int64_t steps,
+                              lgv_error *err) {
+  if (!record->metrics.is_open) return LGV_OK;
+  lgv_json json = {0};
+  lgv__json_open(&json, NULL, '{');
+  lgv__json_real(&json, "seconds", seconds);
+  lgv__json_real(&json, "processor_seconds", computed);
+  lgv__json_real(&json, "steps_per_second", seconds > 0 ? (double)steps / seconds : 0);
+  lgv__json_close(&json, '}');
+  return write_json(lgv__write_file, record->directory, "timing.json", &json, err);
+}
+
+lgv_status lgv__record_aggregate(const char *directory, const lgv_plan *plan,
+                                 const lgv_summary *summaries, size_t count, lgv_error *err) {
+  lgv_json json = {0};
+  lgv__json_open(&json, NULL, '{');
+  lgv_status status = lgv__aggregate_json(&json, plan, summaries, count, err);
+  lgv__json_close(&json, '}');
+  if (status == LGV_OK) return write_json(lgv__write_file, directory, "aggregate.json", &json, err);
+  lgv__json_free(&json);
+  return status;
+}

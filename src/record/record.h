@@ -1,0 +1,55 @@
+/* A run's records: metrics.csv and TensorBoard's event file row by row, and the JSON files at its
+ * ends. */
+#ifndef LGV_RECORD_RECORD_H
+#define LGV_RECORD_RECORD_H
+
+#include "config/plan.h"
+#include "langevin.h"
+#include "record/event_file.h"
+
+/* What is above the line is the caller's, set before the record is opened, and outlives it. */
+typedef struct lgv_record {
+  const char *directory;     /* NULL: nothing is written */
+  const lgv_column *columns; /* of metrics.csv; the first is the step */
+  size_t n_columns;
+  /* ---- */
+  lgv_out metrics; /* not open with run.records = summary, which writes no timing.json either */
+  bool locked;     /* no other run may write into the directory meanwhile */
+  int lock;        /* descriptor of the directory, if locked */
+  lgv_event_file events; /* not open with run.tensorboard = false */
+} lgv_record;
+
+/* Creates the directory, writes config.json, begins metrics.csv and the event file. Refuses a
+ * directory that another run is writing into. */
+LGV_CHECK lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
+                                      lgv_error *err);
+/* No other run may write into the directory until the record is closed; refuses one that another
+ * run still writes into after so many seconds. */
+LGV_CHECK lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_error *err);
+/* Whether metrics.csv has at least `size` bytes: a checkpoint that counts more is of no use. */
+bool lgv__record_reaches(const lgv_record *record, int64_t size);
+/* Of a locked directory: goes on with the records of the same run after the first `size` bytes of
+ * metrics.csv, and after the events of step `last_step`. */
+LGV_CHECK lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
+                                        int64_t size, int64_t last_step, lgv_error *err);
+/* One line of metrics.csv, a value for every column; NaN is an empty field. */
+LGV_CHECK lgv_status lgv__record_row(lgv_record *record, const double *values, lgv_error *err);
+/* Everything written so far is on the disk, as what refers to it will be; *size: bytes of
+ * metrics.csv. */
+LGV_CHECK lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err);
+/* given_up: episodes that could not go on when the run was resumed. failure: why the run stopped
+ * early, or NULL. */
+LGV_CHECK lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan,
+                                         const lgv_summary *summary, int64_t given_up,
+                                         const char *failure, lgv_error *err);
+/* computed: processor seconds of the run's own thread. */
+LGV_CHECK lgv_status lgv__record_timing(lgv_record *record, double seconds, double computed,
+                                        int64_t steps, lgv_error *err);
+void lgv__record_close(lgv_record *record);
+
+/* Over the seeds of a plan: aggregate.json. */
+LGV_CHECK lgv_status lgv__record_aggregate(const char *directory, const lgv_plan *plan,
+                                           const lgv_summary *summaries, size_t count,
+                                           lgv_error *err);
+
+#endif

@@ -1,0 +1,20 @@
+/* What is said about finished runs: one summary, and the aggregate over seeds. */
+#ifndef LGV_RECORD_SUMMARY_H
+#define LGV_RECORD_SUMMARY_H
+
+#include "base/json.h"
+#include "langevin.h"
+
+/* The members of summary.json, without the braces. failure: why it stopped early, or NULL. */
+void lgv__summary_json(lgv_json *json, const lgv_plan *plan, const lgv_summary *summary,
+                       const char *failure);
+/* The members of aggregate.json, without the braces; over the runs that finished. */
+LGV_CHECK lgv_status lgv__aggregate_json(lgv_json *json, const lgv_plan *plan,
+                                         const lgv_summary *summaries, size_t count,
+                                         lgv_error *err);
+/* One measure over the runs that finished. */
+LGV_CHECK lgv_status lgv__summary_estimate(const lgv_summary *summaries, size_t count,
+                                           size_t measure, lgv_estimate *estimate, lgv_error *err);
+lgv_summary lgv__summary_none(uint64_t seed); /* of a run that has not begun */
+
+#endif

@@ -1,0 +1,51 @@
+/* A sweep, expanded: cases, and the axes of each case's grid and of its random draws. */
+#ifndef LGV_SWEEP_SWEEP_H
+#define LGV_SWEEP_SWEEP_H
+
+#include "langevin.h"
+
+typedef struct lgv_axis {
+  char *key;
+  char **values, **origins; /* (count) each; origin: "file.yaml:3:5" */
+  size_t count, capacity;
+} lgv_axis;
+
+typedef struct lgv_axes {
+  lgv_axis *items;
+  size_t count;
+} lgv_axes;
+
+typedef struct lgv_case {
+  lgv_settings *settings; /* common ones, then the case's own */
+  lgv_axes axes;          /* of the grid: every combination */
+  lgv_axes draws;         /* of the random search: equally long, and read side by side */
+  size_t combinations;    /* of the grid */
+  size_t first, configs;  /* its configurations: first, first + 1, ... */
+  char *label;            /* a template, or NULL */
+} lgv_case;
+
+struct lgv_sweep {
+  lgv_sweep_info info;
+  lgv_case *cases;
+  char **keys;
+  size_t n_keys;
+  char about[LGV_SWEEP_LABEL_SIZE];
+};
+
+LGV_CHECK lgv_status lgv__axes_add(lgv_axes *axes, const char *key, lgv_axis **axis,
+                                   lgv_error *err);
+LGV_CHECK lgv_status lgv__axis_add(lgv_axis *axis, const char *value, const char *origin,
+                                   lgv_error *err);
+lgv_axis *lgv__axes_find(const lgv_axes *axes, const char *key); /* or NULL */
+/* Every axis of `from` into `to`, where it replaces one of the same key. */
+LGV_CHECK lgv_status lgv__axes_copy(const lgv_axes *from, lgv_axes *to, lgv_error *err);
+void lgv__axes_remove(lgv_axes *axes, const char *key);
+void lgv__axes_free(lgv_axes *axes);
+/* Adds a case, which then owns settings, axes and draws, and numbers its configurations. label may
+ * be NULL. */
+LGV_CHECK lgv_status lgv__sweep_add_case(lgv_sweep *sweep, lgv_settings *settings, lgv_axes axes,
+                                         lgv_axes draws, const char *label, lgv_error *err);
+/* Adds a key in which configurations differ, unless it is there. */
+LGV_CHECK lgv_status lgv__sweep_add_key(lgv_sweep *sweep, const char *key, lgv_error *err);
+
+#endif

@@ -1,0 +1,188 @@
+/* Every key has a stream of its own, named by the key, and draw i takes the next value of every
+ * stream; a draw that was there before is thrown away. So draw i depends on the seed and on the
+ * distributions, but not on how many draws there are, and a key that is added leaves the values of
+ * the others alone (where nothing is thrown away). Real values are rounded to six digits: what a
+ * table shows is what was run. */
+#include "sweep/sweep_random.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DIGITS = 6, VALUE_SIZE = 512, MOST_REPEATS = 10000 };
+
+/* ---- The list of keys ---- */
+
+lgv_draw *lgv__random_find(const lgv_random *random, const char *key) {
+  for (size_t i = 0; i < random->count; i++)
+    if (strcmp(random->items[i].key, key) == 0) return &random->items[i];
+  return NULL;
+}
+
+lgv_status lgv__random_add(lgv_random *random, const char *key, const char *origin, lgv_draw **draw,
+                           lgv_error *err) {
+  lgv_draw *grown = lgv__realloc(random->items, (random->count + 1) * sizeof *grown);
+  if (grown) random->items = grown;
+  lgv_draw item = {.key = lgv__strdup(key), .origin = lgv__strdup(origin)};
+  if (!grown || !item.key || !item.origin) {
+    lgv__free(item.key);
+    lgv__free(item.origin);
+    return lgv__out_of_memory(err, "a sweep");
+  }
+  *draw = &random->items[random->count++];
+  **draw = item;
+  return LGV_OK;
+}
+
+static void free_draw(lgv_draw *draw) {
+  lgv__free(draw->key);
+  lgv__free(draw->origin);
+  lgv__axes_free(&draw->choice);
+}
+
+void lgv__random_remove(lgv_random *random, const char *key) {
+  lgv_draw *draw = lgv__random_find(random, key);
+  if (!draw) return;
+  size_t index = (size_t)(draw - random->items);
+  free_draw(draw);
+  memmove(draw, draw + 1, (--random->count - index) * sizeof *draw);
+}
+
+void lgv__random_free(lgv_random *random) {
+  for (size_t i = 0; i < random->count; i++) free_draw(&random->items[i]);
+  lgv__free(random->items);
+  *random = (lgv_random){.seed = -1};
+}
+
+lgv_status lgv__random_copy(const lgv_random *from, lgv_random *to, lgv_error *err) {
+  if (from->draws > 0) to->draws = from->draws;
+  if (from->seed >= 0) to->seed = from->seed;
+  for (size_t i = 0; i < from->count; i++) {
+    const lgv_draw *draw = &from->items[i];
+    lgv_draw *copy = NULL;
+    lgv__random_remove(to, draw->key);
+    LGV_TRY(lgv__random_add(to, draw->key, draw->origin, &copy, err));
+    copy->kind = draw->kind;
+    copy->low = draw->low;
+    copy->high = draw->high;
+    LGV_TRY(lgv__axes_copy(&draw->choice, &copy->choice, err));
+  }
+  return LGV_OK;
+}
+
+/* ---- Drawing ---- */
+
+static void format_within(const lgv_draw *draw, double x, char *text, size_t size) {
+  double rounded;
+  lgv__format_rounded(x, DIGITS, text, size);
+  if (!lgv__parse_real(text, &rounded) || rounded < draw->low || rounded > draw->high)
+    lgv__format_real(x, text, size); /* rounding must not leave the range */
+}
+
+/* The next value of a key, and where it stands in the file. */
+static const char *next_value(const lgv_draw *draw, lgv_rng *rng, char *text, size_t size) {
+  double u;
+  size_t at;
+  switch (draw->kind) {
+  case LGV_DRAW_UNIFORM:
+    u = lgv_rng_uniform(rng);
+    format_within(draw, draw->low + u * (draw->high - draw->low), text, size);
+    break;
+  case LGV_DRAW_LOG_UNIFORM:
+    u = lgv_rng_uniform(rng);
+    u = exp(log(draw->low) + u * (log(draw->high) - log(draw->low)));
+    format_within(draw, fmin(fmax(u, draw->low), draw->high), text, size);
+    break;
+  case LGV_DRAW_INT_UNIFORM:
+    snprintf(text, size, "%" PRId64,
+             (int64_t)draw->low + lgv_rng_below(rng, (int64_t)(draw->high - draw->low) + 1));
+    break;
+  case LGV_DRAW_CHOICE:
+    at = (size_t)lgv_rng_below(rng, (int64_t)draw->choice.items[0].count);
+    snprintf(text, size, "%s", draw->choice.items[0].values[at]);
+    return draw->choice.items[0].origins[at];
+  }
+  return draw->origin;
+}
+
+/* Draws by their hash, in open addressing; 0 is an empty place. */
+typedef struct draw_set {
+  uint64_t *hashes;
+  size_t capacity; /* a power of two */
+} draw_set;
+
+/* Whether the draw is new. */
+static bool insert(draw_set *set, uint64_t hash) {
+  hash += hash == 0;
+  size_t at = hash & (set->capacity - 1);
+  for (; set->hashes[at]; at = (at + 1) & (set->capacity - 1))
+    if (set->hashes[at] == hash) return false;
+  set->hashes[at] = hash;
+  return true;
+}
+
+typedef struct sampler {
+  const lgv_random *random;
+  lgv_rng *rngs;              /* (keys) */
+  char (*values)[VALUE_SIZE]; /* (keys): of the present draw */
+  const char **origins;       /* (keys) */
+  draw_set seen;
+} sampler;
+
+static lgv_status draw_once(sampler *s, lgv_error *err) {
+  const lgv_random *random = s->random;
+  for (int repeat = 0; repeat < MOST_REPEATS; repeat++) {
+    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a, the end of a value included */
+    for (size_t k = 0; k < random->count; k++) {
+      s->origins[k] = next_value(&random->items[k], &s->rngs[k], s->values[k], VALUE_SIZE);
+      for (const char *c = s->values[k];; c++) {
+        hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+        if (!*c) break;
+      }
+    }
+    if (insert(&s->seen, hash)) return LGV_OK;
+  }
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "%s: random draws the same values again and again; there are fewer different "
+                  "ones than its count of %" PRId64 ": lower it, or use grid",
+                  random->items[0].origin, random->draws);
+}
+
+static lgv_status draw_all(sampler *s, lgv_axes *axes, lgv_error *err) {
+  const lgv_random *random = s->random;
+  for (size_t k = 0; k < random->count; k++) {
+    char purpose[160];
+    lgv_axis *axis;
+    snprintf(purpose, sizeof purpose, "sweep.%s", random->items[k].key);
+    lgv_rng_seed(&s->rngs[k], random->seed < 0 ? 0 : (uint64_t)random->seed, purpose);
+    LGV_TRY(lgv__axes_add(axes, random->items[k].key, &axis, err));
+  }
+  for (int64_t i = 0; i < random->draws; i++) {
+    LGV_TRY(draw_once(s, err));
+    for (size_t k = 0; k < random->count; k++)
+      LGV_TRY(lgv__axis_add(&axes->items[k], s->values[k], s->origins[k], err));
+  }
+  return LGV_OK;
+}
+
+lgv_status lgv__random_sample(const lgv_random *random, lgv_axes *axes, lgv_error *err) {
+  if (random->count == 0) return LGV_OK;
+  sampler s = {.random = random, .seen.capacity = 16};
+  while (s.seen.capacity < 2 * (size_t)random->draws) s.seen.capacity *= 2;
+  s.rngs = lgv__calloc(random->count, sizeof *s.rngs);
+  s.values = lgv__calloc(random->count, sizeof *s.values);
+  s.origins = lgv__calloc(random->count, sizeof *s.origins);
+  s.seen.hashes = lgv__calloc(s.seen.capacity, sizeof *s.seen.hashes);
+  bool enough = s.rngs && s.values && s.origins && s.seen.hashes;
+  lgv_status status = enough ? draw_all(&s, axes, err) : lgv__out_of_memory(err, "a sweep");
+  lgv__free(s.rngs);
+  lgv__free(s.values);
+  lgv__free(s.origins);
+  lgv__free(s.seen.hashes);
+  return status;
+}

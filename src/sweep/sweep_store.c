@@ -1,0 +1,106 @@
+#include "sweep/sweep_store.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "config/config_check.h"
+#include "config/plan.h"
+#include "config/yaml_file.h"
+#include "record/record.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char error_name[] = "error.json";
+
+/* ---- Whose records ---- */
+
+static lgv_status note_maker(void *context, const char *key, const yaml_node_t *node,
+                             lgv_error *err) {
+  (void)err;
+  lgv_maker *maker = context;
+  const char *text = lgv__yaml_text(node);
+  if (text && strcmp(key, "langevin.version") == 0)
+    snprintf(maker->version, sizeof maker->version, "%s", text);
+  if (text && strcmp(key, "langevin.kernels") == 0)
+    snprintf(maker->kernels, sizeof maker->kernels, "%s", text);
+  return LGV_OK;
+}
+
+/* Whether config.json is whole. */
+static bool read_maker(const char *path, lgv_maker *maker) {
+  lgv_yaml yaml;
+  *maker = (lgv_maker){{0}, {0}};
+  if (lgv__yaml_open(&yaml, path, NULL) != LGV_OK) return false;
+  lgv_status status = lgv__yaml_leaves(&yaml, yaml.root, "", note_maker, maker, NULL);
+  lgv__yaml_close(&yaml);
+  return status == LGV_OK && maker->version[0] && maker->kernels[0];
+}
+
+lgv_origin lgv__store_origin(const lgv_plan *plan, uint64_t seed, const char *directory,
+                             lgv_maker *maker) {
+  char path[PATH_MAX];
+  if (lgv__join_path(directory, "config.json", path, sizeof path, NULL) != LGV_OK ||
+      access(path, F_OK) != 0)
+    return LGV_ORIGIN_NONE;
+  if (lgv__config_check(plan, seed, directory, LGV_EXACTLY, NULL) == LGV_OK) return LGV_ORIGIN_OURS;
+  return read_maker(path, maker) ? LGV_ORIGIN_OTHER : LGV_ORIGIN_NONE;
+}
+
+bool lgv__store_finished(const lgv_plan *plan, uint64_t seed, const char *directory,
+                         lgv_summary *summary, lgv_origin *origin, lgv_maker *maker) {
+  lgv_summary found;
+  if (lgv_summary_load(directory, &found, NULL) != LGV_OK) return false;
+  if (!found.finished || found.seed != seed) return false;
+  *origin = lgv__store_origin(plan, seed, directory, maker);
+  if (*origin == LGV_ORIGIN_NONE) return false;
+  *summary = found;
+  return true;
+}
+
+/* ---- Failures ---- */
+
+static lgv_status status_of(const char *name) {
+  for (int s = LGV_ERR_USAGE; name && s <= LGV_ERR_INTERRUPTED; s++)
+    if (strcmp(lgv_status_name((lgv_status)s), name) == 0) return (lgv_status)s;
+  return LGV_ERR_IO;
+}
+
+bool lgv__store_failed(const char *directory, lgv_error *failure) {
+  char path[PATH_MAX];
+  lgv_settings *file;
+  if (lgv__join_path(directory, error_name, path, sizeof path, NULL) != LGV_OK ||
+      access(path, F_OK) != 0 || lgv_settings_create(&file, NULL) != LGV_OK)
+    return false;
+  bool whole = lgv_settings_load(file, path, NULL) == LGV_OK;
+  const char *text = whole ? lgv_settings_get(file, "error") : NULL;
+  if (text) lgv_fail(failure, status_of(lgv_settings_get(file, "status")), "%s", text);
+  lgv_settings_free(file);
+  return text != NULL;
+}
+
+void lgv__store_failure(const char *directory, const lgv_error *failure) {
+  lgv_json json = {0};
+  lgv__json_open(&json, NULL, '{');
+  lgv__json_string(&json, "status", lgv_status_name(failure->status));
+  lgv__json_string(&json, "error", failure->message);
+  lgv__json_close(&json, '}');
+  lgv_status kept = json.failed
+                        ? LGV_ERR_MEMORY
+                        : lgv__write_file(directory, error_name, json.text, json.length, NULL);
+  (void)kept;
+  lgv__json_free(&json);
+}
+
+static void remove_file(const char *directory, const char *name) {
+  char path[PATH_MAX];
+  if (lgv__join_path(directory, name, path, sizeof path, NULL) == LGV_OK) unlink(path);
+}
+
+void lgv__store_tidy(const lgv_plan *plan, const char *directory) {
+  remove_file(directory, error_name);
+  remove_file(directory, "checkpoint-previous.safetensors");
+  if (!plan->run.checkpoint_final) remove_file(directory, "checkpoint.safetensors");
+}

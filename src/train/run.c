@@ -1,0 +1,379 @@
+/* One run: a plan and a seed. The loop of every experiment:
+ *
+ *   reset, begin_episode, then act -> step -> observe until the episode ends, end_episode;
+ * evaluations between.
+ *
+ * With run.envs > 1 so many environments take each step together, a round: an action is chosen for
+ * every one before any moves, they move at the same time if they can, and the agent then observes
+ * them in the order of their numbers. Evaluations and checkpoints come between rounds.
+ *
+ * Where the environment has an exact model and the agent's policy is fixed within an episode, the
+ * value of that policy is computed by backward induction when the episode begins. What is recorded
+ * as `value` is its mean over the start states, so that it compares with the optimal value; regret
+ * is the sum of V*(x_1) - V^pi(x_1) over finished episodes, each from the state it began in.
+ * Sampled returns are recorded beside it.
+ *
+ * Invariants: evaluation uses its own environment and stream; a row of metrics.csv is written only
+ * between steps; a step allocates nothing (histories may grow when an episode ends). */
+#include "train/run_parts.h"
+
+#include "agent/agent.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "env/env.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static double read_clock(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double now(void) { return read_clock(CLOCK_MONOTONIC); }
+
+/* Since the present call of lgv_run_advance began: calls may come from different threads. */
+static double computed_now(const lgv_run *run) {
+  return read_clock(CLOCK_THREAD_CPUTIME_ID) - run->entered;
+}
+
+static size_t count_names(const char *const *names) {
+  size_t n = 0;
+  while (names && names[n]) n++;
+  return n;
+}
+
+/* ---- Creation ---- */
+
+static lgv_status open_exact(lgv_run *run, lgv_error *err) {
+  bool policies = lgv__plan_evaluates_policies(run->plan);
+  LGV_TRY(lgv__exact_open(&run->known, run->env, policies, err));
+  run->exact = run->known.model && policies;
+  return LGV_OK;
+}
+
+static void add_column(lgv_run *run, const char *group, const char *name) {
+  run->columns[run->n_columns++] = (lgv_column){group, name};
+}
+
+static lgv_status open_columns(lgv_run *run, lgv_error *err) {
+  const char *const *stats = run->plan->agent_type->stat_names;
+  const char *const *counters = run->plan->env_type->counter_names;
+  run->n_stats = count_names(stats);
+  run->n_counters = count_names(counters);
+  if (run->n_stats + run->n_counters + 6 > MOST_COLUMNS)
+    return lgv_fail(err, LGV_ERR_USAGE, "too many columns: %zu statistics and %zu counters",
+                    run->n_stats, run->n_counters);
+  add_column(run, "run", "step");
+  add_column(run, "run", "episode");
+  add_column(run, "run", "return");
+  if (run->eval_env) add_column(run, "run", "eval_return");
+  if (run->exact) {
+    add_column(run, "run", "value");
+    add_column(run, "run", "regret");
+  }
+  for (size_t i = 0; i < run->n_stats; i++) add_column(run, "agent", stats[i]);
+  for (size_t i = 0; i < run->n_counters; i++) add_column(run, "env", counters[i]);
+  run->row = lgv__calloc(run->n_columns, sizeof *run->row);
+  run->counters = lgv__calloc(run->n_counters + 1, sizeof *run->counters);
+  if (!run->row || !run->counters) return lgv__out_of_memory(err, "records");
+  run->record = (lgv_record){
+      .directory = run->directory, .columns = run->columns, .n_columns = run->n_columns};
+  return LGV_OK;
+}
+
+/* The streams of random numbers are "env", "env.1", "env.2", ... */
+static lgv_status open_envs(lgv_run *run, lgv_error *err) {
+  const lgv_plan *plan = run->plan;
+  run->n_streams = (int32_t)plan->run.envs;
+  run->streams = lgv__calloc((size_t)run->n_streams, sizeof *run->streams);
+  run->episodes = lgv__calloc((size_t)run->n_streams, sizeof *run->episodes);
+  if (!run->streams || !run->episodes) return lgv__out_of_memory(err, "a run");
+  for (int32_t i = 0; i < run->n_streams; i++) {
+    char purpose[32] = "env";
+    if (i > 0) snprintf(purpose, sizeof purpose, "env.%d", i);
+    run->streams[i].index = i;
+    LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, &plan->host, run->seed, purpose,
+                          &run->streams[i].env, err));
+  }
+  run->env = run->streams[0].env;
+  return LGV_OK;
+}
+
+static lgv_status open_parts(lgv_run *run, const char *directory, lgv_error *err) {
+  const lgv_plan *plan = run->plan;
+  if (directory && !(run->directory = lgv__strdup(directory)))
+    return lgv__out_of_memory(err, "a run");
+  LGV_TRY(open_envs(run, err));
+  if (plan->run.eval_every > 0)
+    LGV_TRY(lgv__open_eval_env(plan, run->seed, "env.eval", &run->eval_env, err));
+  if (plan->run.update_threads > 1)
+    LGV_TRY(lgv__matmul_threads_create((int32_t)plan->run.update_threads, &run->team, err));
+  lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(run->env));
+  LGV_TRY(
+      lgv__agent_open(plan->agent_type, plan->agent_params, &problem, run->seed, &run->agent, err));
+  LGV_TRY(open_exact(run, err));
+  if (isfinite(plan->run.stop_return)) {
+    run->last_returns = lgv__calloc((size_t)plan->run.stop_window, sizeof *run->last_returns);
+    if (!run->last_returns) return lgv__out_of_memory(err, "run.stop_window");
+  }
+  return open_columns(run, err);
+}
+
+static lgv_status create(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **out,
+                         lgv_error *err) {
+  *out = lgv__calloc(1, sizeof **out);
+  if (!*out) return lgv__out_of_memory(err, "a run");
+  **out = (lgv_run){.plan = plan, .seed = seed, .started = now()};
+  (*out)->saved_at = -1;
+  (*out)->at = (run_state){.eval_return = NAN, .value = NAN, .solved_episode = NAN};
+  return open_parts(*out, directory, err);
+}
+
+/* Either a whole run or none. */
+static lgv_status settle(lgv_status status, lgv_run **run) {
+  if (status == LGV_OK) return LGV_OK;
+  lgv_run_free(*run);
+  *run = NULL;
+  return status;
+}
+
+lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **run,
+                          lgv_error *err) {
+  lgv_status status = create(plan, seed, directory, run, err);
+  if (status == LGV_OK) status = lgv__record_open(&(*run)->record, plan, seed, err);
+  return settle(status, run);
+}
+
+lgv_status lgv_run_resume(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **run,
+                          lgv_error *err) {
+  lgv_status status = create(plan, seed, directory, run, err);
+  if (status == LGV_OK) status = lgv__run_restore(*run, err);
+  return settle(status, run);
+}
+
+void lgv_run_free(lgv_run *run) {
+  if (!run) return;
+  bool lost;
+  lgv_status ignored = lgv__checkpoint_wait(&run->writer, &lost, NULL);
+  (void)ignored; /* whoever wanted to know has called lgv_run_finish */
+  lgv__record_close(&run->record);
+  lgv_agent_free(run->agent);
+  lgv__matmul_threads_free(run->team);
+  lgv_env_free(run->eval_env);
+  for (int32_t i = 0; run->streams && i < run->n_streams; i++) lgv_env_free(run->streams[i].env);
+  lgv__free(run->streams);
+  lgv__free(run->episodes);
+  lgv__free(run->directory);
+  lgv__free(run->last_returns);
+  lgv__free(run->row);
+  lgv__free(run->counters);
+  lgv__exact_close(&run->known);
+  lgv__free(run);
+}
+
+/* ---- Records ---- */
+
+static void remember(lgv_run *run, double value) {
+  run->at.recent[run->at.n_recent++ % RECENT] = value;
+}
+
+/* Of all environments together. */
+static void count_events(lgv_run *run, double *sums) {
+  for (size_t i = 0; i < run->n_counters; i++) sums[i] = 0;
+  for (int32_t k = 0; k < run->n_streams; k++) {
+    lgv__env_counters(run->streams[k].env, run->counters);
+    for (size_t i = 0; i < run->n_counters; i++) sums[i] += (double)run->counters[i];
+  }
+}
+
+static lgv_status write_row(lgv_run *run, lgv_error *err) {
+  double *row = run->row;
+  size_t n = 0;
+  row[n++] = (double)run->at.steps;
+  row[n++] = (double)run->at.episodes;
+  row[n++] =
+      run->at.window_episodes ? run->at.window_return / (double)run->at.window_episodes : NAN;
+  if (run->eval_env) row[n++] = run->at.eval_return;
+  if (run->exact) {
+    row[n++] = run->at.value;
+    row[n++] = run->at.regret;
+  }
+  lgv__agent_stats(run->agent, row + n);
+  n += run->n_stats;
+  count_events(run, row + n);
+  run->at.window_return = 0;
+  run->at.window_episodes = 0;
+  return lgv__record_row(&run->record, row, err);
+}
+
+/* ---- The loop ---- */
+
+static lgv_status begin_episode(lgv_run *run, int32_t i, lgv_error *err) {
+  LGV_TRY(lgv__stream_begin(&run->streams[i], run->agent, err));
+  run->episodes[i] = (stream_state){.in_episode = true};
+  if (run->exact)
+    run->at.value = lgv__exact_evaluate(&run->known, run->agent, run->streams[0].obs.state,
+                                        &run->at.pending_regret);
+  return LGV_OK;
+}
+
+/* Summed anew each time, so that no rounding piles up. */
+static void look_whether_solved(lgv_run *run, double last) {
+  int64_t window = run->plan->run.stop_window;
+  run->last_returns[(run->at.episodes - 1) % window] = last;
+  if (run->at.episodes < window || !isnan(run->at.solved_episode)) return;
+  double sum = 0;
+  for (int64_t i = 0; i < window; i++) sum += run->last_returns[i];
+  if (sum >= run->plan->run.stop_return * (double)window)
+    run->at.solved_episode = (double)run->at.episodes;
+}
+
+static lgv_status end_episode(lgv_run *run, int32_t i, lgv_error *err) {
+  double sum = run->episodes[i].episode_return;
+  LGV_TRY(lgv_agent_end_episode(run->agent, err));
+  run->episodes[i].in_episode = false;
+  run->at.episodes++;
+  run->at.total_return += sum;
+  run->at.window_return += sum;
+  run->at.window_episodes++;
+  if (run->last_returns) look_whether_solved(run, sum);
+  double seconds = run->plan->run.stop_seconds;
+  if (seconds > 0) run->out_of_time = run->computed + computed_now(run) >= seconds;
+  if (run->exact) {
+    run->at.regret += run->at.pending_regret;
+    if (!run->eval_env) remember(run, run->at.value);
+  }
+  bool due = !run->eval_env && run->at.episodes % run->plan->run.record_every == 0;
+  return due ? write_row(run, err) : LGV_OK;
+}
+
+static lgv_status learn(lgv_run *run, int32_t i, lgv_error *err) {
+  lgv_stream *s = &run->streams[i];
+  LGV_TRY(lgv__stream_learn(s, run->agent, err));
+  run->episodes[i].episode_return += s->step.reward;
+  run->at.steps++;
+  return lgv__stream_has_ended(s) ? end_episode(run, i, err) : LGV_OK;
+}
+
+static lgv_status evaluate(lgv_run *run, lgv_error *err) {
+  LGV_TRY(lgv__evaluate(run->agent, run->eval_env, run->plan->run.eval_episodes,
+                        run->plan->run.eval_steps, run->stop, &run->evaluation, err));
+  double sum = run->evaluation.sum;
+  run->evaluation = (lgv_evaluation){0};
+  run->saved_at = -1; /* a checkpoint from within it is not that of its end */
+  if (run->at.next_eval <= run->at.steps) {
+    int64_t every = run->plan->run.eval_every;
+    run->at.next_eval += ((run->at.steps - run->at.next_eval) / every + 1) * every;
+  }
+  run->at.eval_return = sum / (double)run->plan->run.eval_episodes;
+  remember(run, run->at.eval_return);
+  return write_row(run, err);
+}
+
+/* One that is due; the very first waits for the first episode to begin. */
+static lgv_status evaluate_if_due(lgv_run *run, lgv_error *err) {
+  bool due = run->eval_env && run->at.steps > 0 && run->at.steps >= run->at.next_eval;
+  return due ? evaluate(run, err) : LGV_OK;
+}
+
+static bool is_done(const lgv_run *run) {
+  const lgv_run_params *p = &run->plan->run;
+  return !isnan(run->at.solved_episode) || run->out_of_time ||
+         (p->steps > 0 && run->at.steps >= p->steps) ||
+         (p->episodes > 0 && run->at.episodes >= p->episodes);
+}
+
+/* One step of every environment; of fewer where the budget of steps ends. */
+static lgv_status advance_round(lgv_run *run, lgv_error *err) {
+  int64_t budget = run->plan->run.steps, left = budget > 0 ? budget - run->at.steps : INT64_MAX;
+  int32_t n = left < run->n_streams ? (int32_t)left : run->n_streams;
+  for (int32_t i = 0; i < n; i++)
+    if (!run->episodes[i].in_episode) LGV_TRY(begin_episode(run, i, err));
+  if (run->eval_env && run->at.steps == 0 && run->at.next_eval == 0) LGV_TRY(evaluate(run, err));
+  for (int32_t i = 0; i < n; i++) LGV_TRY(lgv__stream_act(&run->streams[i], run->agent, err));
+  for (int32_t i = 0; i < n; i++) LGV_TRY(learn(run, i, err));
+  return LGV_OK;
+}
+
+static lgv_status advance(lgv_run *run, int64_t max_steps, lgv_error *err) {
+  int64_t start = run->at.steps, every = run->plan->run.checkpoint_every;
+  LGV_TRY(evaluate_if_due(run, err)); /* it was interrupted */
+  while (run->at.steps - start < max_steps && !is_done(run)) {
+    int64_t before = run->at.steps;
+    LGV_TRY(advance_round(run, err));
+    LGV_TRY(evaluate_if_due(run, err));
+    if (every > 0 && run->at.steps / every > before / every)
+      LGV_TRY(lgv__run_start_checkpoint(run, err));
+  }
+  return LGV_OK;
+}
+
+/* Environments know a stage, agents an update or an episode; here the step is known. */
+static void name_step(const lgv_run *run, lgv_error *err) {
+  if (!err) return;
+  lgv_error inner = *err;
+  lgv_fail(err, inner.status, "in step %lld: %.480s", (long long)run->at.steps + 1, inner.message);
+}
+
+lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_error *err) {
+  LGV_TRY(lgv__run_ask_for_checkpoint(run, lgv__checkpoint_look, err));
+  run->entered = read_clock(CLOCK_THREAD_CPUTIME_ID);
+  lgv_matmul_threads *before = lgv__matmul_threads_use(run->team);
+  lgv_status status = advance(run, max_steps, err);
+  lgv__matmul_threads_use(before);
+  if (status == LGV_ERR_NUMERIC) name_step(run, err);
+  LGV_TRY(status);
+  run->computed += computed_now(run);
+  *done = is_done(run);
+  return LGV_OK;
+}
+
+void lgv_run_summary(const lgv_run *run, lgv_summary *summary) {
+  int64_t n = run->at.n_recent < RECENT ? run->at.n_recent : RECENT;
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += run->at.recent[i];
+  *summary = (lgv_summary){
+      .seed = run->seed,
+      .steps = run->at.steps,
+      .episodes = run->at.episodes,
+      .mean_return = run->at.episodes ? run->at.total_return / (double)run->at.episodes : NAN,
+      .final_return = n ? sum / (double)n : NAN,
+      .optimal_value = run->known.optimal_mean,
+      .regret = run->exact ? run->at.regret : NAN,
+      .solved_episode = run->at.solved_episode,
+      .finished = is_done(run),
+  };
+}
+
+void lgv__run_set_stop(lgv_run *run, lgv_stop stop) { run->stop = stop; }
+
+double lgv__run_fraction(const lgv_run *run) {
+  const lgv_run_params *p = &run->plan->run;
+  double by_steps = p->steps ? (double)run->at.steps / (double)p->steps : 0;
+  double by_episodes = p->episodes ? (double)run->at.episodes / (double)p->episodes : 0;
+  return fmin(1, fmax(by_steps, by_episodes));
+}
+
+lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *err) {
+  lgv_summary summary;
+  lgv_run_summary(run, &summary);
+  summary.finished &= !failure; /* the last step of the budget may be the one that failed */
+  LGV_TRY(lgv__run_ask_for_checkpoint(run, lgv__checkpoint_wait, err));
+  LGV_TRY(lgv__record_flush(&run->record, &run->at.metrics_size, err));
+  /* a run that stopped for want of time can go on; one that failed keeps its last good checkpoint
+   */
+  bool save = !failure && run->plan->run.checkpoint_final && run->saved_at != run->at.steps;
+  if (save) LGV_TRY(lgv_run_checkpoint(run, err));
+  LGV_TRY(lgv__record_timing(&run->record, now() - run->started, run->computed,
+                             run->at.steps - run->resumed_at, err));
+  return lgv__record_summary(&run->record, run->plan, &summary, run->given_up, failure, err);
+}
+
+lgv_status lgv_run_finish(lgv_run *run, lgv_error *err) {
+  return lgv__run_close_records(run, NULL, err);
+}

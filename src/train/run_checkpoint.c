@@ -1,0 +1,169 @@
+/* What of a run is in its checkpoint, and how a run goes on from one: environments, agent, random
+ * streams and counters come from their layouts; what the run itself counts is run_state. */
+#include "agent/agent.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "config/config_check.h"
+#include "env/env.h"
+#include "train/run_parts.h"
+
+#include <stdio.h>
+
+static const char *state_fault(const void *context) {
+  const lgv_run *run = context;
+  const run_state *at = &run->at;
+  const int64_t counts[] = {at->steps,    at->episodes,  at->window_episodes,
+                            at->n_recent, at->next_eval, at->metrics_size};
+  if (!lgv__are_counts(counts, sizeof counts / sizeof *counts)) return "a counter that is no count";
+  bool ok = lgv__record_reaches(&run->record, at->metrics_size);
+  return ok ? NULL : "metrics.csv is missing, or shorter than it was then";
+}
+
+static const char *evaluation_fault(const void *run) {
+  const lgv_evaluation *e = &((const lgv_run *)run)->evaluation;
+  bool ok = lgv__is_count(e->episodes) && lgv__is_count(e->steps);
+  return ok ? NULL : "a counter that is no count";
+}
+
+static void check_last(lgv_tensors *tensors, const char *(*check)(const void *),
+                       const void *context) {
+  tensors->items[tensors->count - 1].check = check;
+  tensors->items[tensors->count - 1].check_context = context;
+}
+
+static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
+  LGV_TRY(lgv__tensors_add(tensors, "run.state", LGV_U64, sizeof run->at / 8, &run->at, err));
+  check_last(tensors, state_fault, run);
+  LGV_TRY(lgv__tensors_add(tensors, "run.episodes", LGV_U64,
+                           (size_t)run->n_streams * sizeof *run->episodes / 8, run->episodes, err));
+  for (int32_t i = 0; i < run->n_streams; i++) {
+    char prefix[32] = "env";
+    if (i > 0) snprintf(prefix, sizeof prefix, "env%d", i);
+    LGV_TRY(lgv__tensors_add_arena(tensors, prefix, lgv__env_arena(run->streams[i].env), err));
+  }
+  if (run->eval_env)
+    LGV_TRY(lgv__tensors_add_arena(tensors, "eval", lgv__env_arena(run->eval_env), err));
+  if (run->last_returns)
+    LGV_TRY(lgv__tensors_add(tensors, "run.last_returns", LGV_F64,
+                             (size_t)run->plan->run.stop_window, run->last_returns, err));
+  LGV_TRY(lgv__tensors_add(tensors, "run.given_up", LGV_I64, 1, &run->given_up, err));
+  tensors->items[tensors->count - 1].optional = true;
+  check_last(tensors, lgv__counter_fault, &run->given_up);
+  LGV_TRY(lgv__tensors_add(tensors, "run.evaluation", LGV_U64, sizeof run->evaluation / 8,
+                           &run->evaluation, err));
+  tensors->items[tensors->count - 1].optional = true;
+  check_last(tensors, evaluation_fault, run);
+  return lgv__tensors_add_arena(tensors, "agent", lgv__agent_arena(run->agent), err);
+}
+
+static void tell(const lgv_run *run, const char *text) {
+  if (run->plan->host.notice) run->plan->host.notice(run->plan->host.context, text);
+}
+
+typedef lgv_status (*save_fn)(lgv_checkpoint_writer *writer, const lgv_tensors *tensors,
+                              lgv_error *err);
+
+static lgv_status save(lgv_run *run, save_fn write_out, lgv_error *err) {
+  if (!run->directory || run->plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
+  lgv_tensors tensors = {0};
+  LGV_TRY(lgv__agent_check_finite(run->agent, err)); /* the last update may have corrupt it */
+  lgv_status status = lgv__record_flush(&run->record, &run->at.metrics_size, err);
+  for (int32_t i = 0; i < run->n_streams && status == LGV_OK; i++)
+    status = lgv__env_save(run->streams[i].env, err);
+  if (status == LGV_OK && run->eval_env) status = lgv__env_save(run->eval_env, err);
+  if (status == LGV_OK) status = collect(run, &tensors, err);
+  run->writer.directory = run->directory;
+  run->writer.lock = run->record.locked ? run->record.lock : -1;
+  if (status == LGV_OK) status = write_out(&run->writer, &tensors, err);
+  lgv__tensors_free(&tensors);
+  if (status == LGV_OK) run->saved_at = run->at.steps;
+  return status;
+}
+
+lgv_status lgv_run_checkpoint(lgv_run *run, lgv_error *err) {
+  return save(run, lgv__checkpoint_write, err);
+}
+
+lgv_status lgv__run_start_checkpoint(lgv_run *run, lgv_error *err) {
+  return save(run, lgv__checkpoint_start, err);
+}
+
+lgv_status lgv__run_ask_for_checkpoint(lgv_run *run, lgv_checkpoint_ask ask, lgv_error *err) {
+  bool lost;
+  LGV_TRY(ask(&run->writer, &lost, err));
+  if (!lost) return LGV_OK;
+  run->saved_at = -1;
+  tell(run, "the process that was writing a checkpoint has been killed; the one before it is kept");
+  return LGV_OK;
+}
+
+/* An episode that cannot go on counts neither as an episode nor in any mean. */
+static void give_up(lgv_run *run) {
+  char name[2 * LGV_TEXT_SIZE], text[2 * LGV_TEXT_SIZE + 256];
+  lgv__plan_env_name(run->plan, name, sizeof name);
+  snprintf(text, sizeof text,
+           "%s cannot go on within an episode: the one in hand is given up and a new one begins "
+           "(given_up_episodes in summary.json)",
+           name);
+  tell(run, text);
+  run->given_up++;
+}
+
+static lgv_status restore_envs(lgv_run *run, lgv_error *err) {
+  bool goes_on = true;
+  if (run->eval_env) LGV_TRY(lgv__env_restore(run->eval_env, &goes_on, err));
+  if (run->evaluation.steps > 0 && !goes_on) {
+    give_up(run);
+    run->evaluation.steps = 0;
+    run->evaluation.episode_return = 0;
+  }
+  for (int32_t i = 0; i < run->n_streams; i++) {
+    lgv_stream *s = &run->streams[i];
+    LGV_TRY(lgv__env_restore(s->env, &goes_on, err));
+    if (run->episodes[i].in_episode && !goes_on) {
+      give_up(run);
+      run->episodes[i].in_episode = false;
+    }
+    s->obs = lgv__env_obs(s->env);
+  }
+  return LGV_OK;
+}
+
+static void tell_of_refusal(const lgv_run *run, const lgv_error *refused) {
+  char text[sizeof refused->message + 96];
+  snprintf(text, sizeof text, "%s. The one before it is used: step %lld", refused->message,
+           (long long)run->at.steps);
+  tell(run, text);
+}
+
+static lgv_status read_checkpoint(lgv_run *run, bool *found, lgv_error *err) {
+  lgv_tensors tensors = {0};
+  lgv_error refused;
+  lgv_status status = collect(run, &tensors, err);
+  if (status == LGV_OK)
+    status = lgv__checkpoint_read(&tensors, run->directory, found, &refused, err);
+  lgv__tensors_free(&tensors);
+  LGV_TRY(status);
+  run->writer.newest_refused = refused.status != LGV_OK;
+  if (run->writer.newest_refused) tell_of_refusal(run, &refused);
+  return LGV_OK;
+}
+
+/* Seconds until the directory of a run that was killed is free. */
+static const double patience = 10;
+
+lgv_status lgv__run_restore(lgv_run *run, lgv_error *err) {
+  bool found = false;
+  LGV_TRY(lgv__make_directory(run->directory, err));
+  LGV_TRY(lgv__record_lock(&run->record, patience, err));
+  LGV_TRY(read_checkpoint(run, &found, err));
+  if (!found) /* stopped before its first checkpoint: from the start */
+    return lgv__record_open(&run->record, run->plan, run->seed, err);
+  LGV_TRY(
+      lgv__config_check_budget(run->plan, run->at.steps, run->at.episodes, run->directory, err));
+  LGV_TRY(restore_envs(run, err));
+  run->saved_at = run->resumed_at = run->at.steps;
+  bool row_to_come = run->eval_env && run->at.steps >= run->at.next_eval; /* of this step */
+  return lgv__record_reopen(&run->record, run->plan, run->seed, run->at.metrics_size,
+                            run->at.steps - row_to_come, err);
+}

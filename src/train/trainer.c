@@ -1,0 +1,92 @@
+/* An agent and an environment of the caller's, trained by the loop of runs: for bindings and
+ * programs that keep no records, or their own. With the same settings and seed an agent goes
+ * through the same bits as in a run with one environment.
+ *
+ * Invariant: an advance that fails leaves no episode running; the next one begins with a reset, as
+ * a resumed run does where an episode cannot go on. */
+#include "agent/agent.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "stats/exact.h"
+#include "train/run.h"
+#include "train/stream.h"
+
+#include <math.h>
+
+struct lgv_trainer {
+  lgv_agent *agent;
+  lgv_stream stream;
+  lgv_exact known;
+  bool exact; /* the policy's exact value is known */
+  bool in_episode;
+  lgv_episode episode; /* the one in hand */
+};
+
+static lgv_status open_parts(lgv_trainer *trainer, lgv_error *err) {
+  const lgv_agent_type *type = lgv__agent_type(trainer->agent);
+  const lgv_env_spec *spec = lgv_env_get_spec(trainer->stream.env);
+  bool with_horizon = type->traits & LGV_NEEDS_HORIZON;
+  if (!lgv__same_problem(spec, lgv__agent_env(trainer->agent), with_horizon))
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%s was made for an environment with other observations, actions, states or "
+                    "another horizon",
+                    type->name);
+  LGV_TRY(lgv__exact_open(&trainer->known, trainer->stream.env, type->policy != NULL, err));
+  trainer->exact = trainer->known.model && type->policy;
+  return LGV_OK;
+}
+
+lgv_status lgv_trainer_create(lgv_agent *agent, lgv_env *env, lgv_trainer **out, lgv_error *err) {
+  *out = NULL;
+  lgv_trainer *trainer = lgv__calloc(1, sizeof *trainer);
+  if (!trainer) return lgv__out_of_memory(err, "a trainer");
+  trainer->agent = agent;
+  trainer->stream.env = env;
+  lgv_status status = open_parts(trainer, err);
+  if (status != LGV_OK) {
+    lgv_trainer_free(trainer);
+    return status;
+  }
+  *out = trainer;
+  return LGV_OK;
+}
+
+void lgv_trainer_free(lgv_trainer *trainer) {
+  if (!trainer) return;
+  lgv__exact_close(&trainer->known);
+  lgv__free(trainer);
+}
+
+static lgv_status begin_episode(lgv_trainer *trainer, lgv_error *err) {
+  LGV_TRY(lgv__stream_begin(&trainer->stream, trainer->agent, err));
+  trainer->episode = (lgv_episode){.value = NAN, .regret = NAN};
+  if (trainer->exact)
+    trainer->episode.value = lgv__exact_evaluate(
+        &trainer->known, trainer->agent, trainer->stream.obs.state, &trainer->episode.regret);
+  return LGV_OK;
+}
+
+static lgv_status step(lgv_trainer *trainer, lgv_error *err) {
+  bool begins = !trainer->in_episode;
+  trainer->in_episode = false;
+  if (begins) LGV_TRY(begin_episode(trainer, err));
+  LGV_TRY(lgv__stream_act(&trainer->stream, trainer->agent, err));
+  LGV_TRY(lgv__stream_learn(&trainer->stream, trainer->agent, err));
+  trainer->episode.episode_return += trainer->stream.step.reward;
+  trainer->episode.length++;
+  if (lgv__stream_has_ended(&trainer->stream)) return lgv_agent_end_episode(trainer->agent, err);
+  trainer->in_episode = true;
+  return LGV_OK;
+}
+
+lgv_status lgv_trainer_advance(lgv_trainer *trainer, int64_t max_steps, lgv_episode *episodes,
+                               int64_t max_episodes, int64_t *steps, int64_t *ended,
+                               lgv_error *err) {
+  *steps = *ended = 0;
+  while (*steps < max_steps && *ended < max_episodes) {
+    LGV_TRY(step(trainer, err));
+    ++*steps;
+    if (!trainer->in_episode) episodes[(*ended)++] = trainer->episode;
+  }
+  return LGV_OK;
+}

@@ -1,0 +1,507 @@
+/* The protocol with a worker process, seen from C: whatever a worker sends or does not send, there
+ * is an error that says so, no crash, no wait without end, no process left behind.
+ *
+ * The worker is this program itself, started in the place of Python: it is then called with -c.
+ * What it does wrong is in the environment variable FAKE_WORKER. */
+#include "base/memory.h"
+#include "env/remote.h"
+
+#include "run_helpers.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* As in src/env/remote.c and python/langevin/worker.py. */
+typedef struct hello_packet {
+  uint32_t magic, version, status;
+  int32_t obs_kind, obs_form, shape[3], actions, has_fire, height, width;
+  int64_t states, horizon, obs_bytes, memory_bytes, save_offset, save_bytes;
+} hello_packet;
+
+typedef struct command_packet {
+  uint32_t operation, sequence;
+  int32_t action, repeat;
+  uint64_t number;
+} command_packet;
+
+typedef struct reply_packet {
+  uint32_t status, sequence;
+  double reward;
+  int32_t terminated, truncated, lives, frames, slot, reserved;
+  int64_t number;
+} reply_packet;
+
+enum { MAGIC = 0x3156474c, RESET = 1, STEP, SAVE, RESTORE, CLOSE };
+enum { MEMORY = 4096, ENTRIES = 3 };
+
+/* ---- The worker ---- */
+
+typedef struct fake {
+  int socket, memory;
+  const char *fault;
+  lgv_rng rng; /* for fault=fuzz:SEED */
+  bool fuzz;
+} fake;
+
+static bool is(const fake *f, const char *fault) { return strcmp(f->fault, fault) == 0; }
+
+static bool is_game(const fake *f) { return strncmp(f->fault, "game", 4) == 0; }
+
+/* Some bytes changed, and sometimes the length. */
+static void send_bytes(fake *f, const void *bytes, size_t size) {
+  unsigned char packet[256] = {0};
+  memcpy(packet, bytes, size);
+  if (f->fuzz && lgv_rng_below(&f->rng, 2))
+    for (int64_t i = 0, n = 1 + lgv_rng_below(&f->rng, 4); i < n; i++)
+      packet[lgv_rng_below(&f->rng, (int64_t)size)] = (unsigned char)lgv_rng_bits(&f->rng);
+  if (f->fuzz && lgv_rng_below(&f->rng, 8) == 0)
+    size = (size_t)lgv_rng_below(&f->rng, sizeof packet);
+  (void)!send(f->socket, packet, size, MSG_NOSIGNAL);
+}
+
+static void greet(fake *f) {
+  hello_packet h = {.magic = MAGIC,
+                    .version = 1,
+                    .shape = {ENTRIES, 1, 1},
+                    .actions = 2,
+                    .obs_bytes = ENTRIES * 4,
+                    .memory_bytes = MEMORY,
+                    .save_offset = 1024,
+                    .save_bytes = 64};
+  if (is_game(f)) {
+    h.obs_kind = LGV_OBS_BYTE;
+    h.height = h.width = 8;
+  }
+  if (is(f, "exit")) exit(3);
+  if (is(f, "killed")) raise(SIGKILL);
+  if (is(f, "closed")) {
+    close(f->socket);
+    pause();
+  }
+  if (is(f, "silent")) pause();
+  if (is(f, "words")) {
+    fprintf(stderr, "first\nModuleNotFoundError: No module named 'langevin'\n");
+    exit(1);
+  }
+  if (is(f, "magic")) h.magic++;
+  if (is(f, "version")) h.version++;
+  if (is(f, "status")) h.status = 77;
+  if (is(f, "kind")) h.obs_kind = 2;
+  if (is(f, "form")) h.obs_form = -1;
+  if (is(f, "shape")) h.shape[1] = 0;
+  if (is(f, "actions")) h.actions = 0;
+  if (is(f, "states")) h.states = -1;
+  if (is(f, "many-states")) h.states = h.shape[0] = 1 << 30;
+  if (is(f, "horizon")) h.horizon = -5;
+  if (is(f, "no-memory")) h.memory_bytes = 0;
+  if (is(f, "much-memory")) h.memory_bytes = INT64_MAX;
+  if (is(f, "beyond-memory")) h.memory_bytes = MEMORY + 1;
+  if (is(f, "obs-bytes")) h.obs_bytes = MEMORY + 1;
+  if (is(f, "obs-size")) h.obs_bytes = ENTRIES * 4 + 4;
+  if (is(f, "save-bytes")) h.save_bytes = INT64_MAX;
+  if (is(f, "save-offset")) h.save_offset = MEMORY;
+  if (!is(f, "unsized")) (void)!ftruncate(f->memory, MEMORY);
+  if (is(f, "short")) {
+    send_bytes(f, &h, sizeof h - 1);
+  } else if (is(f, "long")) {
+    static char packet[100000];
+    (void)!send(f->socket, packet, sizeof packet, 0);
+  } else if (is(f, "usage")) {
+    char packet[sizeof h + 32];
+    h.status = 1;
+    memcpy(packet, &h, sizeof h);
+    size_t length = (size_t)snprintf(packet + sizeof h, 32, "no such thing") + sizeof h;
+    (void)!send(f->socket, packet, length, 0);
+  } else {
+    send_bytes(f, &h, sizeof h);
+  }
+}
+
+static void answer(fake *f, const command_packet *c) {
+  reply_packet r = {.sequence = c->sequence, .reward = 1, .slot = c->sequence % 2};
+  char text[sizeof r + 64];
+  bool step = c->operation == STEP;
+  if (step && is(f, "chatter")) printf("%01000d\n", 7), fflush(stdout);
+  if (c->operation == SAVE) r.number = is(f, "save-more") ? 65 : 4;
+  if (step && is_game(f)) r.frames = c->repeat;
+  if (step && is(f, "game-stands-still")) r.frames = 0;
+  if (step && is(f, "game-runs-ahead")) r.frames = c->repeat + 1;
+  if (step && is(f, "game-pays-too-much") && c->action >= 0) r.reward = 1e300;
+  if (step && is(f, "game-pays-nan") && c->action >= 0) r.reward = 0.0 / 0.0;
+  if (step && is(f, "step-exit")) exit(0);
+  if (step && is(f, "step-silent")) pause();
+  if (step && is(f, "step-sequence")) r.sequence++;
+  if (step && is(f, "step-slot")) r.slot = 2;
+  if (step && is(f, "step-flag")) r.terminated = -1;
+  if (step && is(f, "step-status")) r.status = 9;
+  if (step && is(f, "step-nan")) r.reward = 0.0 / 0.0;
+  if (step && is(f, "step-shrink") && ftruncate(f->memory, 0) == 0) exit(9);
+  if (step && is(f, "step-short")) {
+    send_bytes(f, &r, sizeof r - 8);
+  } else if (step && is(f, "step-long")) {
+    memset(text, 0, sizeof text);
+    memcpy(text, &r, sizeof r);
+    send_bytes(f, text, sizeof r + 1);
+  } else if (step && is(f, "step-raise")) {
+    r.status = 2;
+    memcpy(text, &r, sizeof r);
+    memcpy(text + sizeof r, "boom\0line one\nline two", 22);
+    send_bytes(f, text, sizeof r + 22);
+  } else {
+    send_bytes(f, &r, sizeof r);
+  }
+}
+
+static int work(char **arguments) {
+  fake f = {.socket = atoi(arguments[3]), .memory = atoi(arguments[4])};
+  const char *fault = getenv("FAKE_WORKER");
+  f.fault = fault ? fault : "";
+  f.fuzz = strncmp(f.fault, "fuzz:", 5) == 0;
+  if (f.fuzz) lgv_rng_seed(&f.rng, strtoull(f.fault + 5, NULL, 10), "fuzz");
+  char first[1 << 16];
+  command_packet c;
+  if (recv(f.socket, first, sizeof first, 0) <= 0) return 1;
+  greet(&f);
+  while (recv(f.socket, &c, sizeof c, 0) == sizeof c && c.operation != CLOSE) answer(&f, &c);
+  return 0;
+}
+
+/* ---- The tests ---- */
+
+static char own_path[4096];
+
+static void expect_no_child(void) {
+  int state;
+  assert_true(waitpid(-1, &state, WNOHANG) == -1 && errno == ECHILD);
+}
+
+static lgv_status open_env(const char *fault, const char *extra, lgv_env **env, lgv_error *err) {
+  setenv("FAKE_WORKER", fault, 1);
+  lgv_settings *settings = make_settings("gym:Fake-v0", NULL, extra);
+  assert_int_equal(lgv_settings_set(settings, "env.python", own_path, "test", err), LGV_OK);
+  lgv_status status = lgv_env_create(settings, 1, env, err);
+  lgv_settings_free(settings);
+  return status;
+}
+
+static void a_sound_worker_serves(void **state) {
+  (void)state;
+  lgv_env *env;
+  lgv_error err = {0};
+  lgv_obs obs;
+  lgv_outcome outcome;
+  assert_int_equal(open_env("", NULL, &env, &err), LGV_OK);
+  assert_int_equal(lgv_env_get_spec(env)->obs_shape[0], ENTRIES);
+  assert_int_equal(lgv_env_get_spec(env)->actions, 2);
+  assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
+  for (int i = 0; i < 10000; i++)
+    assert_int_equal(lgv_env_step(env, i % 2, &outcome, &obs, &err), LGV_OK);
+  assert_true(outcome.reward == 1 && !outcome.terminated && !outcome.truncated);
+  lgv_env_free(env);
+  expect_no_child();
+}
+
+static void broken_greetings_are_refused(void **state) {
+  (void)state;
+  const struct {
+    const char *fault, *part;
+    lgv_status status;
+  } rows[] = {
+      {"exit", "ended with status 3 at the start", LGV_ERR_ENV},
+      {"killed", "killed by signal 9", LGV_ERR_ENV},
+      {"closed", "has been killed", LGV_ERR_ENV},
+      {"silent", "within 0.3 s (run.env_timeout) at the start", LGV_ERR_ENV},
+      {"words", "-m pip install langevin", LGV_ERR_ENV},
+      {"magic", "another kind", LGV_ERR_ENV},
+      {"version", "another version", LGV_ERR_ENV},
+      {"status", "unknown status", LGV_ERR_ENV},
+      {"usage", "gym:Fake-v0: no such thing", LGV_ERR_USAGE},
+      {"short", "too short a greeting", LGV_ERR_ENV},
+      {"long", "too long", LGV_ERR_ENV},
+      {"kind", "unknown observation", LGV_ERR_ENV},
+      {"form", "unknown form", LGV_ERR_ENV},
+      {"shape", "without entries", LGV_ERR_ENV},
+      {"actions", "not positive", LGV_ERR_ENV},
+      {"states", "negative number of states", LGV_ERR_ENV},
+      {"many-states", "number of states", LGV_ERR_ENV},
+      {"horizon", "negative", LGV_ERR_ENV},
+      {"no-memory", "memory does not have", LGV_ERR_ENV},
+      {"much-memory", "memory does not have", LGV_ERR_ENV},
+      {"beyond-memory", "memory does not have", LGV_ERR_ENV},
+      {"unsized", "memory does not have", LGV_ERR_ENV},
+      {"obs-bytes", "outside its memory", LGV_ERR_ENV},
+      {"obs-size", "do not agree", LGV_ERR_ENV},
+      {"save-bytes", "states outside", LGV_ERR_ENV},
+      {"save-offset", "states outside", LGV_ERR_ENV},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    lgv_env *env;
+    lgv_error err = {0};
+    const char *extra = strstr(rows[i].fault, "silent") ? "run.env_timeout=0.3" : NULL;
+    lgv_status status = open_env(rows[i].fault, extra, &env, &err);
+    if (status != rows[i].status) fail_msg("%s: status %d", rows[i].fault, status);
+    if (!strstr(err.message, rows[i].part))
+      fail_msg("%s: '%s' lacks '%s'", rows[i].fault, err.message, rows[i].part);
+    assert_null(env);
+    expect_no_child();
+  }
+}
+
+static void keep_notice(void *context, const char *text) {
+  strncat(context, text, 1000 - strlen(context));
+}
+
+static void broken_answers_are_refused(void **state) {
+  (void)state;
+  const struct {
+    const char *fault, *part;
+    lgv_status status;
+  } rows[] = {
+      {"step-exit", "ended with status 0 in step 1 of episode 1", LGV_ERR_ENV},
+      {"step-silent", "no answer from the worker process within 3 s", LGV_ERR_ENV},
+      {"step-sequence", "an answer to something else", LGV_ERR_ENV},
+      {"step-slot", "makes no sense", LGV_ERR_ENV},
+      {"step-flag", "makes no sense", LGV_ERR_ENV},
+      {"step-status", "unknown status", LGV_ERR_ENV},
+      {"step-nan", "the reward at stage 0 is not a finite number", LGV_ERR_NUMERIC},
+      {"step-short", "too short an answer", LGV_ERR_ENV},
+      {"step-long", "too long an answer", LGV_ERR_ENV},
+      {"step-raise", "gym:Fake-v0, in step 1 of episode 1: boom", LGV_ERR_ENV},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    lgv_env *env;
+    lgv_error err = {0};
+    lgv_obs obs;
+    lgv_outcome outcome;
+    bool silent = strstr(rows[i].fault, "silent") != NULL;
+    const char *extra =
+        silent ? "run.env_timeout=3 run.on_worker_death=stop" : "run.on_worker_death=stop";
+    assert_int_equal(open_env(rows[i].fault, extra, &env, &err), LGV_OK);
+    assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
+    lgv_status status = lgv_env_step(env, 0, &outcome, &obs, &err);
+    if (status != rows[i].status) fail_msg("%s: status %d", rows[i].fault, status);
+    if (!strstr(err.message, rows[i].part))
+      fail_msg("%s: '%s' lacks '%s'", rows[i].fault, err.message, rows[i].part);
+    assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_ERR_USAGE); /* no episode */
+    lgv_env_free(env);
+    expect_no_child();
+  }
+}
+
+/* No-ops of no frames would go on for ever; points beyond all bounds would overflow the score. */
+static void answers_that_no_game_gives_are_refused(void **state) {
+  (void)state;
+  const struct {
+    const char *fault, *part;
+  } rows[] = {
+      {"game", NULL},
+      {"game-stands-still", "frames with 0 frames"},
+      {"game-runs-ahead", "an action of"},
+      {"game-pays-too-much", "an action of 4 frames with 4 frames and 1e+300 points"},
+      {"game-pays-nan", "an action of 4 frames with 4 frames and"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    lgv_env *env;
+    lgv_error err = {0};
+    lgv_obs obs;
+    lgv_outcome outcome;
+    setenv("FAKE_WORKER", rows[i].fault, 1);
+    lgv_settings *settings =
+        make_settings("atari:fake", NULL, "env.size=4 env.noops=5 run.on_worker_death=stop");
+    assert_int_equal(lgv_settings_set(settings, "env.python", own_path, "test", &err), LGV_OK);
+    if (lgv_env_create(settings, 1, &env, &err) != LGV_OK) fail_msg("%s", err.message);
+    lgv_status status = lgv_env_reset(env, &obs, &err);
+    if (status == LGV_OK) status = lgv_env_step(env, 0, &outcome, &obs, &err);
+    assert_int_equal(status, rows[i].part ? LGV_ERR_ENV : LGV_OK);
+    if (rows[i].part && !strstr(err.message, rows[i].part))
+      fail_msg("%s: '%s' lacks '%s'", rows[i].fault, err.message, rows[i].part);
+    lgv_env_free(env);
+    lgv_settings_free(settings);
+    expect_no_child();
+  }
+}
+
+/* Shared memory that is taken away under our feet would end this process with SIGBUS. */
+static void memory_cannot_be_taken_back(void **state) {
+  (void)state;
+  lgv_env *env;
+  lgv_error err = {0};
+  lgv_obs obs;
+  lgv_outcome outcome;
+  assert_int_equal(open_env("step-shrink", NULL, &env, &err), LGV_OK);
+  assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
+  assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
+  lgv_env_free(env);
+}
+
+static void a_traceback_is_a_notice(void **state) {
+  (void)state;
+  lgv_env *env;
+  lgv_error err = {0};
+  lgv_obs obs;
+  lgv_outcome outcome;
+  char notices[1001] = "";
+  setenv("FAKE_WORKER", "step-raise", 1);
+  lgv_settings *settings = make_settings("gym:Fake-v0", NULL, NULL);
+  assert_int_equal(lgv_settings_set(settings, "env.python", own_path, "test", &err), LGV_OK);
+  lgv_settings_on_notice(settings, keep_notice, notices);
+  assert_int_equal(lgv_env_create(settings, 1, &env, &err), LGV_OK);
+  assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
+  assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_ERR_ENV);
+  assert_string_equal(notices, "line one\nline two");
+  lgv_env_free(env);
+  lgv_settings_free(settings);
+}
+
+/* ---- Random damage ---- */
+
+static void random_damage_does_no_harm(void **state) {
+  (void)state;
+  int opened = 0, stepped = 0, refused = 0;
+  for (int seed = 0; seed < 300; seed++) {
+    char fault[32];
+    lgv_env *env;
+    lgv_error err = {0};
+    lgv_obs obs;
+    lgv_outcome outcome = {0};
+    snprintf(fault, sizeof fault, "fuzz:%d", seed);
+    const char *extra = "run.env_timeout=10 run.on_worker_death=stop";
+    lgv_status status = open_env(fault, extra, &env, &err);
+    opened += status == LGV_OK;
+    if (status == LGV_OK) status = lgv_env_reset(env, &obs, &err);
+    for (int i = 0; i < 5 && status == LGV_OK && !outcome.terminated && !outcome.truncated; i++) {
+      status = lgv_env_step(env, 0, &outcome, &obs, &err);
+      stepped += status == LGV_OK;
+    }
+    if (status != LGV_OK) assert_true(strlen(err.message) > 10);
+    refused += status != LGV_OK;
+    lgv_env_free(env);
+    expect_no_child();
+  }
+  assert_true(opened > 50 && stepped > 50 && refused > 100); /* both ways were gone */
+}
+
+/* ---- Saved states ---- */
+
+static lgv_status start_remote(const char *fault, remote **r, const lgv_host *host) {
+  lgv_error err = {0};
+  setenv("FAKE_WORKER", fault, 1);
+  remote_options options = {.what = "fake", .python = own_path, .host = host};
+  return lgv__remote_start("gym", "{}", &options, r, &err);
+}
+
+static void states_are_bounded_by_what_was_said(void **state) {
+  (void)state;
+  const lgv_host host = {.timeout = 5};
+  remote *r;
+  lgv_error err = {0};
+  char bytes[65] = {0};
+  size_t size = 0;
+  assert_int_equal(start_remote("", &r, &host), LGV_OK);
+  assert_int_equal(lgv__remote_get_hello(r)->save_bytes, 64);
+  assert_int_equal(lgv__remote_save(r, bytes, sizeof bytes, &size, &err), LGV_OK);
+  assert_int_equal(size, 4);
+  assert_int_equal(lgv__remote_save(r, bytes, 3, &size, &err), LGV_ERR_ENV);
+  assert_int_equal(lgv__remote_restore(r, bytes, 64, &err), LGV_OK);
+  assert_int_equal(lgv__remote_restore(r, bytes, 65, &err), LGV_ERR_ENV);
+  assert_false(lgv__remote_is_dead(r));
+  lgv__remote_stop(r);
+  assert_int_equal(start_remote("save-more", &r, &host), LGV_OK);
+  assert_int_equal(lgv__remote_save(r, bytes, sizeof bytes, &size, &err), LGV_ERR_ENV);
+  assert_true(lgv__remote_is_dead(r));
+  assert_int_equal(lgv__remote_save(r, bytes, sizeof bytes, &size, &err), LGV_ERR_ENV);
+  lgv__remote_stop(r);
+  expect_no_child();
+}
+
+/* Bytes of the file that holds what the worker writes. */
+static int64_t log_size(void) {
+  int64_t size = -1;
+  for (int fd = 0; fd < 64; fd++) {
+    char path[64], target[128] = "";
+    struct stat info;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (readlink(path, target, sizeof target - 1) < 0) continue;
+    if (strstr(target, "langevin-output") && fstat(fd, &info) == 0) size = info.st_size;
+  }
+  return size;
+}
+
+static void a_chatty_worker_does_not_fill_the_memory(void **state) {
+  (void)state;
+  lgv_env *env;
+  lgv_error err = {0};
+  lgv_obs obs;
+  lgv_outcome outcome;
+  int64_t most = 0;
+  assert_int_equal(open_env("chatter", NULL, &env, &err), LGV_OK);
+  assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
+  for (int i = 0; i < 20000; i++) { /* 20 MB */
+    assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
+    int64_t size = i % 100 == 0 ? log_size() : 0;
+    if (size > most) most = size;
+  }
+  assert_true(most > 1 << 20 && most < 6 << 20);
+  lgv_env_free(env);
+}
+
+/* A failed allocation, the first, the second and so on, gives a clean error. */
+static void failed_allocations_are_reported(void **state) {
+  (void)state;
+  lgv_error err = {0};
+  setenv("FAKE_WORKER", "", 1);
+  lgv_settings *settings = make_settings("gym:Fake-v0", NULL, "env.kwargs.a=1");
+  assert_int_equal(lgv_settings_set(settings, "env.python", own_path, "test", &err), LGV_OK);
+  lgv_status status = LGV_ERR_MEMORY;
+  long n = 1;
+  for (; status != LGV_OK; n++) {
+    lgv_env *env;
+    lgv__memory_fail_after(n);
+    status = lgv_env_create(settings, 1, &env, &err);
+    lgv__memory_fail_after(0);
+    assert_true(status == LGV_OK || status == LGV_ERR_MEMORY);
+    assert_true((status == LGV_OK) == (env != NULL) && n < 100);
+    lgv_env_free(env);
+    expect_no_child();
+  }
+  assert_true(n > 5);
+  lgv_settings_free(settings);
+}
+
+static void a_python_that_is_not_there_is_named(void **state) {
+  (void)state;
+  lgv_env *env;
+  lgv_error err = {0};
+  lgv_settings *settings =
+      make_settings("gym:CartPole-v1", NULL, "env.python=/nowhere/python-of-ours");
+  assert_int_equal(lgv_env_create(settings, 1, &env, &err), LGV_ERR_ENV);
+  assert_non_null(strstr(err.message, "'/nowhere/python-of-ours'"));
+  assert_non_null(strstr(err.message, "env.python=PATH"));
+  lgv_settings_free(settings);
+}
+
+int main(int count, char **arguments) {
+  if (count == 7 && strcmp(arguments[1], "-c") == 0) return work(arguments);
+  ssize_t length = readlink("/proc/self/exe", own_path, sizeof own_path - 1);
+  own_path[length > 0 ? length : 0] = '\0';
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_sound_worker_serves),
+      cmocka_unit_test(broken_greetings_are_refused),
+      cmocka_unit_test(broken_answers_are_refused),
+      cmocka_unit_test(answers_that_no_game_gives_are_refused),
+      cmocka_unit_test(memory_cannot_be_taken_back),
+      cmocka_unit_test(a_traceback_is_a_notice),
+      cmocka_unit_test(random_damage_does_no_harm),
+      cmocka_unit_test(states_are_bounded_by_what_was_said),
+      cmocka_unit_test(a_chatty_worker_does_not_fill_the_memory),
+      cmocka_unit_test(failed_allocations_are_reported),
+      cmocka_unit_test(a_python_that_is_not_there_is_named),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

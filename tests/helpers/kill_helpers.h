@@ -1,0 +1,87 @@
+/* Runs that are killed at random moments and go on, until they end as if nothing had happened:
+ * every agent of the registry, with checkpoints written by the run itself and by a child of it. */
+#ifndef LGV_TESTS_KILL_HELPERS_H
+#define LGV_TESTS_KILL_HELPERS_H
+
+#include "record/checkpoint.h"
+#include "registry.h"
+
+#include "fault_helpers.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static inline double kill_clock(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static inline pid_t start_life(const lgv_plan *plan, const char *directory) {
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child > 0) return child;
+  lgv_error err = {0};
+  lgv_status status = finish_run(plan, directory, true, &err);
+  if (status != LGV_OK) fprintf(stderr, "%s\n", err.message);
+  _exit(status == LGV_OK ? 0 : 1);
+}
+
+/* One life of a random length, at most half of what the whole run takes. Returns whether it was
+ * killed; if not, the run is done. */
+static inline bool live(const lgv_plan *plan, const char *directory, double whole, lgv_rng *rng) {
+  double seconds = 0.5 * whole * lgv_rng_uniform(rng);
+  struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
+  pid_t child = start_life(plan, directory);
+  while (nanosleep(&t, &t) != 0) continue;
+  kill(child, SIGKILL);
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  if (WIFSIGNALED(status)) return true;
+  assert_int_equal(WEXITSTATUS(status), 0);
+  return false;
+}
+
+/* Kills runs of the agent `kills` times at least; returns how often it did. */
+static inline int kill_agent(const char *env, const char *agent, int kills, lgv_rng *rng) {
+  char root[TEMP_SIZE], alone[PATH_MAX], killed[PATH_MAX];
+  lgv_plan *plan = make_plan(env, agent, "run.steps=600 run.checkpoint_every=60");
+  lgv_error err = {0};
+  int done = 0;
+  make_temp(root);
+  join(alone, root, "alone");
+  join(killed, root, "killed");
+  double begun = kill_clock();
+  if (finish_run(plan, alone, false, &err) != LGV_OK) fail_msg("%s: %s", agent, err.message);
+  double whole = kill_clock() - begun;
+  for (int tries = 0; done < kills; tries++) {
+    if (tries == 100 * kills) fail_msg("%s is too fast to be killed", agent);
+    if (live(plan, killed, whole, rng)) {
+      done++;
+      continue;
+    }
+    assert_same_records(alone, killed);
+    remove_tree(killed);
+  }
+  if (finish_run(plan, killed, true, &err) != LGV_OK) fail_msg("%s: %s", agent, err.message);
+  assert_same_records(alone, killed);
+  remove_tree(root);
+  lgv_plan_free(plan);
+  return done;
+}
+
+/* An environment for it: nchain is small, and its model suits linear agents too. */
+static inline int kill_every_agent(int kills_each, uint64_t seed) {
+  int kills = 0;
+  lgv_rng rng;
+  lgv_rng_seed(&rng, seed, "kills");
+  for (size_t a = 0; lgv__agents[a]; a++) {
+    size_t usual = a % 2 ? lgv__checkpoint_fork_from(0) : 0;
+    kills += kill_agent("nchain", lgv__agents[a]->name, kills_each, &rng);
+    if (usual) lgv__checkpoint_fork_from(usual);
+  }
+  return kills;
+}
+
+#endif

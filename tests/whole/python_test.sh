@@ -1,0 +1,23 @@
+#!/bin/sh
+# python_test.sh LIBRARY SANITIZERS|none [PYTEST ARGUMENTS]: tests of the Python package of the sources with a built library, in .venv.
+# Status 77 where .venv is missing, or a package without which the whole file skips; 1 there if CI is set.
+set -eu
+skipped() {
+  echo "SKIPPED: $1"
+  if [ -n "${CI:-}" ]; then exit 1; fi
+  exit 77
+}
+library=$1 sanitizers=$2
+shift 2
+root=$(cd "$(dirname "$0")/../.." && pwd)
+python=${LANGEVIN_PYTHON:-$root/.venv/bin/python}
+"$python" -c 'import gymnasium, pytest' 2>/dev/null || skipped "no Gymnasium and pytest in $python; scripts/setup-python installs them"
+export LANGEVIN_LIBRARY="$library" LANGEVIN_PYTHON="$python" PYTHONPATH="$root/python" PYTHONDONTWRITEBYTECODE=1
+if [ "$sanitizers" != none ]; then # Python is not built with them: their runtime must come first
+  export LANGEVIN_SANITIZED=1 ASAN_OPTIONS=detect_leaks=0
+  LD_PRELOAD=$(cc -print-file-name=libasan.so) && export LD_PRELOAD
+fi
+status=0
+"$python" -m pytest -q -rs -p no:cacheprovider --rootdir "$root" "$@" || status=$?
+if [ $status = 5 ]; then skipped "pytest found nothing that can run here"; fi
+exit $status

@@ -1,0 +1,31 @@
+#!/bin/sh
+# wheel_test.sh: the wheel is built as `pip install .` builds it, goes into a fresh virtual environment with NumPy and Gymnasium alone,
+# and passes the tests of the Python package from there. PYTHON names the Python (default python3).
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset PYTHONPATH LANGEVIN_LIBRARY LANGEVIN_PYTHON
+quiet() { "$@" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }; }
+
+quiet "${PYTHON:-python3}" -m venv "$work/venv"
+pip="$work/venv/bin/python -m pip --disable-pip-version-check"
+quiet $pip wheel "$root" --no-deps -w "$work/dist"
+wheel=$(echo "$work"/dist/langevin-*.whl)
+
+# Alone with NumPy it is whole.
+quiet $pip install "$wheel"
+cd "$work"
+venv/bin/python -c '
+import langevin, numpy, os
+assert os.path.dirname(langevin.__file__).startswith(os.getcwd()), langevin.__file__
+mdp = langevin.TabularMDP(numpy.full((2, 2, 2), 0.5), [[0, 1], [0, 1]], 4)
+agent = langevin.LMCLSVI(mdp).learn(episodes=50)
+assert agent.value() == agent.optimal_value == 4'
+
+quiet $pip install "$wheel[gym]" pytest safetensors
+mkdir elsewhere
+cd elsewhere
+"$work/venv/bin/python" -m pytest -q -p no:cacheprovider -m "not slow" \
+  "$root/tests/python/test_library.py" "$root/tests/python/test_agents.py" "$root/tests/python/test_envs.py" \
+  "$root/tests/python/test_mdp.py" "$root/tests/python/test_runs.py"
