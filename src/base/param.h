@@ -5,6 +5,22 @@
 
 #include "langevin.h"
 
+#include <stddef.h>
+
+/* Rows of a table, one line each: the parameter `name` lives in the member `field` (which may be
+ * nested) of the struct type `of` and defaults to `text`, as a user would write it. `open`:
+ * LGV_OPEN_MIN | LGV_OPEN_MAX, or 0. Write tables between `clang-format off` and `on`. */
+/* clang-format off */
+#define LGV_ROW(of, field, name_, type_, text, help_) .name = name_, .type = type_, .offset = offsetof(of, field), .default_text = text, .help = help_
+#define LGV_BOOL_ROW(of, field, name, text, help) {LGV_ROW(of, field, name, LGV_BOOL, text, help)}
+#define LGV_TEXT_ROW(of, field, name, text, help) {LGV_ROW(of, field, name, LGV_TEXT, text, help)}
+#define LGV_MAP_ROW(of, field, name, text, help) {LGV_ROW(of, field, name, LGV_MAP, text, help)}
+#define LGV_INT_ROW(of, field, name, text, low, high, help) {LGV_ROW(of, field, name, LGV_INT, text, help), .min = low, .max = high}
+#define LGV_INTS_ROW(of, field, name, text, low, high, help) {LGV_ROW(of, field, name, LGV_INTS, text, help), .min = low, .max = high}
+#define LGV_REAL_ROW(of, field, name, text, low, high, open_, help) {LGV_ROW(of, field, name, LGV_REAL, text, help), .min = low, .max = high, .open = open_}
+#define LGV_CHOICE_ROW(of, field, name, text, names, help) {LGV_ROW(of, field, name, LGV_CHOICE, text, help), .choices = names}
+/* clang-format on */
+
 size_t lgv__params_count(const lgv_param *table);
 /* The index of name in table, or -1; kwargs.NAME finds the map kwargs. */
 int lgv__params_find(const lgv_param *table, const char *name);
