@@ -76,7 +76,16 @@ static lgv_status multiply(void *context, lgv_error *err) {
     y->sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, (int)n, (int)n, 1, y->a, (int)n,
              y->b, (int)n, 0, y->c, (int)n);
   else
-    lgv__kernels()->gemm(n, n, n, y->a, n, 1, y->b, n, 0, y->c, n);
+    lgv__kernels()->product(&(lgv_product){.m = n,
+                                           .n = n,
+                                           .k = n,
+                                           .a = y->a,
+                                           .a_row = n,
+                                           .a_col = 1,
+                                           .b = y->b,
+                                           .b_row = n,
+                                           .c = y->c,
+                                           .c_row = n});
   return LGV_OK;
 }
 

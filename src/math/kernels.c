@@ -99,3 +99,14 @@ lgv_status lgv__kernels_check(lgv_error *err) {
 }
 
 const char *lgv_kernels(void) { return lgv__kernels()->name; }
+
+/* Every word of every lane is random, so the lanes start at 16 unrelated places of the one orbit of
+ * xoshiro128++. The chance that two of them overlap within 2^40 draws is below 2^-80. */
+void lgv__noise_seed(lgv_noise *noise, lgv_rng *rng) {
+  for (int j = 0; j < 16; j++)
+    for (int i = 0; i < 4; i += 2) {
+      uint64_t bits = lgv_rng_bits(rng);
+      noise->s[i][j] = (uint32_t)bits;
+      noise->s[i + 1][j] = (uint32_t)(bits >> 32);
+    }
+}

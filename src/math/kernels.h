@@ -58,10 +58,6 @@ typedef struct lgv_adam_skip {
 typedef struct lgv_kernel_set {
   const char *name;
   void (*product)(const lgv_product *product);
-  /* C (m x n) = beta C + A B. A is reached by strides (a[i * a_row + k * a_col]), rows of B and C
-   * are contiguous with the given distances. beta is 0 or 1; with 0, C need not be initialized. */
-  void (*gemm)(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col,
-               const float *b, int64_t b_row, float beta, float *c, int64_t c_row);
   /* sums (cols) = the sum over the rows of x (rows x cols). */
   void (*column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);
   /* to[j * to_row + i] = from[i * from_row + j], or 0 where gate (laid out as `to`, may be NULL) is
