@@ -40,4 +40,18 @@ void lgv__param_format(const lgv_param *param, const void *params, char *text, s
 LGV_CHECK lgv_status lgv__params_get(const lgv_param *table, const void *params, const char *key,
                                      const char *name, char *text, size_t size, lgv_error *err);
 
+/* ---- Maps: parameters whose names are not known in advance, as sorted lines key=value in one text
+ * ---- */
+
+enum { LGV_MAP_KEY_SIZE = 128, LGV_MAP_VALUE_SIZE = 1024 };
+
+/* Sets or replaces. NULL, or what is wrong: a key or value that is too long or holds what cannot be
+ * kept, or no room. */
+const char *lgv__map_set(lgv_map *map, const char *key, const char *value);
+/* Whether there was a next entry behind *at (at first map->text), which is moved on. key and value:
+ * of the sizes above. */
+bool lgv__map_next(const char **at, char *key, char *value);
+/* The value of key in `value` (LGV_MAP_VALUE_SIZE), if there is one. */
+bool lgv__map_get(const lgv_map *map, const char *key, char *value);
+
 #endif

@@ -19,6 +19,7 @@
  * took left on the diagonal (bsuite's measure of not exploring). */
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/param.h"
 #include "env/sketch.h"
 #include "env/tabular.h"
 
@@ -33,33 +34,15 @@ typedef struct params {
   bool stochastic, randomize;
 } params;
 
+/* clang-format off */
 static const lgv_param param_table[] = {
-    {.name = "n",
-     .type = LGV_INT,
-     .offset = offsetof(params, n),
-     .default_text = "10",
-     .min = 2,
-     .max = 500,
-     .help = "rows, columns, and steps in an episode"},
-    {.name = "stochastic",
-     .type = LGV_BOOL,
-     .offset = offsetof(params, stochastic),
-     .default_text = "false",
-     .help = "whether right may fail and the end of the last row is noisy"},
-    {.name = "randomize",
-     .type = LGV_BOOL,
-     .offset = offsetof(params, randomize),
-     .default_text = "true",
-     .help = "whether the meaning of the two actions is drawn for every cell"},
-    {.name = "map_seed",
-     .type = LGV_INT,
-     .offset = offsetof(params, map_seed),
-     .default_text = "42",
-     .min = 0,
-     .max = 0x1p53,
-     .help = "which meaning; independent of the run's seed"},
+    LGV_INT_ROW(params, n, "n", "10", 2, 500, "rows, columns, and steps per episode"),
+    LGV_BOOL_ROW(params, stochastic, "stochastic", "false", "whether right may fail and the ends of the last row pay noisy rewards"),
+    LGV_BOOL_ROW(params, randomize, "randomize", "true", "whether the meaning of the two actions is drawn for every cell"),
+    LGV_INT_ROW(params, map_seed, "map_seed", "42", 0, 0x1p53, "seed of that draw; independent of the run's seed"),
     {0},
 };
+/* clang-format on */
 
 enum { GOAL_VISITS, BAD_EPISODES, IS_BAD, EVENTS_SIZE };
 

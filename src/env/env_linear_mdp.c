@@ -22,6 +22,7 @@
  * seeds share it. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/param.h"
 #include "env/tabular.h"
 
 #include <math.h>
@@ -36,58 +37,18 @@ typedef struct params {
 
 static const char *const kinds[] = {"tabular", "low-rank", NULL};
 
+/* clang-format off */
 static const lgv_param param_table[] = {
-    {.name = "states",
-     .type = LGV_INT,
-     .offset = offsetof(params, states),
-     .default_text = "10",
-     .min = 1,
-     .max = 1e4,
-     .help = "number of states"},
-    {.name = "actions",
-     .type = LGV_INT,
-     .offset = offsetof(params, actions),
-     .default_text = "4",
-     .min = 1,
-     .max = 1e4,
-     .help = "number of actions"},
-    {.name = "horizon",
-     .type = LGV_INT,
-     .offset = offsetof(params, horizon),
-     .default_text = "100",
-     .min = 1,
-     .max = 1e6,
-     .help = "steps in an episode"},
-    {.name = "kind",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, kind),
-     .default_text = "tabular",
-     .choices = kinds,
-     .help = "one-hot features over (state, action), or a mixture of env.dim latent classes"},
-    {.name = "dim",
-     .type = LGV_INT,
-     .offset = offsetof(params, dim),
-     .default_text = "10",
-     .min = 1,
-     .max = 1e6,
-     .help = "dimension of the features; low-rank only"},
-    {.name = "density",
-     .type = LGV_REAL,
-     .offset = offsetof(params, density),
-     .default_text = "0.25",
-     .min = 0,
-     .max = 1,
-     .open = LGV_OPEN_MIN,
-     .help = "fraction of states that a row (low-rank: a latent class) leads to"},
-    {.name = "mdp_seed",
-     .type = LGV_INT,
-     .offset = offsetof(params, mdp_seed),
-     .default_text = "0",
-     .min = 0,
-     .max = 0x1p53,
-     .help = "which random problem; independent of the run's seed"},
+    LGV_INT_ROW(params, states, "states", "10", 1, 1e4, "number of states"),
+    LGV_INT_ROW(params, actions, "actions", "4", 1, 1e4, "number of actions"),
+    LGV_INT_ROW(params, horizon, "horizon", "100", 1, 1e6, "steps per episode"),
+    LGV_CHOICE_ROW(params, kind, "kind", "tabular", kinds, "one-hot features over (state, action), or a mixture of env.dim latent classes"),
+    LGV_INT_ROW(params, dim, "dim", "10", 1, 1e6, "dimension of the features; low-rank only"),
+    LGV_REAL_ROW(params, density, "density", "0.25", 0, 1, LGV_OPEN_MIN, "fraction of states that a row (low-rank: a latent class) leads to"),
+    LGV_INT_ROW(params, mdp_seed, "mdp_seed", "0", 0, 0x1p53, "seed of the random problem; independent of the run's seed"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   lgv_tabular tabular;

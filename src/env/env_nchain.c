@@ -17,6 +17,7 @@
  * Counter goal_visits: steps that were paid the reward 1. */
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/param.h"
 #include "env/tabular.h"
 
 enum { LEFT, RIGHT, ACTIONS };
@@ -32,40 +33,16 @@ typedef struct params {
 static const char *const feature_names[] = {"thermometer", "one-hot", NULL};
 static const char *const time_limits[] = {"terminated", "truncated", NULL};
 
+/* clang-format off */
 static const lgv_param param_table[] = {
-    {.name = "n",
-     .type = LGV_INT,
-     .offset = offsetof(params, n),
-     .default_text = "50",
-     .min = 2,
-     .max = 1e4,
-     .help = "number of states; an episode has n + 8 steps"},
-    {.name = "features",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, features),
-     .default_text = "thermometer",
-     .choices = feature_names,
-     .help = "what is observed at s_i: ones up to i, or a one at i"},
-    {.name = "time_limit",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, time_limit),
-     .default_text = "terminated",
-     .choices = time_limits,
-     .help = "what the end of the episode counts as"},
-    {.name = "scramble",
-     .type = LGV_BOOL,
-     .offset = offsetof(params, scramble),
-     .default_text = "false",
-     .help = "whether the meaning of the two actions is drawn for every state"},
-    {.name = "map_seed",
-     .type = LGV_INT,
-     .offset = offsetof(params, map_seed),
-     .default_text = "0",
-     .min = 0,
-     .max = 0x1p53,
-     .help = "which scrambling; independent of the run's seed"},
+    LGV_INT_ROW(params, n, "n", "50", 2, 1e4, "number of states; an episode has n + 8 steps"),
+    LGV_CHOICE_ROW(params, features, "features", "thermometer", feature_names, "the observation at s_i: ones up to i, or a single one at i"),
+    LGV_CHOICE_ROW(params, time_limit, "time_limit", "terminated", time_limits, "how the end of the episode is reported"),
+    LGV_BOOL_ROW(params, scramble, "scramble", "false", "whether the meaning of the two actions is drawn for every state"),
+    LGV_INT_ROW(params, map_seed, "map_seed", "0", 0, 0x1p53, "seed of that draw; independent of the run's seed"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   lgv_tabular tabular;

@@ -13,6 +13,7 @@
  * whose rewards 5 and 10000 are divided by 10000 here and whose start, uniform over s_2 and s_3 in
  * ports, is s_1. The exact model holds mean rewards; a step pays the reward itself. */
 #include "base/error.h"
+#include "base/param.h"
 #include "env/tabular.h"
 
 enum { LEFT, RIGHT, ACTIONS };
@@ -25,29 +26,14 @@ typedef struct params {
 
 static const char *const variants[] = {"osband", "strehl-littman", "stay-only", NULL};
 
+/* clang-format off */
 static const lgv_param param_table[] = {
-    {.name = "n",
-     .type = LGV_INT,
-     .offset = offsetof(params, n),
-     .default_text = "12",
-     .min = 2,
-     .max = 1e6,
-     .help = "number of states"},
-    {.name = "horizon",
-     .type = LGV_INT,
-     .offset = offsetof(params, horizon),
-     .default_text = "40",
-     .min = 1,
-     .max = 1e6,
-     .help = "steps in an episode"},
-    {.name = "variant",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, variant),
-     .default_text = "osband",
-     .choices = variants,
-     .help = "whose transition probabilities and rewards"},
+    LGV_INT_ROW(params, n, "n", "12", 2, 1e6, "number of states"),
+    LGV_INT_ROW(params, horizon, "horizon", "40", 1, 1e6, "steps per episode"),
+    LGV_CHOICE_ROW(params, variant, "variant", "osband", variants, "whose transition probabilities and rewards are used"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   lgv_tabular tabular;

@@ -53,6 +53,10 @@ typedef struct wire_reply {
 struct remote {
   process process;
   const lgv_host *host;
+  const char *kind, *python;
+  char *config;
+  bool show_output;
+  bool last; /* no other worker is started if this one dies */
   char what[LGV_TEXT_SIZE + 32];
   remote_hello hello;
   unsigned char *memory; /* (hello.memory_bytes) */
@@ -243,15 +247,14 @@ static lgv_status read_hello(remote *r, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status start(remote *r, const char *kind, const char *config,
-                        const remote_options *options, lgv_error *err) {
-  size_t first = strlen(kind) + 1, size = first + strlen(config);
-  LGV_TRY(lgv__process_start(&r->process, options->python, options->show_output, err));
+static lgv_status start(remote *r, lgv_error *err) {
+  size_t first = strlen(r->kind) + 1, size = first + strlen(r->config);
+  LGV_TRY(lgv__process_start(&r->process, r->python, r->show_output, err));
   set_timeouts(r);
   if (size > PACKET)
     return lgv_fail(err, LGV_ERR_USAGE, "%.80s: its parameters are too long", r->what);
-  memcpy(r->packet, kind, first);
-  memcpy(r->packet + first, config, size - first);
+  memcpy(r->packet, r->kind, first);
+  memcpy(r->packet + first, r->config, size - first);
   LGV_TRY(send_packet(r, r->packet, size, err));
   return read_hello(r, err);
 }
@@ -261,9 +264,13 @@ lgv_status lgv__remote_start(const char *kind, const char *config, const remote_
   remote *r = *out = lgv__calloc(1, sizeof *r);
   if (!r) return lgv__out_of_memory(err, "a worker process");
   r->host = options->host;
+  r->kind = kind;
+  r->python = options->python;
+  r->show_output = options->show_output;
+  r->config = lgv__strdup(config);
   r->process = (process){.socket = -1, .memory = -1, .lifeline = -1, .log = -1};
   snprintf(r->what, sizeof r->what, "%s", options->what);
-  lgv_status status = start(r, kind, config, options, err);
+  lgv_status status = r->config ? start(r, err) : lgv__out_of_memory(err, "a worker process");
   if (status != LGV_OK) {
     r->dead = true; /* nothing to be closed */
     lgv__remote_stop(r);
@@ -283,6 +290,32 @@ bool lgv__remote_picture(const remote *r, lgv_picture *frame) {
   return true;
 }
 bool lgv__remote_is_dead(const remote *r) { return r->dead; }
+
+lgv_status lgv__remote_replace(remote *old, lgv_status status, remote **fresh, lgv_error *err) {
+  const lgv_host *host = old->host;
+  remote *started;
+  if (!old->dead || old->last || !host->restart) return status;
+  old->last = true;
+  if (host->notice) {
+    char text[640];
+    snprintf(
+        text, sizeof text,
+        "%s. It is restarted once (run.on_worker_death=restart); the current episode counts as "
+        "truncated",
+        err ? err->message : "the worker process died");
+    host->notice(host->context, text);
+  }
+  remote_options options = {old->what, old->python, old->show_output, host};
+  LGV_TRY(lgv__remote_start(old->kind, old->config, &options, &started, err));
+  started->last = true;
+  if (memcmp(&started->hello, &old->hello, sizeof old->hello) == 0) {
+    *fresh = started;
+    return LGV_OK;
+  }
+  lgv__remote_stop(started);
+  return lgv_fail(err, LGV_ERR_ENV, "%.80s: the restarted environment differs from the one before",
+                  old->what);
+}
 
 /* ---- Commands ---- */
 
@@ -375,5 +408,6 @@ void lgv__remote_stop(remote *r) {
   lgv__process_end(&r->process, told ? grace : 0, NULL, 0);
   lgv__process_close(&r->process);
   if (r->memory) munmap(r->memory, (size_t)r->hello.memory_bytes);
+  lgv__free(r->config);
   lgv__free(r);
 }

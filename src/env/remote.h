@@ -15,7 +15,7 @@ typedef struct remote remote;
 
 typedef struct remote_options {
   const char *what;   /* in messages: "gym:CartPole-v1" */
-  const char *python; /* see lgv__process_start */
+  const char *python; /* see lgv__process_start; outlives the remote */
   bool show_output;
   const lgv_host *host; /* outlives the remote */
 } remote_options;
@@ -27,6 +27,7 @@ typedef struct remote_hello {
   int64_t states, horizon, obs_bytes, memory_bytes, save_offset, save_bytes;
   int32_t has_fire;      /* atari */
   int32_t height, width; /* of screens and pictures; 0: there are none */
+  int32_t reserved;      /* no padding: two hellos are compared byte by byte */
 } remote_hello;
 
 typedef struct remote_reply {
@@ -37,7 +38,7 @@ typedef struct remote_reply {
   int64_t state;         /* gym: the index of the state, where states are finite */
 } remote_reply;
 
-/* kind: "gym", "atari": which task class of the worker. config_json: for its make(). */
+/* kind: a literal, "gym" or "atari", the worker's task class. config_json: for its make(). */
 LGV_CHECK lgv_status lgv__remote_start(const char *kind, const char *config_json,
                                        const remote_options *options, remote **out, lgv_error *err);
 const remote_hello *lgv__remote_get_hello(const remote *r);
@@ -62,9 +63,14 @@ LGV_CHECK lgv_status lgv__remote_save(remote *r, void *bytes, size_t capacity, s
                                       lgv_error *err);
 LGV_CHECK lgv_status lgv__remote_restore(remote *r, const void *bytes, size_t size, lgv_error *err);
 
-/* Whether the last failure was that the worker died or did not answer in time: a new one may do. An
- * environment that raises an error is no such case. */
+/* Whether the last failure was that the worker died, did not answer in time, or sent nonsense. */
 bool lgv__remote_is_dead(const remote *r);
+/* Starts another worker with the same configuration after `old` died or did not answer in time,
+ * which is what `status` and err say. The host must allow it (run.on_worker_death=restart), and it
+ * happens only once: otherwise this returns `status`. The caller stops `old`, whose memory stays
+ * readable until then. An environment that raised an error is not replaced. */
+LGV_CHECK lgv_status lgv__remote_replace(remote *old, lgv_status status, remote **fresh,
+                                         lgv_error *err);
 /* Lets the worker close its environment, ends it and frees everything. */
 void lgv__remote_stop(remote *r);
 

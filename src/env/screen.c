@@ -115,21 +115,3 @@ void lgv__screen_shrink(const screen_resize *r, const uint8_t *from, uint8_t *to
 void lgv__screen_max(const uint8_t *a, const uint8_t *b, size_t count, uint8_t *to) {
   for (size_t i = 0; i < count; i++) to[i] = a[i] > b[i] ? a[i] : b[i];
 }
-
-void lgv__screen_interleave(const uint8_t *const *picture, int32_t frames, size_t pixels,
-                            uint8_t *to) {
-  if (frames == 4) {
-    const uint8_t *restrict a = picture[0], *restrict b = picture[1], *restrict c = picture[2],
-                            *restrict d = picture[3];
-    uint8_t *restrict out = to;
-    for (size_t i = 0; i < pixels; i++) {
-      out[4 * i] = a[i];
-      out[4 * i + 1] = b[i];
-      out[4 * i + 2] = c[i];
-      out[4 * i + 3] = d[i];
-    }
-    return;
-  }
-  for (size_t i = 0; i < pixels; i++)
-    for (int32_t f = 0; f < frames; f++) *to++ = picture[f][i];
-}

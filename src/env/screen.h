@@ -37,8 +37,5 @@ void lgv__screen_shrink(const screen_resize *r, const uint8_t *from, uint8_t *to
 
 /* to[i] = max(a[i], b[i]) */
 void lgv__screen_max(const uint8_t *a, const uint8_t *b, size_t count, uint8_t *to);
-/* (pixels x frames) from `frames` pictures of (pixels) each. */
-void lgv__screen_interleave(const uint8_t *const *picture, int32_t frames, size_t pixels,
-                            uint8_t *to);
 
 #endif

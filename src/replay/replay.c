@@ -1,6 +1,7 @@
 #include "replay/replay.h"
 
 #include "base/arena.h"
+#include "base/spec.h"
 
 #include <assert.h>
 #include <string.h>
@@ -233,27 +234,6 @@ int64_t lgv__replay_size(const replay *r) {
   return size;
 }
 
-/* NHWC, oldest picture first. */
-static void interleave(const lgv_env_spec *env, const uint8_t *const *picture, uint8_t *out) {
-  int32_t frames = frames_of(env), depth = depth_of(env);
-  int64_t pixels = pixels_of(env);
-  if (frames == 4 && depth == 1) {
-    const uint8_t *restrict a = picture[0], *restrict b = picture[1], *restrict c = picture[2],
-                            *restrict d = picture[3];
-    uint8_t *restrict to = out;
-    for (int64_t i = 0; i < pixels; i++) {
-      to[4 * i] = a[i];
-      to[4 * i + 1] = b[i];
-      to[4 * i + 2] = c[i];
-      to[4 * i + 3] = d[i];
-    }
-    return;
-  }
-  for (int64_t i = 0; i < pixels; i++)
-    for (int32_t f = 0; f < frames; f++, out += depth)
-      memcpy(out, picture[f] + i * depth, (size_t)depth);
-}
-
 static void load(const replay *r, int64_t entry, unsigned char *out) {
   int32_t frames = frames_of(&r->env);
   if (frames == 1) {
@@ -266,7 +246,7 @@ static void load(const replay *r, int64_t entry, unsigned char *out) {
     int64_t steps = frames - 1 - f;
     picture[f] = stored(r, back(r, entry, steps < r->age[entry] ? steps : r->age[entry]));
   }
-  interleave(&r->env, picture, out);
+  lgv__obs_interleave(picture, frames, pixels_of(&r->env), depth_of(&r->env), out);
 }
 
 /* The observation with which the entry's episode began. */
@@ -280,7 +260,7 @@ static void load_first(const replay *r, int64_t entry, unsigned char *out) {
   }
   const uint8_t *picture[REPLAY_MOST_FRAMES];
   for (int32_t f = 0; f < frames; f++) picture[f] = first;
-  interleave(&r->env, picture, out);
+  lgv__obs_interleave(picture, frames, pixels_of(&r->env), depth_of(&r->env), out);
 }
 
 /* Sums up to n rewards; returns the entry of the observation behind the last one. An entry without

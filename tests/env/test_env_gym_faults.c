@@ -135,7 +135,7 @@ static void a_worker_that_dies_is_replaced_once(void **state) {
     assert_true(outcome.truncated && !outcome.terminated && outcome.reward == 0);
     assert_true(((const float *)obs.data)[0] == 2); /* the last one that was seen */
     if (!strstr(notices, rows[i][1])) fail_msg("'%s' lacks '%s'", notices, rows[i][1]);
-    assert_non_null(strstr(notices, "started once more"));
+    assert_non_null(strstr(notices, "restarted once"));
     assert_int_equal(third_step(env, &outcome, &obs, &err), LGV_ERR_ENV); /* the second time */
     assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_ERR_ENV);
     lgv_env_free(env);
