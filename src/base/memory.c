@@ -38,8 +38,8 @@ void lgv__available_pretend(uint64_t bytes) { pretended = bytes; }
 
 uint64_t lgv_memory_available(void) { return pretended ? pretended : lgv__available_below(""); }
 
-/* The number behind `key` at the beginning of a line ("" : of the file), or UINT64_MAX if there is
- * none, as of a limit that says "max". */
+/* The number that follows `key` at the beginning of a line ("": at the beginning of the file), or
+ * UINT64_MAX if there is none, as for the limit "max". */
 static uint64_t number_in(const char *root, const char *path, const char *key) {
   char name[PATH_MAX], line[512];
   if (snprintf(name, sizeof name, "%s%s", root, path) >= (int)sizeof name) return UINT64_MAX;
@@ -56,7 +56,7 @@ static uint64_t number_in(const char *root, const char *path, const char *key) {
   return value;
 }
 
-typedef struct names { /* of the files of a control group */
+typedef struct names { /* the files of a control group */
   const char *mount, *limit, *usage, *cache;
 } names;
 
@@ -64,7 +64,8 @@ static const names second = {"/sys/fs/cgroup", "memory.max", "memory.current", "
 static const names first = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
                             "memory.usage_in_bytes", "total_inactive_file "};
 
-/* What one group has left. Pages of files that nobody uses are given back when they are needed. */
+/* The memory left in one group. Unused pages of files count as free, because the system reclaims
+ * them when needed. */
 static uint64_t left_in(const char *root, const names *n, const char *group) {
   char path[PATH_MAX];
   const char *const files[] = {n->limit, n->usage, "memory.stat"};
@@ -81,7 +82,7 @@ static uint64_t left_in(const char *root, const names *n, const char *group) {
   return value[0] > used ? value[0] - used : 0;
 }
 
-/* The least of a group and all that it lies in. */
+/* The least of a group and all groups that contain it. */
 static uint64_t left_in_all(const char *root, const names *n, char *group) {
   uint64_t least = UINT64_MAX;
   for (;;) {
@@ -115,7 +116,7 @@ static uint64_t left_in_groups(const char *root) {
 
 uint64_t lgv__available_below(const char *root) {
   uint64_t machine = number_in(root, "/proc/meminfo", "MemAvailable:");
-  if (machine != UINT64_MAX) machine *= 1024; /* it says kB and means this */
+  if (machine != UINT64_MAX) machine *= 1024; /* the file says kB and means 1024 bytes */
   uint64_t group = left_in_groups(root), least = machine < group ? machine : group;
   return least == UINT64_MAX ? 0 : least;
 }

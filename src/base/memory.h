@@ -12,8 +12,8 @@ void *lgv__realloc(void *block, size_t size);
 char *lgv__strdup(const char *text);
 void lgv__free(void *block);
 
-/* Test hook: the n-th allocation from now on this thread (1 = the next) fails; 0 switches it off.
- * Returns what was left of the previous count: 0 if its allocation came and failed. */
+/* Test hook: the n-th allocation on this thread from now (1 = the next) fails; 0 switches it off.
+ * Returns the rest of the previous count: 0 if its allocation was reached and failed. */
 long lgv__memory_fail_after(long n);
 
 /* lgv_memory_available, with /proc and /sys below another root. */

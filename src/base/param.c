@@ -32,10 +32,11 @@ bool lgv__map_get(const lgv_map *map, const char *key, char *value) {
 const char *lgv__map_set(lgv_map *map, const char *key, const char *value) {
   char name[LGV_MAP_KEY_SIZE], old[LGV_MAP_VALUE_SIZE];
   size_t key_length = strlen(key), value_length = strlen(value);
-  if (key_length == 0 || strpbrk(key, "=\n")) return "it needs a name of its own";
+  if (key_length == 0 || strpbrk(key, "=\n"))
+    return "its name is empty, or has a '=' or a line break";
   if (strchr(value, '\n')) return "the value has more than one line";
   if (key_length >= sizeof name || value_length >= sizeof old) return "it is too long";
-  /* The entry goes before the first that is not less; one of the same name gives way. */
+  /* The entry goes before the first that is not less; an entry of the same name is replaced. */
   const char *at = map->text, *from = at;
   int order = -1;
   while (order < 0 && lgv__map_next(&at, name, old)) {
@@ -83,7 +84,7 @@ const char *lgv__params_nearest(const lgv_param *table, const char *wrong) {
 
 static bool is_bounded(const lgv_param *param) { return param->min != 0 || param->max != 0; }
 
-/* 1e12 rather than 1000000000000, where that is the same number. */
+/* Writes 1e12 rather than 1000000000000 where they are the same number. */
 static void format_bound(double x, char *text, size_t size) {
   double power = isfinite(x) && x >= 1e6 ? log10(x) : 0.5;
   if (power == floor(power))
@@ -136,7 +137,7 @@ static bool in_range(const lgv_param *param, double x) {
   return above && below;
 }
 
-/* Whole numbers may be written 1000000 or 1e6; anything with a fraction is refused. */
+/* Whole numbers may be written 1000000 or 1e6; numbers with a fraction are refused. */
 static bool parse_int(const char *text, int64_t *value) {
   char *end;
   errno = 0;
@@ -148,7 +149,7 @@ static bool parse_int(const char *text, int64_t *value) {
   return true;
 }
 
-/* "32,32" or "[32, 32]"; nothing at all is an empty list. */
+/* "32,32" or "[32, 32]"; an empty text is an empty list. */
 static bool parse_ints(const lgv_param *param, const char *text, lgv_ints *list) {
   lgv_ints parsed = {0};
   bool bracketed = *text == '[';

@@ -5,7 +5,7 @@
 
 #include "base/param.h"
 
-enum { LGV_CLASSIC_STATE = 4 }; /* room for the largest */
+enum { LGV_CLASSIC_STATE = 4 }; /* enough for the largest task */
 
 /* The first member of such an environment's state struct. */
 typedef struct lgv_classic {

@@ -1,15 +1,15 @@
 /* Any Gymnasium environment with a finite number of actions, in a Python process of its own: the C
- * side of python/langevin/gym_task.py, which says how spaces become observations.
+ * side of python/langevin/gym_task.py, which describes how spaces become observations.
  *
- * Every reset draws a seed from the environment's stream and hands it over, so that a course
- * depends on the run's seed alone, also after the process was started anew.
+ * Every reset draws a seed from the environment's stream and passes it on, so that an episode
+ * depends only on the run's seed, even after the process was restarted.
  *
- * A worker that dies or hangs is replaced once if the host wants it: the step in hand pays nothing
- * and ends the episode as truncated at the last observation that arrived whole. A second death, or
- * an error that the environment raises, ends the run.
+ * A worker that dies or hangs is replaced once if the host allows it: the current step pays nothing
+ * and truncates the episode at the last complete observation. A second death, or an error that the
+ * environment raises, ends the run.
  *
- * Invariant: `shown` is the worker whose memory holds the current observation: `worker`, but for
- * the time between a death and the next reset. */
+ * Invariant: `shown` is the worker whose memory holds the current observation. It is `worker`,
+ * except between a death and the next reset. */
 #include "base/error.h"
 #include "base/json.h"
 #include "base/param.h"
@@ -51,7 +51,7 @@ typedef struct self {
   remote *worker, *shown;
   remote_hello hello;
   remote_reply now;
-  lgv_status sent; /* of the last action */
+  lgv_status sent; /* status of sending the last action */
   lgv_error send_error;
 } self;
 
@@ -86,7 +86,7 @@ static lgv_status start(const self *s, remote **worker, lgv_error *err) {
   return status;
 }
 
-/* Two observations in memory, or the number of a state in the replies. */
+/* Whether memory has room for two observations, or replies hold the index of a state. */
 static bool has_room(const remote_hello *h) {
   double entries = (double)h->shape[0] * h->shape[1] * h->shape[2];
   double size = h->obs_kind == LGV_OBS_BYTE ? 1 : sizeof(float);
@@ -104,7 +104,7 @@ static lgv_status connect_worker(void *self_, const void *p, const lgv_host *hos
   s->hello = *h;
   if (!has_room(h)) {
     lgv__remote_stop(s->worker);
-    return lgv_fail(err, LGV_ERR_ENV, "gym:%.80s: its worker process sent sizes that do not agree",
+    return lgv_fail(err, LGV_ERR_ENV, "gym:%.80s: the worker process sent inconsistent sizes",
                     s->p->id);
   }
   *spec = (lgv_env_spec){.obs_kind = (lgv_obs_kind)h->obs_kind,
@@ -120,10 +120,10 @@ static lgv_status connect_worker(void *self_, const void *p, const lgv_host *hos
 }
 
 static void layout(void *self_, const void *p, const lgv_env_spec *spec, lgv_layout *out) {
-  (void)self_, (void)p, (void)spec, (void)out; /* nothing is kept here: see python/langevin */
+  (void)self_, (void)p, (void)spec, (void)out; /* the state is in the worker: see python/langevin */
 }
 
-/* The environment's own state is nowhere but in its process: an episode in hand cannot go on. */
+/* Only the process has the environment's own state, so the current episode cannot be resumed. */
 static lgv_status restore(void *self_, bool *in_episode, lgv_error *err) {
   (void)self_, (void)err;
   *in_episode = false;
@@ -141,7 +141,7 @@ static void close_env(void *self_) {
 static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
   self *s = self_;
   lgv_error local;
-  uint64_t seed = lgv_rng_bits(rng) >> 33; /* 31 bits: what every generator takes */
+  uint64_t seed = lgv_rng_bits(rng) >> 33; /* 31 bits: accepted by every generator */
   if (!err) err = &local;
   if (s->shown != s->worker) lgv__remote_stop(s->shown);
   s->shown = s->worker;
@@ -157,7 +157,7 @@ static lgv_status step_begin(void *self_, int32_t action, lgv_rng *rng, lgv_erro
   (void)rng, (void)err;
   self *s = self_;
   s->sent = lgv__remote_send_step(s->worker, action, 1, &s->send_error);
-  return LGV_OK; /* a worker that is gone shows when its answer is wanted */
+  return LGV_OK; /* step_end reports a failure */
 }
 
 static lgv_status step_end(void *self_, lgv_rng *rng, lgv_outcome *outcome, lgv_error *err) {

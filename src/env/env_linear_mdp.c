@@ -7,19 +7,19 @@
  * ||theta_h|| <= sqrt(d).
  *
  * kind = tabular: phi is one-hot over (s,a), d = S A. An entry of the (S A x S) matrix is present
- * with probability `density`, with weight U(0,1). Empty rows, then empty columns, get 2 to 4 draws
- * of an entry each, so that every state can be entered at every stage; rows are normalized.
- * Rewards are U(0,1).
+ * with probability `density` and has weight U(0,1). Then 2 to 4 entries are drawn in each empty
+ * row, and after that in each empty column, so that every state can be entered at every stage; rows
+ * are normalized. Rewards are U(0,1).
  *
  * kind = low-rank: d latent classes. phi(s,a) ~ Dirichlet(0.3); mu_{h,i} is Dirichlet(1) on a
- * random set of max(1, round(density S)) states; theta_h is U(0,1)^d. A mixture of laws is a law
- * and ||phi||_2 <= ||phi||_1 = 1, so the definition holds exactly. phi is offered to linear agents
- * as the environment's features.
+ * random set of max(1, round(density S)) states; theta_h is U(0,1)^d. A mixture of distributions is
+ * a distribution and ||phi||_2 <= ||phi||_1 = 1, so the definition holds exactly. Linear agents get
+ * phi as the environment's features.
  *
- * The paper states neither the density, the dimension nor the law of rewards; those are choices.
- * The start is uniform, a step pays the mean reward, and the episode terminates after H steps, for
- * the task has no stage beyond. The problem is drawn from env.mdp_seed alone: runs with different
- * seeds share it. */
+ * The paper states neither the density, the dimension nor the distribution of rewards; they are
+ * choices made here. The start is uniform, a step pays the mean reward, and the episode terminates
+ * after H steps, because the task has no later stage. The problem depends only on env.mdp_seed:
+ * runs with different seeds share it. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/param.h"
@@ -56,7 +56,7 @@ typedef struct self {
   double *phi; /* low-rank: (S A x d) */
 } self;
 
-/* One stage while it is drawn. */
+/* One stage under construction. */
 typedef struct stage {
   double *rows;   /* (S A x S) transition probabilities */
   double *reward; /* (S A) */
@@ -64,7 +64,7 @@ typedef struct stage {
   double *theta;  /* low-rank: (d) */
 } stage;
 
-static const double most_entries = 1e8; /* of all stages: a few GB of model */
+static const double most_entries = 1e8; /* in all stages: a model of a few GB */
 
 static lgv_status spec(const void *p_, lgv_env_spec *out, lgv_error *err) {
   const params *p = p_;
@@ -93,7 +93,7 @@ static void layout(void *self_, const void *p, const lgv_env_spec *env, lgv_layo
   s->phi = lgv_layout_array(out, "env.features", LGV_F64, features, LGV_SCRATCH);
 }
 
-/* (0, 1]: a weight that is drawn is never absent. */
+/* In (0, 1]: a weight that is drawn is never 0. */
 static double positive(lgv_rng *rng) { return 1 - lgv_rng_uniform(rng); }
 
 static void normalize(double *x, int64_t n) {
@@ -102,7 +102,7 @@ static void normalize(double *x, int64_t n) {
   for (int64_t i = 0; i < n; i++) x[i] /= sum;
 }
 
-/* Draws an entry of an all-zero line 2 to 4 times; some may coincide. The line has n entries,
+/* Draws an entry of an all-zero line 2 to 4 times; draws may coincide. The line has n entries,
  * `stride` apart. */
 static void fill_if_empty(double *line, int64_t n, int64_t stride, lgv_rng *rng) {
   for (int64_t i = 0; i < n; i++)

@@ -1,20 +1,21 @@
-/* N-Chain: walk right for N - 2 steps, or settle for crumbs on the left. Osband et al. (2016),
- * "Deep exploration via bootstrapped DQN", section on deep exploration.
+/* N-Chain: walk right for N - 2 steps, or settle for a small reward on the left. Osband et al.
+ * (2016), "Deep exploration via bootstrapped DQN", section on deep exploration.
  *
- * States s_1..s_N, start s_2, moves are certain. The reward looks at the state before the move: 1
- * for right at s_N, 0.001 for left at s_1, else 0. An episode has N + 8 actions, so that going
- * right all the way returns exactly (N + 8) - (N - 2) = 10 and going left 0.001 (N + 7). Texts that
- * say "N + 9 steps" and an optimal return of 10 count time points; with N + 9 actions the return
- * would be 11.
+ * States s_1..s_N, start s_2, deterministic moves. The reward depends on the state before the move:
+ * 1 for right at s_N, 0.001 for left at s_1, else 0. An episode has N + 8 actions, so that always
+ * going right returns exactly (N + 8) - (N - 2) = 10 and always going left 0.001 (N + 7). Texts
+ * that state "N + 9 steps" and an optimal return of 10 count time points; with N + 9 actions the
+ * return would be 11.
  *
- * The observation does not hold the time. By default the clock counts as termination, as in the
- * published code; env.time_limit = truncated lets the last state keep its value instead.
+ * The observation does not include the time. By default the end of the episode is reported as
+ * termination, as in the published code; env.time_limit = truncated lets the last state keep its
+ * value instead.
  *
- * env.scramble draws for every state which of the two actions means right. Without it a network
- * that prefers one action everywhere walks to the end without exploring; with it, it has to learn
- * every state.
+ * env.scramble draws, for every state, which of the two actions means right. Without it, a network
+ * that prefers one action everywhere walks to the end without exploring; with it, the network must
+ * learn every state.
  *
- * Counter goal_visits: steps that were paid the reward 1. */
+ * The counter goal_visits counts the steps with reward 1. */
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/param.h"

@@ -1,17 +1,17 @@
 /* RiverSwim: a chain of n states against a current. Strehl and Littman (2008); Osband et al.
  * (2013).
  *
- * Action 0 swims left with the current and always succeeds; action 1 swims right and mostly does
- * not.
+ * Action 0 swims left with the current and always succeeds; action 1 swims right and often fails.
  *
  *   variant          right at s_1    right inside         right at s_n    1 for (s_n, right)
  *   osband           .4 stay .6 on   .05 / .60 / .35      .40 / .60 stay  always
  *   stay-only        the same        the same             the same        if it stays
  *   strehl-littman   .7 stay .3 on   .10 / .60 / .30      .70 / .30 stay  if it stays
  *
- * (left / stay / right). The small reward for (s_1, left) is 0.005, and 5/10000 for strehl-littman,
- * whose rewards 5 and 10000 are divided by 10000 here and whose start, uniform over s_2 and s_3 in
- * ports, is s_1. The exact model holds mean rewards; a step pays the reward itself. */
+ * (left / stay / right). The small reward for (s_1, left) is 0.005; for strehl-littman it is
+ * 5/10000, because the original rewards 5 and 10000 are divided by 10000 here. All variants start
+ * at s_1, while ports of strehl-littman start uniformly in s_2 and s_3. The exact model holds mean
+ * rewards; a step pays the actual reward. */
 #include "base/error.h"
 #include "base/param.h"
 #include "env/tabular.h"

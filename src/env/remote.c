@@ -1,10 +1,10 @@
-/* The protocol, version 1. We send kind NUL config; the worker answers with a wire_hello. Then
- * commands and replies alternate. Behind a hello there may follow notices, one a line; behind a
- * failed hello or reply a message, and behind a NUL the whole traceback.
+/* The protocol, version 1. The library sends kind NUL config; the worker answers with a wire_hello.
+ * Then commands and replies alternate. A hello may be followed by notices, one per line; a failed
+ * hello or reply is followed by a message, a NUL and the whole traceback.
  *
  * Nothing that the worker sends is trusted: lengths, numbers and the size of the memory are
  * checked, and the memory is sealed against shrinking before it is mapped, so that reading it
- * cannot fail. */
+ * cannot fault. */
 #include "env/remote.h"
 
 #include "base/error.h"
@@ -29,7 +29,7 @@ enum { PACKET = 1 << 16, TRIM_EVERY = 4096 };
 
 static const int64_t largest_memory = (int64_t)1 << 36;
 static const int64_t most_states = (int64_t)1 << 24; /* one-hot observations of 64 MB */
-static const double grace = 5; /* seconds that a worker gets to close its environment */
+static const double grace = 5; /* seconds for a worker to close its environment */
 
 typedef struct wire_hello {
   uint32_t magic, version, status;
@@ -62,8 +62,8 @@ struct remote {
   unsigned char *memory; /* (hello.memory_bytes) */
   bool dead;
   uint32_t operation, sequence; /* of the last command; 0: none yet */
-  int64_t episodes, steps;      /* begun; in this episode */
-  char packet[PACKET + 1];      /* room for a NUL behind the longest */
+  int64_t episodes, steps;      /* episodes begun; steps in this episode */
+  char packet[PACKET + 1];      /* with room for a final NUL */
 };
 
 /* ---- Failures ---- */
@@ -80,17 +80,18 @@ static const char *place(const remote *r, char *text, size_t size) {
   return text;
 }
 
-/* The socket has ended. */
+/* The worker has closed the socket. */
 static lgv_status died(remote *r, lgv_error *err) {
   char fate[80], words[240], where[80];
   lgv__process_end(&r->process, grace, fate, sizeof fate);
   lgv__process_last_words(&r->process, words, sizeof words);
   r->dead = true;
   if (strstr(words, "No module named 'langevin"))
-    return lgv_fail(err, LGV_ERR_ENV,
-                    "%.80s: the Python '%.100s' has no package langevin. Install it: %.100s -m pip "
-                    "install langevin",
-                    r->what, r->process.python, r->process.python);
+    return lgv_fail(
+        err, LGV_ERR_ENV,
+        "%.80s: the Python '%.100s' does not have the package langevin. Install it: %.100s -m pip "
+        "install langevin",
+        r->what, r->process.python, r->process.python);
   return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process %s %s%s%s", r->what, fate,
                   place(r, where, sizeof where), *words ? ". It wrote: " : "", words);
 }
@@ -101,7 +102,7 @@ static lgv_status too_late(remote *r, lgv_error *err) {
   r->dead = true;
   return lgv_fail(err, LGV_ERR_ENV,
                   "%.80s: no answer from the worker process within %g s (run.env_timeout) %s; it "
-                  "has been ended",
+                  "was stopped",
                   r->what, r->host->timeout, place(r, where, sizeof where));
 }
 
@@ -109,11 +110,11 @@ static lgv_status nonsense(remote *r, const char *what, lgv_error *err) {
   char where[80];
   lgv__process_end(&r->process, 0, NULL, 0);
   r->dead = true;
-  return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process sent %s %s; it has been ended",
-                  r->what, what, place(r, where, sizeof where));
+  return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process sent %s %s; it was stopped", r->what,
+                  what, place(r, where, sizeof where));
 }
 
-/* A message of the worker's, and behind a NUL its traceback. */
+/* Reports a failure in the worker: text is its message, followed by a NUL and its traceback. */
 static lgv_status reported(remote *r, uint32_t status, const char *text, size_t length,
                            lgv_error *err) {
   static const lgv_status statuses[] = {
@@ -137,7 +138,7 @@ static double now(void) {
 }
 
 static lgv_status send_packet(remote *r, const void *bytes, size_t size, lgv_error *err) {
-  if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: its worker process has ended", r->what);
+  if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process has ended", r->what);
   while (send(r->process.socket, bytes, size, MSG_NOSIGNAL) < 0) {
     if (errno == EAGAIN) return too_late(r, err);
     if (errno != EINTR) return died(r, err);
@@ -145,11 +146,11 @@ static lgv_status send_packet(remote *r, const void *bytes, size_t size, lgv_err
   return LGV_OK;
 }
 
-/* One packet into r->packet, NUL-terminated. The socket itself knows the time-out: a signal may cut
- * a wait short, and the rest of the time is then waited for anew. */
+/* Reads one packet into r->packet, NUL-terminated. The socket enforces the timeout; if a signal
+ * interrupts the wait, it is repeated until the timeout is over. */
 static lgv_status receive_packet(remote *r, size_t *size, lgv_error *err) {
   double timeout = r->host->timeout, begun = timeout > 0 ? now() : 0;
-  if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: its worker process has ended", r->what);
+  if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process has ended", r->what);
   for (;;) {
     ssize_t length = recv(r->process.socket, r->packet, PACKET, MSG_TRUNC);
     if (length > PACKET) return nonsense(r, "a packet that is too long", err);
@@ -252,7 +253,7 @@ static lgv_status start(remote *r, lgv_error *err) {
   LGV_TRY(lgv__process_start(&r->process, r->python, r->show_output, err));
   set_timeouts(r);
   if (size > PACKET)
-    return lgv_fail(err, LGV_ERR_USAGE, "%.80s: its parameters are too long", r->what);
+    return lgv_fail(err, LGV_ERR_USAGE, "%.80s: the parameters are too long", r->what);
   memcpy(r->packet, r->kind, first);
   memcpy(r->packet + first, r->config, size - first);
   LGV_TRY(send_packet(r, r->packet, size, err));
@@ -272,7 +273,7 @@ lgv_status lgv__remote_start(const char *kind, const char *config, const remote_
   snprintf(r->what, sizeof r->what, "%s", options->what);
   lgv_status status = r->config ? start(r, err) : lgv__out_of_memory(err, "a worker process");
   if (status != LGV_OK) {
-    r->dead = true; /* nothing to be closed */
+    r->dead = true; /* there is nothing to close */
     lgv__remote_stop(r);
     *out = NULL;
   }
@@ -331,7 +332,7 @@ static lgv_status read_reply(remote *r, wire_reply *reply, lgv_error *err) {
   LGV_TRY(receive_packet(r, &size, err));
   if (size < sizeof *reply) return nonsense(r, "too short an answer", err);
   memcpy(reply, r->packet, sizeof *reply);
-  if (reply->sequence != r->sequence) return nonsense(r, "an answer to something else", err);
+  if (reply->sequence != r->sequence) return nonsense(r, "an answer to another command", err);
   if (reply->status != FINE)
     return reported(r, reply->status, r->packet + sizeof *reply, size - sizeof *reply, err);
   return size == sizeof *reply ? LGV_OK : nonsense(r, "too long an answer", err);
@@ -353,7 +354,7 @@ lgv_status lgv__remote_receive(remote *r, remote_reply *out, lgv_error *err) {
   wire_reply reply;
   LGV_TRY(read_reply(r, &reply, err));
   if ((reply.slot != 0 && reply.slot != 1) || (reply.terminated | reply.truncated) & ~1)
-    return nonsense(r, "an answer that makes no sense", err);
+    return nonsense(r, "an invalid answer", err);
   *out = (remote_reply){.reward = reply.reward,
                         .terminated = reply.terminated,
                         .truncated = reply.truncated,
@@ -383,7 +384,7 @@ lgv_status lgv__remote_save(remote *r, void *bytes, size_t capacity, size_t *siz
     return nonsense(r, "a state larger than it said", err);
   *size = (size_t)reply.number;
   if (*size > capacity)
-    return lgv_fail(err, LGV_ERR_ENV, "%.80s: its state has %zu bytes, %zu are kept for it",
+    return lgv_fail(err, LGV_ERR_ENV, "%.80s: its state has %zu bytes, but only %zu are reserved",
                     r->what, *size, capacity);
   memcpy(bytes, r->memory + r->hello.save_offset, *size);
   return LGV_OK;

@@ -1,11 +1,11 @@
 /* An environment in a worker process: the C side of python/langevin/worker.py.
  *
- * Commands and answers are single packets on a socket: fixed structs in the machine's own byte
- * order, both ends being on one machine. Observations never pass through it: the worker writes them
- * into memory that both sides see. Waiting is blocking, with the host's time-out; the death of
- * either side shows at once as the end of the other's socket.
+ * Commands and answers are single packets on a socket: fixed structs in native byte order, since
+ * both ends are on one machine. Observations do not pass through it: the worker writes them to
+ * shared memory. Waiting blocks, with the host's timeout; when either side dies, the other sees the
+ * end of its socket at once.
  *
- * Only one command is under way at a time: remote_send_..., then lgv__remote_receive. */
+ * Only one command is pending at a time: lgv__remote_send_..., then lgv__remote_receive. */
 #ifndef LGV_ENV_REMOTE_H
 #define LGV_ENV_REMOTE_H
 
@@ -20,8 +20,9 @@ typedef struct remote_options {
   const lgv_host *host; /* outlives the remote */
 } remote_options;
 
-/* What the worker found. memory_bytes is the size of the shared memory: first what the kind of
- * environment puts there, from save_offset on save_bytes for saved states (0: it cannot save). */
+/* The worker's description of the environment. memory_bytes is the size of the shared memory: first
+ * the part that the kind of environment uses, then, from save_offset on, save_bytes for saved
+ * states (0: it cannot save). */
 typedef struct remote_hello {
   int32_t obs_kind, obs_form, shape[3], actions;
   int64_t states, horizon, obs_bytes, memory_bytes, save_offset, save_bytes;
@@ -34,7 +35,7 @@ typedef struct remote_reply {
   double reward;
   int32_t terminated, truncated;
   int32_t lives, frames; /* atari */
-  int32_t slot;          /* gym: which of the two observations in memory is the current one */
+  int32_t slot;          /* gym: index of the current one of the two observations in memory */
   int64_t state;         /* gym: the index of the state, where states are finite */
 } remote_reply;
 
@@ -44,15 +45,15 @@ LGV_CHECK lgv_status lgv__remote_start(const char *kind, const char *config_json
 const remote_hello *lgv__remote_get_hello(const remote *r);
 const unsigned char *lgv__remote_memory(const remote *r);
 
-/* The picture behind the two observations, if the worker was asked for it and has one. */
+/* The picture after the two observations in memory, if it was requested and the worker has one. */
 bool lgv__remote_picture(const remote *r, lgv_picture *frame);
 
 LGV_CHECK lgv_status lgv__remote_reset(remote *r, uint64_t seed, remote_reply *reply,
                                        lgv_error *err);
-/* repeat: frames that the action lasts, for kinds that know frames. */
+/* repeat: frames that the action lasts, for kinds that have frames. */
 LGV_CHECK lgv_status lgv__remote_step(remote *r, int32_t action, int32_t repeat,
                                       remote_reply *reply, lgv_error *err);
-/* The same in two halves, so that something can be done in between. */
+/* Same, in two halves, so that the caller can do other work in between. */
 LGV_CHECK lgv_status lgv__remote_send_reset(remote *r, uint64_t seed, lgv_error *err);
 LGV_CHECK lgv_status lgv__remote_send_step(remote *r, int32_t action, int32_t repeat,
                                            lgv_error *err);

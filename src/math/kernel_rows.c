@@ -26,7 +26,7 @@ void LGV_KERNEL(lgv__column_sums)(int64_t rows, int64_t cols, const float *x, fl
   }
 }
 
-/* ---- Transposes: blocks of 4 x 4, which every instruction set shuffles well ---- */
+/* ---- Transposes in blocks of 4 x 4, which every instruction set shuffles well ---- */
 
 typedef float quad __attribute__((vector_size(16)));
 typedef int32_t iquad __attribute__((vector_size(16)));
@@ -58,7 +58,7 @@ INLINE void transpose_block(const float *from, int64_t from_row, const float *ga
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* In squares of SQUARE x SQUARE, so that every line of memory that is touched is used whole. */
+/* Works in squares of SQUARE x SQUARE, so that every cache line is used completely. */
 void LGV_KERNEL(lgv__transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,
                                 const float *gate, float *to, int64_t to_row) {
   enum { SQUARE = 16 };

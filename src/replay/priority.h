@@ -1,17 +1,18 @@
 /* Prioritized replay. Schaul, Quan, Antonoglou, Silver, "Prioritized experience replay" (ICLR
- * 2016), the proportional variant, as DQN Zoo (Quan, Ostrovski, 2020) has it.
+ * 2016), the proportional variant, as DQN Zoo (Quan, Ostrovski, 2020) implements it.
  *
- * Entry i has priority p_i, the size of its error when it was last learned from, the greatest ever
- * seen (at first 1) until then. With a small share u of uniform draws, it is drawn with probability
+ * Entry i has priority p_i: the size of its error when it was last learned from, or, before that,
+ * the greatest priority so far (initially 1). With a small fraction u of uniform draws, it is drawn
+ * with probability
  *     P(i) = (1 - u) p_i^alpha / (sum over k of p_k^alpha) + u / N             Eq. 1
  * and weighted by
  *     w_i = (N P(i))^-beta / max over the minibatch                            Section 3.4
- * where beta rises linearly to its end. Draws are independent, not stratified.
+ * where beta rises linearly to its final value. Draws are independent, not stratified.
  *
- * How it departs from DQN Zoo: 0^0 = 1, so that alpha = 0 is uniform whatever the errors.
+ * Departure from DQN Zoo: 0^0 = 1, so that alpha = 0 is uniform for all errors.
  *
- * Invariant: the tree holds p_i^alpha of what lgv__replay_can_draw allows and 0 for everything
- * else. */
+ * Invariant: the tree holds p_i^alpha for entries that lgv__replay_can_draw allows, and 0 for all
+ * others. */
 #ifndef LGV_REPLAY_PRIORITY_H
 #define LGV_REPLAY_PRIORITY_H
 
@@ -37,7 +38,7 @@ void lgv__sum_tree_set(sum_tree *tree, int64_t index, double value);
 /* The least index with (sum of the numbers up to it) > target, for 0 <= target < the sum of all. */
 int64_t lgv__sum_tree_find(const sum_tree *tree, double target);
 
-/* Whether every inner node is the sum of its children, and nothing is negative or not a number. */
+/* Whether every inner node is the sum of its children, and no number is negative or NaN. */
 bool lgv__sum_tree_is_sound(const sum_tree *tree);
 
 static inline double sum_tree_get(const sum_tree *tree, int64_t index) {
@@ -58,21 +59,20 @@ typedef struct priority {
   const priority_params *p;
   sum_tree tree;  /* (replay capacity) */
   double *most;   /* (1): the greatest priority so far */
-  double *chance; /* (batch): N P(i) of the minibatch in hand */
+  double *chance; /* (batch): N P(i) of the current minibatch */
 } priority;
 
 void lgv__priority_layout(priority *q, const priority_params *params, const replay *r,
                           int64_t batch, lgv_layout *layout);
 void lgv__priority_open(priority *q);
-/* What contradicts the invariant in numbers that came from a file, or NULL. r: sound. */
+/* How loaded numbers violate the invariant, or NULL. r must be valid. */
 const char *lgv__priority_fault(const priority *q, const replay *r);
-/* After lgv__replay_add, with what it returned: the entry of the newest transition of its stream.
- */
+/* To be called after lgv__replay_add with the entry that it returned. */
 void lgv__priority_add(priority *q, const replay *r, int64_t entry);
-/* Draws b->entry, gathers them and fills weight, (b->size); steps: since learning began. */
+/* Draws b->entry, gathers the entries and fills weight (b->size). steps: since learning began. */
 void lgv__priority_sample(priority *q, const replay *r, lgv_rng *rng, int64_t steps,
                           replay_batch *b, float *weight);
-/* The minibatch's new priorities: error, (b->size), none negative. */
+/* Sets the minibatch's new priorities from error (b->size), which is nonnegative. */
 void lgv__priority_update(priority *q, const replay_batch *b, const float *error);
 
 #endif

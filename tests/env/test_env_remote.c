@@ -236,7 +236,7 @@ static void broken_greetings_are_refused(void **state) {
       {"beyond-memory", "memory does not have", LGV_ERR_ENV},
       {"unsized", "memory does not have", LGV_ERR_ENV},
       {"obs-bytes", "outside its memory", LGV_ERR_ENV},
-      {"obs-size", "do not agree", LGV_ERR_ENV},
+      {"obs-size", "inconsistent sizes", LGV_ERR_ENV},
       {"save-bytes", "states outside", LGV_ERR_ENV},
       {"save-offset", "states outside", LGV_ERR_ENV},
   };
@@ -265,9 +265,9 @@ static void broken_answers_are_refused(void **state) {
   } rows[] = {
       {"step-exit", "ended with status 0 in step 1 of episode 1", LGV_ERR_ENV},
       {"step-silent", "no answer from the worker process within 3 s", LGV_ERR_ENV},
-      {"step-sequence", "an answer to something else", LGV_ERR_ENV},
-      {"step-slot", "makes no sense", LGV_ERR_ENV},
-      {"step-flag", "makes no sense", LGV_ERR_ENV},
+      {"step-sequence", "an answer to another command", LGV_ERR_ENV},
+      {"step-slot", "an invalid answer", LGV_ERR_ENV},
+      {"step-flag", "an invalid answer", LGV_ERR_ENV},
       {"step-status", "unknown status", LGV_ERR_ENV},
       {"step-nan", "the reward at stage 0 is not a finite number", LGV_ERR_NUMERIC},
       {"step-short", "too short an answer", LGV_ERR_ENV},
