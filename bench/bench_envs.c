@@ -1,5 +1,5 @@
-/* Environments: steps with resets, actions drawn beforehand, for everything in the registry that
- * lives in this process; and what the Atari pipeline does to a step's pictures after the emulator
+/* Environments: steps with resets and pre-drawn actions, for every environment of the registry that
+ * runs in this process; and the Atari pipeline's processing of a step's pictures after the emulator
  * (210 x 160 pixels, four frames of 84 x 84). */
 #include "bench/bench.h"
 

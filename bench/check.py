@@ -1,12 +1,12 @@
-"""Instructions of fixed small workloads, counted by valgrind, against committed values: a guard against getting slower.
+"""Counts the instructions of small fixed workloads with valgrind and compares them with committed values, as a guard against slowdowns.
 
     make bench-check
     python3 bench/check.py --langevin build/langevin [--write] [--only TEXT]
 
-A workload is a run of `langevin run` with fixed settings and seed and the kernel set avx2; what counts is what happens within
-lgv_run_advance, so that starting costs nothing. Counts do not depend on the machine's load, but on the compiler:
-bench/instructions.json has them by its version. A compiler that is not there is told, and nothing fails; --write adds it.
-More than 3 % above fails; more than 3 % below asks for --write.
+A workload is a run of `langevin run` with fixed settings, a fixed seed and the kernel set avx2. Only instructions within
+lgv_run_advance count, so starting is free. Counts do not depend on the machine's load, but on the compiler:
+bench/instructions.json has them per compiler version. For an unknown compiler the check says so and passes; --write adds it.
+A count more than 3 % above its value fails; more than 3 % below asks for --write.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""How costs grow with sizes: measures `langevin run` and draws docs/figures/growth.png.
+"""Measures how the costs of `langevin run` grow with sizes and draws docs/figures/growth.png.
 
     make bench-growth
     .venv-peers/bin/python bench/growth.py --langevin build/langevin [--turns N] [--out FILE]
 
-A point is the CPU time of a step (or an episode), the best of several turns; a longer and a shorter run differ by steps of
-full speed alone. Each panel has the growth that theory allows as a dashed line through its first point: nothing may rise
-faster. Seeds and threads are wall-clock times of whole runs.
+A point is the CPU time per step (or episode), the best of several turns; a longer and a shorter run differ only by steps at
+full speed. In each panel a dashed line through the first point shows the growth that theory allows: no curve may rise
+faster. The panels of seeds and threads show wall-clock times of whole runs.
 """
 
 import argparse

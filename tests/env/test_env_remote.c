@@ -1,8 +1,8 @@
-/* The protocol with a worker process, seen from C: whatever a worker sends or does not send, there
- * is an error that says so, no crash, no wait without end, no process left behind.
+/* The protocol with a worker process, seen from C: whatever a worker sends or fails to send, there
+ * is a clear error, no crash, no endless wait, and no process left behind.
  *
- * The worker is this program itself, started in the place of Python: it is then called with -c.
- * What it does wrong is in the environment variable FAKE_WORKER. */
+ * The worker is this program itself, started instead of Python, with -c. The environment variable
+ * FAKE_WORKER says what it does wrong. */
 #include "base/memory.h"
 #include "env/remote.h"
 
@@ -53,7 +53,7 @@ static bool is(const fake *f, const char *fault) { return strcmp(f->fault, fault
 
 static bool is_game(const fake *f) { return strncmp(f->fault, "game", 4) == 0; }
 
-/* Some bytes changed, and sometimes the length. */
+/* Changes some bytes, and sometimes the length. */
 static void send_bytes(fake *f, const void *bytes, size_t size) {
   unsigned char packet[256] = {0};
   memcpy(packet, bytes, size);
@@ -294,7 +294,7 @@ static void broken_answers_are_refused(void **state) {
   }
 }
 
-/* No-ops of no frames would go on for ever; points beyond all bounds would overflow the score. */
+/* No-ops of 0 frames would go on forever; huge rewards would overflow the score. */
 static void answers_that_no_game_gives_are_refused(void **state) {
   (void)state;
   const struct {
@@ -327,7 +327,7 @@ static void answers_that_no_game_gives_are_refused(void **state) {
   }
 }
 
-/* Shared memory that is taken away under our feet would end this process with SIGBUS. */
+/* Shared memory that shrinks while it is mapped would kill this process with SIGBUS. */
 static void memory_cannot_be_taken_back(void **state) {
   (void)state;
   lgv_env *env;
@@ -384,7 +384,7 @@ static void random_damage_does_no_harm(void **state) {
     lgv_env_free(env);
     expect_no_child();
   }
-  assert_true(opened > 50 && stepped > 50 && refused > 100); /* both ways were gone */
+  assert_true(opened > 50 && stepped > 50 && refused > 100); /* both outcomes occurred */
 }
 
 /* ---- Saved states ---- */
@@ -420,7 +420,7 @@ static void states_are_bounded_by_what_was_said(void **state) {
   expect_no_child();
 }
 
-/* Bytes of the file that holds what the worker writes. */
+/* The size of the file with the worker's output. */
 static int64_t log_size(void) {
   int64_t size = -1;
   for (int fd = 0; fd < 64; fd++) {
@@ -451,7 +451,7 @@ static void a_chatty_worker_does_not_fill_the_memory(void **state) {
   lgv_env_free(env);
 }
 
-/* A failed allocation, the first, the second and so on, gives a clean error. */
+/* Failing the first, second, ... allocation gives a clean error. */
 static void failed_allocations_are_reported(void **state) {
   (void)state;
   lgv_error err = {0};
