@@ -1,4 +1,4 @@
-/* Specs and observations: their sizes, what they must satisfy whoever made them (a built-in
+/* Specs and observations: their sizes, what they must satisfy, whatever their source (a built-in
  * environment, a user's environment, or a user's own loop around an agent), and stacks of pictures.
  */
 #ifndef LGV_BASE_SPEC_H

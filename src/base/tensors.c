@@ -65,7 +65,7 @@ static uint64_t checksum(uint64_t hash, const unsigned char *data, size_t size) 
   return hash;
 }
 
-/* ---- collecting ---- */
+/* ---- Collecting ---- */
 
 void lgv__tensors_free(lgv_tensors *tensors) {
   lgv__free(tensors->items);
@@ -123,7 +123,7 @@ lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *prefix, cons
   return LGV_OK;
 }
 
-/* ---- writing ---- */
+/* ---- Writing ---- */
 
 /* Reserves digits to be filled in later; returns their position. */
 static size_t leave_room(lgv_json *json, const char *name) {
@@ -273,7 +273,7 @@ lgv_status lgv__tensors_write(const lgv_tensors *tensors, const char *path, lgv_
   return lgv_fail(err, LGV_ERR_IO, "cannot write %s: %s", path, strerror(reason));
 }
 
-/* ---- reading ---- */
+/* ---- Reading ---- */
 
 typedef struct reader {
   const char *path;

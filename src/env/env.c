@@ -215,11 +215,11 @@ lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next, 
   if (!isfinite(outcome->reward)) return not_finite(env, "reward", "is not a finite number", err);
   env->clock[STAGE]++;
   LGV_TRY(next_obs(env, next, err));
-  bool goes_on = !(outcome->terminated || outcome->truncated);
-  if (goes_on && env->clock[STAGE] == env->spec.horizon)
-    return lgv_fail(err, LGV_ERR_ENV, "%s: the episode goes on after %lld steps, its horizon",
+  bool continues = !(outcome->terminated || outcome->truncated);
+  if (continues && env->clock[STAGE] == env->spec.horizon)
+    return lgv_fail(err, LGV_ERR_ENV, "%s: the episode did not end at its horizon, %lld steps",
                     type->name, (long long)env->spec.horizon);
-  env->clock[RUNNING] = goes_on;
+  env->clock[RUNNING] = continues;
   return LGV_OK;
 }
 

@@ -124,7 +124,7 @@ typedef struct self {
   uint8_t *saved;   /* (hello.save_bytes): the game's own state */
 } self;
 
-/* ---- life ---- */
+/* ---- Opening and closing ---- */
 
 static lgv_status start(const self *s, remote **worker, lgv_error *err) {
   char what[LGV_TEXT_SIZE + 8];
@@ -233,7 +233,7 @@ static lgv_status replace(self *s, lgv_status status, lgv_error *err) {
   return LGV_OK;
 }
 
-/* ---- pictures ---- */
+/* ---- Pictures ---- */
 
 static uint8_t *picture(const self *s, int64_t back) {
   int64_t at = s->at[NEWEST] - back;
@@ -286,7 +286,7 @@ static void observe(const void *self_, void *data) {
   lgv__obs_interleave(pictures, (int32_t)s->p->stack, (int64_t)s->pixels, 1, data);
 }
 
-/* ---- playing ---- */
+/* ---- Playing ---- */
 
 /* Refuses impossible answers: no-ops would never end, or scores would overflow. */
 static lgv_status check_reply(const self *s, int64_t repeat, const remote_reply *reply,
@@ -397,7 +397,7 @@ static lgv_status step_end(void *self_, lgv_rng *rng, lgv_outcome *outcome, lgv_
   return LGV_OK;
 }
 
-/* ---- checkpoints ---- */
+/* ---- Checkpoints ---- */
 
 static lgv_status save(void *self_, lgv_error *err) {
   self *s = self_;
@@ -415,7 +415,7 @@ static lgv_status restore(void *self_, bool *in_episode, lgv_error *err) {
   return lgv__remote_restore(s->worker, s->saved, (size_t)*s->n_saved, err);
 }
 
-/* ---- records ---- */
+/* ---- Records ---- */
 
 static const char *const counter_names[] = {"games", "last_score", "score_sum", NULL};
 

@@ -1,5 +1,5 @@
-/* Random linear MDPs: transitions and rewards drawn anew for every stage. Ishfaq et al. (2024),
- * appendix on randomly generated linear MDPs: 10 states, 4 actions, H = 100, sparse,
+/* Random linear MDPs: transitions and rewards drawn separately for every stage. Ishfaq et al.
+ * (2024), appendix on randomly generated linear MDPs: 10 states, 4 actions, H = 100, sparse,
  * non-stationary.
  *
  * A linear MDP (Definition 4.1, after Jin et al. 2020) has P_h(.|s,a) = sum_i phi_i(s,a)

@@ -405,8 +405,9 @@ lgv_status lgv__remote_restore(remote *r, const void *bytes, size_t size, lgv_er
 void lgv__remote_stop(remote *r) {
   if (!r) return;
   lgv_error ignored;
-  bool told = !r->dead && send_command(r, (wire_command){.operation = CLOSE}, &ignored) == LGV_OK;
-  lgv__process_end(&r->process, told ? grace : 0, NULL, 0);
+  bool notified =
+      !r->dead && send_command(r, (wire_command){.operation = CLOSE}, &ignored) == LGV_OK;
+  lgv__process_end(&r->process, notified ? grace : 0, NULL, 0);
   lgv__process_close(&r->process);
   if (r->memory) munmap(r->memory, (size_t)r->hello.memory_bytes);
   lgv__free(r->config);

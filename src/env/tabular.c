@@ -52,7 +52,7 @@ lgv_status lgv__tabular_step(void *self, int32_t action, lgv_rng *rng, lgv_outco
                              lgv_error *err) {
   lgv_tabular *t = self;
   if (t->at[LGV_AT_STAGE] >= t->model->horizon) /* only after a corrupt checkpoint */
-    return lgv_fail(err, LGV_ERR_ENV, "the episode goes on after %lld steps, its horizon",
+    return lgv_fail(err, LGV_ERR_ENV, "the episode did not end at its horizon, %lld steps",
                     (long long)t->model->horizon);
   int64_t stage = t->at[LGV_AT_STAGE]++, state = t->at[LGV_AT_STATE];
   outcome->reward = lgv__model_reward(t->model, stage, state, action);

@@ -43,7 +43,7 @@ static void relax(void) {
 #endif
 }
 
-/* ---- helpers ---- */
+/* ---- Helpers ---- */
 
 static bool take(helper *h) {
   int offered = OFFERED;
@@ -94,7 +94,7 @@ static void settle(helper *h) {
   atomic_store(&h->part_is, NOTHING);
 }
 
-/* ---- life ---- */
+/* ---- Teams ---- */
 
 lgv_status lgv__matmul_threads_create(int32_t threads, lgv_matmul_threads **out, lgv_error *err) {
   lgv_matmul_threads *team = *out = lgv__calloc(1, sizeof *team);
@@ -143,7 +143,7 @@ lgv_matmul_threads *lgv__matmul_threads_use(lgv_matmul_threads *team) {
   return before;
 }
 
-/* ---- products ---- */
+/* ---- Products ---- */
 
 /* Rows [first, last) of C. */
 static lgv_product rows_of(const lgv_product *g, int64_t first, int64_t last) {

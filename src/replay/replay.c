@@ -182,9 +182,9 @@ static int32_t next_age(int32_t age) { return age < INT32_MAX ? age + 1 : age; }
 
 int64_t lgv__replay_add(replay *r, int64_t stream, const lgv_transition *t) {
   int64_t *c = r->cursor + stream * REPLAY_CURSORS;
-  bool goes_on =
+  bool continues =
       c[REPLAY_FILLED] && !c[REPLAY_ENDED] && t->obs.stage > 0 && t->obs.stage == c[REPLAY_STAGE];
-  if (!goes_on) append(r, stream, &t->obs, 0);
+  if (!continues) append(r, stream, &t->obs, 0);
   int64_t entry = c[REPLAY_HEAD];
   r->action[entry] = t->action;
   r->reward[entry] = (float)t->reward;
@@ -206,7 +206,7 @@ static int64_t oldest_of(const replay *r, int64_t stream) {
 }
 
 /* The number of older entries of the stream that are still present. */
-static int64_t behind(const replay *r, int64_t entry) {
+static int64_t older_entries(const replay *r, int64_t entry) {
   int64_t distance = entry - oldest_of(r, stream_of(r, entry));
   return row_of(r, distance >= 0 ? distance : distance + r->capacity);
 }
@@ -214,7 +214,7 @@ static int64_t behind(const replay *r, int64_t entry) {
 bool lgv__replay_can_draw(const replay *r, int64_t entry) {
   int64_t needed = frames_of(&r->env) - 1;
   if (r->age[entry] < needed) needed = r->age[entry];
-  return r->action[entry] >= 0 && (needed == 0 || behind(r, entry) >= needed);
+  return r->action[entry] >= 0 && (needed == 0 || older_entries(r, entry) >= needed);
 }
 
 static int64_t stream_size(const replay *r, int64_t stream) {
@@ -254,7 +254,7 @@ static void load(const replay *r, int64_t entry, unsigned char *out) {
 static void load_first(const replay *r, int64_t entry, unsigned char *out) {
   int32_t frames = frames_of(&r->env), age = r->age[entry];
   const uint8_t *lost = r->lost_first + stream_of(r, entry) * r->obs_bytes;
-  const uint8_t *first = age <= behind(r, entry) ? stored(r, back(r, entry, age)) : lost;
+  const uint8_t *first = age <= older_entries(r, entry) ? stored(r, back(r, entry, age)) : lost;
   if (frames == 1) {
     memcpy(out, first, (size_t)r->obs_bytes);
     return;

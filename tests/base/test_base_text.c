@@ -36,8 +36,7 @@ static void edit_distances(void **state) {
 static void what_is_near(void **state) {
   (void)state;
   assert_true(lgv__is_near("lamda", "lambda", 1));
-  assert_true(
-      lgv__is_near("riv", "riverswim", 6)); /* a common beginning of at least three letters */
+  assert_true(lgv__is_near("riv", "riverswim", 6)); /* a common beginning of three letters */
   assert_false(lgv__is_near("ri", "riverswim", 7));
   assert_true(lgv__is_near("betta", "beta", 1));
   assert_false(lgv__is_near("xyz", "beta", 4));

@@ -298,7 +298,7 @@ static int64_t faulty_state(const void *self) {
 
 static const lgv_env_type faulty_env = {
     .name = "faulty",
-    .summary = "breaks its word in the way it is told",
+    .summary = "breaks the promise that a parameter names",
     .params = faulty_table,
     .params_size = sizeof(faulty_params),
     .state_size = sizeof(faulty),
@@ -358,7 +358,7 @@ static void broken_steps_are_refused(void **state) {
       {INFINITE_OBS, LGV_ERR_NUMERIC, "observation at stage 3", FAULT_STEP - 1},
       {NAN_REWARD, LGV_ERR_NUMERIC, "reward at stage 2", FAULT_STEP - 1},
       {STATE_OUTSIDE, LGV_ERR_ENV, "state 4 at stage 3 is outside 0..3", FAULT_STEP - 1},
-      {NO_END, LGV_ERR_ENV, "goes on after 5 steps", FAULTY_HORIZON - 1},
+      {NO_END, LGV_ERR_ENV, "did not end at its horizon, 5 steps", FAULTY_HORIZON - 1},
       {FAILED_STEP, LGV_ERR_ENV, "no step", FAULT_STEP - 1},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -8,10 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum {
-  MOST_SIZE = 32,
-  PARAMS_SIZE = 1 << 16
-}; /* of the largest environment for which a plan is made */
+enum { MOST_SIZE = 32, PARAMS_SIZE = 1 << 16 }; /* of environments that get a plan */
 
 static void need(bool ok, const char *what) {
   if (ok) return;
