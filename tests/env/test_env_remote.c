@@ -420,6 +420,50 @@ static void states_are_bounded_by_what_was_said(void **state) {
   expect_no_child();
 }
 
+/* A dead worker: its last step failed. */
+static remote *start_and_kill(const lgv_host *host) {
+  remote *r;
+  remote_reply reply;
+  lgv_error err = {0};
+  assert_int_equal(start_remote("step-exit", &r, host), LGV_OK);
+  assert_int_equal(lgv__remote_reset(r, 1, &reply, &err), LGV_OK);
+  assert_int_equal(lgv__remote_step(r, 0, 1, &reply, &err), LGV_ERR_ENV);
+  return r;
+}
+
+static void a_dead_worker_is_replaced_once(void **state) {
+  (void)state;
+  char notices[1024] = "";
+  const lgv_host host = {.timeout = 5, .restart = true, .notice = keep_notice, .context = notices};
+  remote_reply reply;
+  remote *old = start_and_kill(&host), *fresh = NULL;
+  assert_int_equal(lgv__remote_replace(old, LGV_ERR_ENV, &fresh, NULL), LGV_OK);
+  assert_non_null(strstr(notices, "It is restarted once"));
+  assert_int_equal(lgv__remote_replace(old, LGV_ERR_NUMERIC, &fresh, NULL), LGV_ERR_NUMERIC);
+  lgv__remote_stop(old);
+  assert_int_equal(lgv__remote_reset(fresh, 1, &reply, NULL), LGV_OK);
+  assert_int_equal(lgv__remote_step(fresh, 0, 1, &reply, NULL), LGV_ERR_ENV);
+  assert_int_equal(lgv__remote_replace(fresh, LGV_ERR_ENV, &old, NULL), LGV_ERR_ENV);
+  lgv__remote_stop(fresh);
+  expect_no_child();
+}
+
+static void a_worker_is_not_replaced_by_another_environment(void **state) {
+  (void)state;
+  const lgv_host host = {.timeout = 5, .restart = true}, no_restart = {.timeout = 5};
+  lgv_error err = {0};
+  remote *old = start_and_kill(&host), *fresh = NULL;
+  setenv("FAKE_WORKER", "game", 1);
+  assert_int_equal(lgv__remote_replace(old, LGV_ERR_ENV, &fresh, &err), LGV_ERR_ENV);
+  assert_non_null(strstr(err.message, "fake: the restarted environment differs"));
+  lgv__remote_stop(old);
+  old = start_and_kill(&no_restart);
+  assert_int_equal(lgv__remote_replace(old, LGV_ERR_ENV, &fresh, &err), LGV_ERR_ENV);
+  assert_null(fresh);
+  lgv__remote_stop(old);
+  expect_no_child();
+}
+
 /* The size of the file with the worker's output. */
 static int64_t log_size(void) {
   int64_t size = -1;
@@ -499,6 +543,8 @@ int main(int count, char **arguments) {
       cmocka_unit_test(a_traceback_is_a_notice),
       cmocka_unit_test(random_damage_does_no_harm),
       cmocka_unit_test(states_are_bounded_by_what_was_said),
+      cmocka_unit_test(a_dead_worker_is_replaced_once),
+      cmocka_unit_test(a_worker_is_not_replaced_by_another_environment),
       cmocka_unit_test(a_chatty_worker_does_not_fill_the_memory),
       cmocka_unit_test(failed_allocations_are_reported),
       cmocka_unit_test(a_python_that_is_not_there_is_named),
