@@ -341,7 +341,7 @@ static void broken_specs_are_refused(void **state) {
     lgv_error err = {0};
     assert_int_equal(open_faulty(fault, &env, &err), LGV_ERR_ENV);
     assert_null(env);
-    assert_non_null(strstr(err.message, "faulty: its spec has"));
+    assert_non_null(strstr(err.message, "faulty: the spec has"));
   }
 }
 
