@@ -1,4 +1,4 @@
-"""Counts the instructions of small fixed workloads with valgrind and compares them with committed values, as a guard against slowdowns.
+"""Guards against slowdowns: compares the instructions of small fixed workloads, counted by valgrind, with committed values.
 
     make bench-check
     python3 bench/check.py --langevin build/langevin [--write] [--only TEXT]
@@ -54,19 +54,19 @@ def instructions(langevin, env, agent, settings, steps):
 
 
 def compiler_of(langevin):
-    """As the program itself has it, in its debug information or comment section."""
+    """The compiler that the program names in its debug information or comment section."""
     text = subprocess.run(["readelf", "-p", ".comment", langevin], capture_output=True, text=True, check=True).stdout
     return sorted(set(re.findall(r"(GCC: \(.*?\) \S+|clang version \S+)", text)))[-1]
 
 
 def report(name, counted, wanted):
-    """Whether it passes."""
+    """Prints one workload's result and returns whether it passes."""
     if wanted is None:
-        print(f"{name:32} {counted:>12,} a step: no value to compare with")
+        print(f"{name:32} {counted:>12,} per step: no value to compare with")
         return True
     change = counted / wanted - 1
     word = "ok" if abs(change) <= TOLERANCE else "SLOWER" if change > 0 else "faster: keep it with --write"
-    print(f"{name:32} {counted:>12,} a step, {change:+.2%} of {wanted:,}: {word}")
+    print(f"{name:32} {counted:>12,} per step, {change:+.2%} of {wanted:,}: {word}")
     return change <= TOLERANCE
 
 
@@ -79,8 +79,8 @@ def keep(values):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--langevin", default="build/langevin")
-    parser.add_argument("--write", action="store_true", help="keep what was counted")
-    parser.add_argument("--only", default="", help="workloads with this in their name")
+    parser.add_argument("--write", action="store_true", help="store the counts")
+    parser.add_argument("--only", default="", help="only workloads with this text in their name")
     options = parser.parse_args()
     if not shutil.which("valgrind"):
         sys.exit("bench-check needs valgrind: apt-get install valgrind")
