@@ -137,7 +137,7 @@ def main():
         times = measure(options.langevin, p, options.turns)
         results.append((p, times))
         row = ", ".join(f"{n}: {1e6 * t:.3g}" for n, t in zip(p["values"], times))
-        print(f"{p['title']} [us per step] {row}; last power {exponent(p['values'], times):.2f}, theory {p['power']}", flush=True)
+        print(f"{p['title']} [us/step] {row}; last power {exponent(p['values'], times):.2f}, theory {p['power']}", flush=True)
     seeds = side_by_side(options.langevin, options.turns)
     print(json.dumps({f"{t} threads, {n} seeds": round(s, 3) for (t, n), s in seeds.items()}))
     print(f"2 seeds on 2 cores: {seeds[1, 2] / seeds[2, 2]:.2f} x one core")
