@@ -24,13 +24,14 @@ const char *const bench_limit_units[BENCH_LIMITS] = {"GFLOP/s", "GFLOP/s", "GB/s
 
 /* ---- Measuring ---- */
 
-/* A repetition is long against the clock's steps; several of them see the core undisturbed. */
+/* A repetition is long compared with the clock's resolution; several of them find the core
+ * undisturbed. */
 enum { ENOUGH_REPETITIONS = 8 };
 static const double least_repetition = 2e-4;
 static const struct effort {
-  double least_time, most_time; /* seconds that a line gets a round */
+  double least_time, most_time; /* seconds per line and round */
 } whole = {0.08, 0.4}, quick = {0.03, 0.12};
-static const struct effort *effort = &whole; /* of the request in hand */
+static const struct effort *effort = &whole; /* of the current request */
 
 bool bench_is_quick(void) { return effort == &quick; }
 
@@ -59,7 +60,7 @@ static lgv_status repeat(clockid_t clock, bench_work work, void *context, int ti
 static lgv_status best_of(clockid_t clock, bench_work work, void *context, double *seconds,
                           lgv_error *err) {
   double start = seconds_of(clock), taken, once;
-  LGV_TRY(repeat(clock, work, context, 1, seconds, err)); /* warms the caches up */
+  LGV_TRY(repeat(clock, work, context, 1, seconds, err)); /* warms up the caches */
   if (*seconds < effort->most_time) LGV_TRY(repeat(clock, work, context, 1, seconds, err));
   int times = (int)ceil(least_repetition / fmax(*seconds, 1e-8));
   taken = seconds_of(clock) - start;

@@ -1,9 +1,9 @@
-/* What the Gymnasium bridge adds to a step: an environment through the bridge against a bare Python
- * loop over the same environment, both with resets and the same actions.
+/* The overhead of the Gymnasium bridge per step: an environment through the bridge against a bare
+ * Python loop over the same environment, both with resets and the same actions.
  *
- * Two processes take turns, so that the time of a thread says nothing: these lines are wall-clock
- * times of short stretches, the best of many. Without Python or Gymnasium the group is skipped,
- * with a word about why. */
+ * Two processes take turns, so CPU time says nothing here: these lines are wall-clock times of
+ * short stretches, the best of many. Without Python or Gymnasium the group is skipped, with the
+ * reason. */
 #include "bench/bench.h"
 
 #include "base/error.h"
@@ -15,7 +15,7 @@
 #include <time.h>
 
 enum { STEPS = 400, STRETCHES = 25 };
-static const double most_overhead = 30e-6; /* seconds a step */
+static const double most_overhead = 30e-6; /* seconds per step */
 static const lgv_host host = {.timeout = 60};
 
 #define NAME "CartPole-v1"
@@ -25,8 +25,8 @@ typedef struct subject {
   remote *loop;
   bool over;
   int64_t steps;
-  double best_loop, best_bridge; /* seconds of a stretch */
-  char skipped[512];             /* why, or empty */
+  double best_loop, best_bridge; /* seconds per stretch */
+  char skipped[512];             /* the reason, or empty */
 } subject;
 
 static double now(void) {
@@ -93,7 +93,7 @@ static lgv_status measure_round(void *state, bench_report *report, lgv_error *er
     snprintf(report->skipped, sizeof report->skipped, "bridge: not measured: %s", s->skipped);
     return LGV_OK;
   }
-  for (int i = 0; i < STRETCHES; i++) { /* in turn, so that both see the same machine */
+  for (int i = 0; i < STRETCHES; i++) { /* alternately, so that both see the same machine */
     double seconds;
     remote_reply reply;
     LGV_TRY(lgv__remote_step(s->loop, i, STEPS, &reply, err));
@@ -108,7 +108,8 @@ static lgv_status measure_round(void *state, bench_report *report, lgv_error *er
   LGV_TRY(bench_record(report, NAME ", Python loop", count, s->best_loop, err));
   LGV_TRY(bench_record(report, NAME ", bridge", count, s->best_bridge, err));
   LGV_TRY(bench_record(report, NAME ", bridge: overhead", overhead, difference, err));
-  report->line[report->lines - 1].seconds = difference; /* of the best, not the best difference */
+  report->line[report->lines - 1].seconds =
+      difference; /* the difference of the best times, not the best difference */
   return LGV_OK;
 }
 

@@ -1,5 +1,5 @@
-/* Writing an agent to a file and reading it back, replay included, as checkpoints do: checksums,
- * synced and renamed. By the clock on the wall, since the disk is part of it. Learning has not
+/* Writing an agent with its replay to a file and reading it back, as checkpoints do: with
+ * checksums, synced and renamed. Wall-clock time, since the disk is part of it. Learning has not
  * begun. */
 #include "bench/bench.h"
 
@@ -65,7 +65,7 @@ static lgv_status open_group(void **state, lgv_error *err) {
                       where && *where ? where : "/tmp");
   if (size >= (int)sizeof g->folder || !mkdtemp(g->folder)) {
     g->folder[0] = 0;
-    return lgv_fail(err, LGV_ERR_IO, "cannot make a folder for a checkpoint in %s: set TMPDIR",
+    return lgv_fail(err, LGV_ERR_IO, "cannot create a directory for a checkpoint in %s: set TMPDIR",
                     where && *where ? where : "/tmp");
   }
   snprintf(g->path, sizeof g->path, "%s/agent.safetensors", g->folder);

@@ -1,6 +1,6 @@
-/* Whole updates of deep agents: a minibatch drawn, targets, loss, gradient, optimizer; one
- * transition is stored for each. Shares count the matrix products alone, so that whatever else an
- * update does lowers them. */
+/* Whole updates of deep agents: minibatch, targets, loss, gradient and optimizer, with one stored
+ * transition each. Shares count only the matrix products, so all other work of an update lowers
+ * them. */
 #include "bench/bench.h"
 
 #include "base/error.h"
@@ -16,13 +16,15 @@
 
 enum { VECTOR_LENGTH = 4, CHAIN_LENGTH = 100, FIRST = 52, ACTORS = 32 };
 
-/* What the agents see. */
+/* The observations of the agents. */
 static const struct problem {
   const char *name, *settings;
   lgv_env_spec env;
 } problems[] = {
     {"Nature CNN",
-     "agent.preset=atari optim.lr=1e-9" /* noise has no values to find: larger steps diverge */,
+     "agent.preset=atari optim.lr=1e-9" /* random observations have no values to learn: larger steps
+                                           diverge */
+     ,
      {.obs_kind = LGV_OBS_BYTE,
       .obs_shape = {84, 84, 4},
       .frames = 4,
@@ -42,13 +44,13 @@ static const struct problem chain = {"MLP 100-32-32-2",
 
 enum { IMAGE, VECTOR, PROBLEMS };
 
-/* How to count what an update multiplies: outputs an action, and rows of the layers above an
- * embedding. Agents that are not here have no share: theirs is not one network, or not one pass. */
+/* How to count the products of an update: outputs per action, and rows of the layers above an
+ * embedding. Other agents have no share: they use more than one network, or more than one pass. */
 static const struct {
   const char *agent;
   int32_t atoms[PROBLEMS], cosines[PROBLEMS], taus[PROBLEMS];
   const char *settings[PROBLEMS];
-  double target[PROBLEMS]; /* least share of the products; 0: none */
+  double target[PROBLEMS]; /* least share of the products' limit; 0: none */
 } counted[] = {
     {.agent = "dqn", .atoms = {1, 1}},
     {.agent = "double-dqn", .atoms = {1, 1}},
@@ -77,7 +79,7 @@ typedef struct subject {
   lgv_agent *agent;
   unsigned char *obs, *next; /* one observation each */
   int64_t stage;
-  double operations; /* of an update; 0: not counted */
+  double operations; /* per update; 0: not counted */
   double *q;         /* (ACTORS x actions) */
   lgv_obs seen[ACTORS];
 } subject;
@@ -93,8 +95,8 @@ static size_t obs_bytes(const lgv_env_spec *env) {
   return length * (env->obs_kind == LGV_OBS_BYTE ? 1 : sizeof(float));
 }
 
-/* How many minibatches go forward: at s, at s' by the target network, and by double Q at s' once
- * more; iqn chooses by further levels. */
+/* The number of forward passes over a minibatch: at s, at s' by the target network, and with double
+ * Q again at s'; iqn selects actions with further levels. */
 static lgv_status forward_passes(const lgv_agent *agent, int c, double *passes, lgv_error *err) {
   char text[LGV_TEXT_SIZE];
   LGV_TRY(lgv_agent_get(agent, "agent.double", text, sizeof text, err));
@@ -102,7 +104,7 @@ static lgv_status forward_passes(const lgv_agent *agent, int c, double *passes, 
   return LGV_OK;
 }
 
-/* Useful operations of one update: products forward, and twice as many backward but for the first
+/* Useful operations of one update: products forward, and twice as many backward except in the first
  * layer. */
 static lgv_status count_operations(subject *s, int c, int which, lgv_error *err) {
   const lgv_env_spec *env = &problems[which].env;
@@ -127,7 +129,7 @@ static lgv_status count_operations(subject *s, int c, int which, lgv_error *err)
   return LGV_OK;
 }
 
-/* Stores a transition, which an update follows. */
+/* Stores a transition, which triggers an update. */
 static lgv_status update(void *context, lgv_error *err) {
   subject *s = context;
   lgv_transition t = {.obs = {s->obs, -1, s->stage},
@@ -176,14 +178,15 @@ static lgv_status open_subject(subject *s, const char *agent, const struct probl
 
 static lgv_status open_group(void **state, lgv_error *err) {
   (void)err;
-  static char nothing; /* agents are opened one after the other: together they are gigabytes */
+  static char
+      nothing; /* agents are opened one after the other: together they would take gigabytes */
   *state = &nothing;
   return LGV_OK;
 }
 
 static void close_group(void *state) { (void)state; }
 
-/* ---- What is timed ---- */
+/* ---- Timed work ---- */
 
 static lgv_status act(void *context, lgv_error *err) {
   subject *s = context;
@@ -207,8 +210,7 @@ static lgv_status measure_acting(bench_report *report, subject *s, const struct 
   return bench_measure(report, name, count, act_for_all, s, err);
 }
 
-/* By the clock on the wall, which is what helping threads are for: of a machine that has a core to
- * spare. */
+/* Wall-clock time, which is what helper threads reduce if the machine has a free core. */
 static lgv_status measure_with_help(bench_report *report, subject *s, lgv_error *err) {
   lgv_matmul_threads *crew;
   if (sysconf(_SC_NPROCESSORS_ONLN) < 2) return LGV_OK;
@@ -239,7 +241,7 @@ static lgv_status measure_subject(bench_report *report, subject *s, const char *
   return which == IMAGE && strcmp(agent, "dqn") == 0 ? measure_with_help(report, s, err) : LGV_OK;
 }
 
-/* Whether one of the lines that an agent may have is. */
+/* Whether the request includes one of the agent's lines. */
 static bool any_is_wanted(const bench_report *report, int which, const char *agent) {
   static const char *const ends[] = {"update", "update, 2 threads", "act", "values, batch 32"};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
@@ -270,7 +272,7 @@ static lgv_status measure_chain(bench_report *report, lgv_error *err) {
   return status;
 }
 
-/* The others work between episodes: they have lines as linear agents, or as whole runs. */
+/* Other agents work between episodes: they are measured as linear agents, or as whole runs. */
 static bool learns_by_step(const lgv_agent_type *type) {
   for (const lgv_param *p = type->params; p && p->name; p++)
     if (strcmp(p->name, "update_every") == 0) return true;

@@ -1,11 +1,12 @@
-/* Environments: steps with resets, actions drawn beforehand, for everything in the registry that
- * lives in this process; and what the Atari pipeline does to a step's pictures after the emulator
+/* Environments: steps with resets and pre-drawn actions, for every environment of the registry that
+ * runs in this process; and the Atari pipeline's processing of a step's pictures after the emulator
  * (210 x 160 pixels, four frames of 84 x 84). */
 #include "bench/bench.h"
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "env/screen.h"
 #include "registry.h"
 
@@ -93,7 +94,7 @@ static lgv_status prepare_picture(void *context, lgv_error *err) {
   pictures *p = context;
   lgv__screen_max(p->screen[0], p->screen[1], (size_t)HEIGHT * WIDTH, p->pooled);
   lgv__screen_shrink(&p->resize, p->pooled, p->frame[0]);
-  lgv__screen_interleave((const uint8_t *const *)p->frame, FRAMES, (size_t)SIZE * SIZE, p->stack);
+  lgv__obs_interleave((const uint8_t *const *)p->frame, FRAMES, SIZE * SIZE, 1, p->stack);
   return LGV_OK;
 }
 

@@ -1,8 +1,8 @@
-/* Episodes of every linear agent, planning included, where the environment's own part is small: a
+/* Episodes of every linear agent, including planning, in environments whose own cost is small: a
  * random linear MDP with dense features (24 and 400 of them), and one-hot features over 2000 pairs.
  *
- * Every agent that plans by episode has its lines. The first episodes are played before anything is
- * timed; the data grow a little from one repetition to the next, which costs nothing by design. */
+ * Every agent that plans per episode has its lines. The first episodes are not timed; the data grow
+ * a little from one repetition to the next, which by design costs nothing. */
 #include "bench/bench.h"
 
 #include "base/error.h"
@@ -81,7 +81,7 @@ static lgv_status measure_round(void *state, bench_report *report, lgv_error *er
   (void)state;
   for (int p = 0; p < PROBLEMS; p++)
     for (size_t i = 0; lgv__agents[i]; i++)
-      if (!lgv__agents[i]->set_stream) /* those that plan by episode */
+      if (!lgv__agents[i]->set_stream) /* plans per episode */
         LGV_TRY(measure_agent(lgv__agents[i], p, report, err));
   return LGV_OK;
 }

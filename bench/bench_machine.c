@@ -1,9 +1,9 @@
-/* The limits of the machine but for matrix products (bench_yardstick.c): multiply-adds that wait
- * for nothing, reading from the second-level cache, the third and memory, and normal numbers.
+/* The limits of the machine except for matrix products (bench_yardstick.c): independent
+ * multiply-adds, reading from the second-level cache, the third and memory, and normal numbers.
  *
- * What is read is combined by "or", so that nothing but the loads takes time. Sizes: a quarter of a
- * megabyte fits every second-level cache of today that is worth it, 4 MB fits a third-level one
- * and no second, 128 MB fits neither. */
+ * Words are combined by "or", so that only the loads take time. Sizes: 256 kB fits current
+ * second-level caches, 4 MB fits a third-level cache but no second-level one, 128 MB fits neither.
+ */
 #include "bench/bench.h"
 
 #include "base/arena.h"
@@ -33,12 +33,12 @@ enum { READS = sizeof reads / sizeof *reads, LARGEST_READ = 128 << 20 };
 typedef struct machine {
   lgv_arena arena;
   uint64_t *words;  /* (LARGEST_READ / 8) */
-  size_t bytes;     /* of the reading in hand */
+  size_t bytes;     /* of the current reading */
   lgv_noise *noise; /* (1) */
   float *normals;   /* (LGV_NOISE_BLOCK) */
 } machine;
 
-/* Results go here, so that no loop is left out. */
+/* Results go here, so that the compiler keeps every loop. */
 static volatile uint64_t sink_bits;
 static volatile float sink_float;
 
@@ -68,7 +68,7 @@ __attribute__((target("avx2,fma"))) static void fma_256(void) {
 
 #endif
 
-/* How many floats a multiply-add takes here; 0: unknown. */
+/* The number of floats per multiply-add on this CPU; 0: unknown. */
 static int fma_lanes(void) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return 16;
@@ -144,7 +144,7 @@ static lgv_status open_machine(void **state, lgv_error *err) {
   if (!m) return lgv__out_of_memory(err, "a benchmark");
   *state = m;
   LGV_TRY(lgv__arena_build(&m->arena, layout, m, "a benchmark", err));
-  memset(m->words, 1, LARGEST_READ); /* pages that were never written are all the same one */
+  memset(m->words, 1, LARGEST_READ); /* pages that were never written all share one physical page */
   lgv_rng rng;
   lgv_rng_seed(&rng, 1, "bench.machine");
   lgv__noise_seed(m->noise, &rng);

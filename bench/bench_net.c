@@ -1,4 +1,4 @@
-/* Networks: passes over a minibatch, and over the one observation that an agent acts on. */
+/* Networks: passes over a minibatch, and over the single observation that an agent acts on. */
 #include "bench/bench.h"
 
 #include "base/arena.h"
@@ -89,7 +89,7 @@ static void close_nets(void *state) {
   lgv__free(subjects);
 }
 
-/* ---- What is timed ---- */
+/* ---- Timed work ---- */
 
 static net_input input_of(const subject *s, int64_t first) {
   const net_shape *shape = &s->n.shape;
@@ -131,7 +131,7 @@ static lgv_status act_for_all(void *context, lgv_error *err) {
   return LGV_OK;
 }
 
-/* Samples that go forward and backward in one repetition. */
+/* Samples that pass forward and backward per repetition. */
 static const struct {
   int net;
   const char *name;
@@ -150,7 +150,7 @@ static const struct {
     {NATURE, "Nature CNN, batch 32: acting", act_for_all, BATCH, 0, 0},
 };
 
-/* Useful operations for one sample. */
+/* Useful operations per sample. */
 static void count_operations(const net *n, double *forward, double *backward) {
   *forward = *backward = 0;
   for (int32_t l = 0; l < n->n_layers; l++) {
@@ -158,7 +158,7 @@ static void count_operations(const net *n, double *forward, double *backward) {
     double places = layer->kernel ? (double)layer->out_height * layer->out_width : 1;
     double products = 2 * places * (double)layer->n_weights;
     *forward += products;
-    *backward += l > 0 ? 2 * products : products; /* nobody asks for the inputs' derivative */
+    *backward += l > 0 ? 2 * products : products; /* the derivative of the inputs is not needed */
   }
 }
 

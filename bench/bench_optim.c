@@ -1,8 +1,8 @@
-/* Optimizers: one step over all parameters, noise included, at sizes that fit the second-level
+/* Optimizers: one step over all parameters, including noise, at sizes that fit the second-level
  * cache, the third, and neither.
  *
- * Every optimizer of the registry has its lines. The gradient and the moments are drawn once: how
- * long a step takes does not depend on them, as long as nothing is subnormal. */
+ * Every optimizer of the registry has its lines. The gradient and the moments are drawn once: the
+ * time of a step does not depend on them, as long as no number is subnormal. */
 #include "bench/bench.h"
 
 #include "base/arena.h"
@@ -20,7 +20,7 @@
 enum {
   MIDDLE = 100000,
   LARGEST = 1693362,
-  IN_L2 = 10000, /* parameters up to which all vectors fit */
+  IN_L2 = 10000, /* the most parameters for which all vectors fit */
   PARAMS_SIZE = 256
 };
 static const size_t sizes[] = {4386, MIDDLE, LARGEST};
@@ -31,7 +31,7 @@ typedef struct subject {
   lgv_noise *noise;
   float *w, *g, *residual, *slot[LGV_OPTIM_SLOTS]; /* (LARGEST) */
   const lgv_optim_type *type;
-  _Alignas(16) unsigned char params[PARAMS_SIZE]; /* of the optimizer in hand */
+  _Alignas(16) unsigned char params[PARAMS_SIZE]; /* of the current optimizer */
   lgv_optim_step step;
 } subject;
 
@@ -89,8 +89,8 @@ static void prepare(subject *s, const lgv_optim_type *type, size_t count, bool c
   }
 }
 
-/* Normal numbers where it draws any, which is what a step then mostly does; otherwise the bytes
- * that it reads, of w, g and every slot; all that is written has been read. */
+/* Counts normal numbers if the optimizer draws any, because they dominate the step; otherwise the
+ * bytes that it reads of w, g and every slot, since everything it writes was read before. */
 static lgv_status count_operations(subject *s, size_t size, bench_count *count, lgv_error *err) {
   lgv_noise before = *s->noise;
   LGV_TRY(take_step(s, err));

@@ -1,6 +1,6 @@
-/* Minibatches of 32 drawn and gathered from a replay, uniformly and by priority, where pictures and
- * the tree of priorities are larger than the caches. Bytes are those read,
- * against reading from memory in order: what is drawn at random is read one picture at a time. */
+/* Drawing and gathering minibatches of 32 from a replay, uniformly and by priority, where the
+ * pictures and the tree of priorities are larger than the caches. The bytes read are compared with
+ * reading memory in order, although random draws read one picture at a time. */
 #include "bench/bench.h"
 
 #include "base/arena.h"

@@ -1,14 +1,14 @@
-/* Whole runs: environment, acting, replay, updates; nothing is recorded.
+/* Whole runs: environment, acting, replay and updates, without records.
  *
- * A line is one row of the table below. A run begins with so many steps that all agents learn, and
- * goes on from repetition to repetition. */
+ * A line is one row of the table below. A run begins with enough steps for all agents to learn, and
+ * continues from repetition to repetition. */
 #include "bench/bench.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 
 #define CHAIN "env.name=nchain env.n=100 run.steps=1e12 run.eval_every=0 "
-/* The paper's Algorithm 2, whatever the presets for small problems become. */
+/* The paper's Algorithm 2, independent of the presets for small problems. */
 #define PAPER                                                                                      \
   "agent.hidden=32,32 agent.batch=32 agent.n_step=1 agent.double=false agent.target_every=100 "    \
   "agent.update_every=1 agent.replay=10000 "
@@ -20,8 +20,8 @@
 static const struct {
   const char *name, *settings;
   int64_t first; /* steps before the first repetition */
-  int64_t steps; /* of a repetition */
-  double units;  /* of a step */
+  int64_t steps; /* per repetition */
+  double units;  /* per step */
   const char *unit;
 } lines[] = {
     {"N-Chain, adam-lmcdqn: update", CHAIN LMC UPDATES, 105, 1, 100, "update"},

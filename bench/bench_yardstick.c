@@ -1,11 +1,11 @@
-/* The yardstick: the fastest large matrix product in single precision that this core is seen to do,
- * by our own kernels or by OpenBLAS.
+/* The yardstick: the fastest large matrix product in single precision that is measured on this
+ * core, by our own kernels or by OpenBLAS.
  *
- * OpenBLAS chooses its kernels by the processor when it is loaded, and for processors newer than
- * itself it may choose badly; OPENBLAS_CORETYPE overrides the choice. So besides the BLAS that the
- * program is linked with, a fresh copy is loaded for every type that fits, each in a process of its
- * own: the choice cannot be taken back, and a wrong one cannot harm the rest. Where there is no
- * OpenBLAS, or no way to load a second copy, those lines are missing. */
+ * OpenBLAS chooses its kernels for the processor when it is loaded, and for processors newer than
+ * itself the choice may be bad; OPENBLAS_CORETYPE overrides it. So besides the linked BLAS, a fresh
+ * copy is loaded for every type that the processor can run, each in its own process: the choice is
+ * final in a process, and a wrong one cannot harm the others. Without OpenBLAS, or without a way to
+ * load a second copy, these lines are missing. */
 #include "bench/bench.h"
 
 #include "base/arena.h"
@@ -31,13 +31,13 @@ typedef void sgemm_fn(enum CBLAS_ORDER, enum CBLAS_TRANSPOSE, enum CBLAS_TRANSPO
 typedef struct yardstick {
   lgv_arena arena;
   float *a, *b, *c; /* (LARGEST x LARGEST) */
-  int64_t size;     /* of the product in hand */
+  int64_t size;     /* of the current product */
   sgemm_fn *sgemm;  /* NULL: our own */
 } yardstick;
 
-/* What one library takes for each size. */
+/* The times of one library, per size. */
 typedef struct times {
-  char core[CORE_SIZE]; /* that OpenBLAS chose; "" if it is none */
+  char core[CORE_SIZE]; /* the core that OpenBLAS chose; "" for other libraries */
   double seconds[SIZES];
 } times;
 
@@ -76,12 +76,21 @@ static lgv_status multiply(void *context, lgv_error *err) {
     y->sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, (int)n, (int)n, 1, y->a, (int)n,
              y->b, (int)n, 0, y->c, (int)n);
   else
-    lgv__kernels()->gemm(n, n, n, y->a, n, 1, y->b, n, 0, y->c, n);
+    lgv__kernels()->product(&(lgv_product){.m = n,
+                                           .n = n,
+                                           .k = n,
+                                           .a = y->a,
+                                           .a_row = n,
+                                           .a_col = 1,
+                                           .b = y->b,
+                                           .b_row = n,
+                                           .c = y->c,
+                                           .c_row = n});
   return LGV_OK;
 }
 
 static lgv_status take_times(yardstick *y, times *out, lgv_error *err) {
-  bool plain = !y->sgemm && strcmp(lgv_kernels(), "ref") == 0; /* for minutes */
+  bool plain = !y->sgemm && strcmp(lgv_kernels(), "ref") == 0; /* large sizes would take minutes */
   for (int s = 0; s < (bench_is_quick() ? SIZES - 2 : SIZES); s++) {
     y->size = SMALLEST << (plain ? 0 : s);
     LGV_TRY(bench_best(multiply, y, &out->seconds[s], err));
@@ -90,7 +99,7 @@ static lgv_status take_times(yardstick *y, times *out, lgv_error *err) {
   return LGV_OK;
 }
 
-/* One line for a library: of the size that it is fastest at. */
+/* One line per library, for the size at which it is fastest. */
 static lgv_status record_best(bench_report *report, const char *library, const times *taken,
                               lgv_error *err) {
   bench_count best = {.unit = "GFLOP"};
@@ -120,7 +129,7 @@ static void ask_core(void *library, char core[CORE_SIZE]) {
 
 /* ---- Other kinds of core ---- */
 
-/* What this processor can run, of what OpenBLAS has kernels for; NULL-terminated. */
+/* The OpenBLAS core types that this processor can run; NULL-terminated. */
 static const char *const *fitting_types(void) {
   static const char *types[8];
   size_t n = 0;
@@ -138,11 +147,12 @@ static const char *const *fitting_types(void) {
 
 #ifdef LM_ID_NEWLM
 
-/* In the child: never returns. */
+/* Runs in the child and never returns. */
 static void measure_type(yardstick *y, const char *type, int out) {
   times taken = {0};
   lgv_error err;
-  int nowhere = open("/dev/null", O_WRONLY); /* OpenBLAS tells stderr of types that it lacks */
+  int nowhere =
+      open("/dev/null", O_WRONLY); /* OpenBLAS complains on stderr about types that it lacks */
   if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);
   setenv("OPENBLAS_CORETYPE", type, 1);
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
@@ -155,7 +165,7 @@ static void measure_type(yardstick *y, const char *type, int out) {
   _exit(write(out, &taken, sizeof taken) == (ssize_t)sizeof taken ? 0 : 1);
 }
 
-/* Whether a fresh OpenBLAS could be loaded and is of that type. */
+/* Whether a fresh OpenBLAS could be loaded and uses that type. */
 static bool try_type(yardstick *y, const char *type, times *taken) {
   int ends[2], outcome;
   if (pipe(ends) != 0) return false;
@@ -212,7 +222,7 @@ static lgv_status measure_round(void *state, bench_report *report, lgv_error *er
 
 const bench_group bench_yardstick = {
     .name = "yardstick",
-    .summary = "large matrix products: what the core can do",
+    .summary = "large matrix products: the limit of the core",
     .open = open_yardstick,
     .round = measure_round,
     .close = close_yardstick,

@@ -1,11 +1,11 @@
-"""How costs grow with sizes: measures `langevin run` and draws docs/figures/growth.png.
+"""Measures how the costs of `langevin run` grow with sizes and draws docs/figures/growth.png.
 
     make bench-growth
     .venv-peers/bin/python bench/growth.py --langevin build/langevin [--turns N] [--out FILE]
 
-A point is the CPU time of a step (or an episode), the best of several turns; a longer and a shorter run differ by steps of
-full speed alone. Each panel has the growth that theory allows as a dashed line through its first point: nothing may rise
-faster. Seeds and threads are wall-clock times of whole runs.
+A point is the CPU time per step (or episode), the best of several turns; a longer and a shorter run differ only by steps at
+full speed. In each panel a dashed line through the first point shows the growth that theory allows: no curve may rise
+faster. The panels of seeds and threads show wall-clock times of whole runs.
 """
 
 import argparse
@@ -32,8 +32,8 @@ MDP = ["env.kind=low-rank", "env.states=100", "env.actions=4", "env.horizon=5", 
 
 
 def panel(title, x, values, power, env, agent, settings, begin, steps):
-    """x: what changes. settings: a function of it. begin, steps: where the timed steps begin, and how many there are, as
-    functions of it too. power: of x, by theory."""
+    """x: the size that varies. settings, begin, steps: functions of x: the settings, the step at which timing begins, and
+    the number of timed steps. power: the exponent of x in theory."""
     return dict(title=title, x=x, values=values, power=power, env=env, agent=agent, settings=settings, begin=begin, steps=steps)
 
 
@@ -102,7 +102,7 @@ def side_by_side(langevin, turns):
 
 
 def exponent(x, y):
-    """Of the last two points."""
+    """The exponent between the last two points."""
     return math.log(y[-1] / y[-2]) / math.log(x[-1] / x[-2])
 
 
@@ -137,7 +137,7 @@ def main():
         times = measure(options.langevin, p, options.turns)
         results.append((p, times))
         row = ", ".join(f"{n}: {1e6 * t:.3g}" for n, t in zip(p["values"], times))
-        print(f"{p['title']} [us a step] {row}; last power {exponent(p['values'], times):.2f}, theory {p['power']}", flush=True)
+        print(f"{p['title']} [us/step] {row}; last power {exponent(p['values'], times):.2f}, theory {p['power']}", flush=True)
     seeds = side_by_side(options.langevin, options.turns)
     print(json.dumps({f"{t} threads, {n} seeds": round(s, 3) for (t, n), s in seeds.items()}))
     print(f"2 seeds on 2 cores: {seeds[1, 2] / seeds[2, 2]:.2f} x one core")

@@ -1,9 +1,9 @@
-"""learn() from Python against the same training by `langevin run`, by processor time, in turns.
+"""Compares the CPU time of learn() in Python with that of the same training by `langevin run`, in turns.
 
     .venv/bin/python bench/python.py --langevin build/langevin
 
-Both train the same agent on the same environment with the same seed and budget, without evaluations and records; the
-time of starting is taken away by a training of no length. The least of several turns counts.
+Both train the same agent on the same environment with the same seed and budget, without evaluations and records. The
+time of an empty training is subtracted. The least of several turns counts.
 """
 
 import argparse

@@ -27,6 +27,13 @@ const lgv_env_spec *lgv__agent_env(const lgv_agent *agent);
 void lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts); /* if it has any */
 void lgv__agent_stats(const lgv_agent *agent, double *values);
 
+/* lgv_agent_act and lgv_agent_observe for observations that came out of an lgv_env, which has
+ * already checked that they are finite. */
+LGV_CHECK lgv_status lgv__agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode,
+                                    int32_t *action, lgv_error *err);
+LGV_CHECK lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition,
+                                        lgv_error *err);
+
 /* The one tie rule: an index of the greatest value, uniform among equals. */
 int32_t lgv__argmax(const double *values, int32_t count, lgv_rng *rng);
 

@@ -46,13 +46,13 @@ void lgv_layout_check(lgv_layout *layout, const char *(*check)(const void *conte
 }
 
 const char *lgv__counter_fault(const void *counter) {
-  return lgv__is_count(*(const int64_t *)counter) ? NULL : "a counter that is no count";
+  return lgv__is_count(*(const int64_t *)counter) ? NULL : "counter out of range";
 }
 
-/* All zeros is the one state that never leaves itself: draws by rejection would never end. */
+/* A state of zeros never changes, so draws by rejection would never end. */
 static const char *rng_fault(const void *rng) {
   const uint64_t *s = ((const lgv_rng *)rng)->s;
-  return s[0] | s[1] | s[2] | s[3] ? NULL : "a random stream that stands still";
+  return s[0] | s[1] | s[2] | s[3] ? NULL : "random stream is all zero";
 }
 
 lgv_rng *lgv__layout_rng(lgv_layout *layout, const char *name) {
@@ -61,8 +61,8 @@ lgv_rng *lgv__layout_rng(lgv_layout *layout, const char *name) {
   return rng;
 }
 
-/* Networks and replays span more pages than the processor keeps addresses of: large ones spare it
- * the search. Where the system has none to give, nothing changes. */
+/* Networks and replays span more pages than the processor's address cache holds; large pages avoid
+ * the misses. Where the system has none, nothing changes. */
 static void ask_for_large_pages(void *memory, size_t size) {
 #ifdef MADV_HUGEPAGE
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)memory;

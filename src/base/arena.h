@@ -1,8 +1,8 @@
-/* One zeroed piece of memory for a handle, and the table of the named blocks in it.
+/* One zeroed piece of memory per handle, and the table of the named blocks in it.
  *
- * Invariants: (1) a layout function makes the same calls in the counting and in the placing pass;
- * (2) every block starts on a 64-byte boundary; (3) after lgv__arena_build nothing is added or
- * moved. */
+ * Invariants: (1) a layout function makes the same calls in the counting pass and in the placing
+ * pass; (2) every block starts on a 64-byte boundary; (3) after lgv__arena_build nothing is added
+ * or moved. */
 #ifndef LGV_BASE_ARENA_H
 #define LGV_BASE_ARENA_H
 
@@ -20,10 +20,10 @@ typedef struct lgv_block {
   size_t count;
   size_t offset; /* from base */
   bool keep;
-  lgv_list *list;        /* a growing block: its own memory, not the arena's; else NULL */
-  const int64_t *filled; /* a block of rows: how many hold something; else NULL */
+  lgv_list *list;        /* a growing block with memory of its own, outside the arena; else NULL */
+  const int64_t *filled; /* a block of rows: the number of rows in use; else NULL */
   size_t width;          /* elements of a row */
-  const char *(*check)(const void *context); /* of what a file brought; or NULL */
+  const char *(*check)(const void *context); /* checks loaded content; or NULL */
   const void *check_context;
 } lgv_block;
 
@@ -33,12 +33,12 @@ struct lgv_layout {
   bool too_large;
   lgv_block *blocks; /* NULL while counting */
   size_t n_blocks;
-  size_t most_rows; /* counting what can be touched at all: rows that can be filled; 0: any */
+  size_t most_rows; /* while counting: the most rows that can be filled; 0: any number */
 };
 
 typedef struct lgv_arena {
   lgv_layout table;
-  void *memory; /* what was allocated; base is its first aligned address */
+  void *memory; /* the allocation; base is its first aligned address */
 } lgv_arena;
 
 typedef void (*lgv_layout_fn)(void *context, lgv_layout *layout);
@@ -47,19 +47,18 @@ LGV_CHECK lgv_status lgv__arena_build(lgv_arena *arena, lgv_layout_fn layout, vo
                                       const char *what, lgv_error *err);
 void lgv__arena_free(lgv_arena *arena); /* lists included */
 /* A kept block of `rows` rows of `width` elements that is filled from the front: checkpoints hold
- * the first *filled rows alone, and pages that were never written take no memory. filled: an
- * element of a kept block, which the owner of the rows counts up. What lies behind is never read.
- */
+ * only the first *filled rows, and pages that were never written take no memory. filled: an element
+ * of a kept block, which the owner of the rows increments. Rows after it are never read. */
 void *lgv__layout_rows(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t rows,
                        size_t width, const int64_t *filled);
 /* The state of a random stream. */
 lgv_rng *lgv__layout_rng(lgv_layout *layout, const char *name);
 void lgv__layout_list(lgv_layout *layout, const char *name, lgv_dtype dtype, lgv_list *list);
-/* Room for `extra` more elements of `size` bytes behind count. */
+/* Makes room for `extra` more elements of `size` bytes after the first `count`. */
 LGV_CHECK lgv_status lgv__list_reserve(lgv_list *list, size_t size, size_t extra, lgv_error *err);
 size_t lgv__dtype_size(lgv_dtype dtype);
 
-/* For checks. Counters are far from where one more would overflow, and exact as doubles. */
+/* For checks. Counters are far below overflow and exact as doubles. */
 static inline bool lgv__is_within(int64_t x, int64_t low, int64_t high) {
   return x >= low && x <= high;
 }
@@ -69,7 +68,7 @@ static inline bool lgv__are_counts(const int64_t *x, size_t n) {
   for (size_t i = 0; i < n; i++) ok &= lgv__is_count(x[i]);
   return ok;
 }
-/* A check: the context is an array of one counter. */
+/* A check whose context is an array of one counter. */
 const char *lgv__counter_fault(const void *counter);
 
 #endif

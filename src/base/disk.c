@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 static _Thread_local struct {
-  long countdown; /* calls until the one that fails, itself included; 0: none will */
-  bool failing;   /* for good, since it came */
+  long countdown; /* calls up to and including the one that fails; 0: none fails */
+  bool failing;   /* the failing call was reached, and for_good is set */
   bool for_good;
   int error;
 } fault;
@@ -58,7 +58,7 @@ bool lgv__disk_truncate(int descriptor, int64_t size) {
          lseek(descriptor, size, SEEK_SET) == size;
 }
 
-/* The descriptor is gone in either case. */
+/* The descriptor is closed even if this fails. */
 bool lgv__disk_close(int descriptor) {
   bool fails = refused();
   int reason = errno;
@@ -67,7 +67,7 @@ bool lgv__disk_close(int descriptor) {
   return closed && !fails;
 }
 
-/* A device or a pipe, /dev/stdout for example, is not to be lost to a file that takes its name. */
+/* A file must not replace a device or a pipe such as /dev/stdout. */
 bool lgv__disk_rename(const char *from, const char *to) {
   struct stat there;
   if (refused()) return false;
@@ -82,7 +82,7 @@ bool lgv__disk_remove(const char *path) {
   return !refused() && (unlink(path) == 0 || errno == ENOENT);
 }
 
-/* Some file systems cannot, and some need not. */
+/* Some file systems cannot sync a directory, and some need not. */
 bool lgv__disk_sync_directory(const char *path) {
   int descriptor = lgv__disk_open(path, O_RDONLY | O_DIRECTORY);
   if (descriptor < 0) return false;

@@ -4,7 +4,7 @@
 
 #include "langevin.h"
 
-/* Leaves the enclosing function with the status of a failed call. */
+/* Returns from the enclosing function if the call fails, with its status. */
 #define LGV_TRY(call)                                                                              \
   do {                                                                                             \
     lgv_status lgv_try_status = (call);                                                            \

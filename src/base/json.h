@@ -1,5 +1,5 @@
-/* A writer for JSON objects: grows a text, keeps track of commas and indentation. Numbers read back
- * to the same bits; NaN and infinities, which JSON does not have, become null. */
+/* A JSON writer: it grows a text and tracks commas and indentation. Numbers read back to the same
+ * bits; NaN and infinities, which JSON lacks, become null. */
 #ifndef LGV_BASE_JSON_H
 #define LGV_BASE_JSON_H
 

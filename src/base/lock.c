@@ -18,7 +18,7 @@ static void read_holder(lgv_lock *lock, int descriptor) {
   if (!lock->holder[0]) snprintf(lock->holder, sizeof lock->holder, "another process");
 }
 
-/* What is written serves people: a lock without it is as good. */
+/* The text is for people; the lock is valid without it. */
 static void write_holder(int descriptor) {
   char host[64] = "", text[160];
   gethostname(host, sizeof host - 1);
@@ -30,12 +30,12 @@ static void write_holder(int descriptor) {
 static bool acquire(int descriptor, bool wait) {
   while (flock(descriptor, LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
     if (errno == EINTR) continue;
-    return errno != EWOULDBLOCK; /* any other error: there are no locks here */
+    return errno != EWOULDBLOCK; /* any other error: the file system has no locks */
   }
   return true;
 }
 
-/* Whoever held the lock before removed the file, and another may have been made since. */
+/* The previous holder removed the file, and another process may have created a new one since. */
 static bool is_still_there(int descriptor, const char *path) {
   struct stat held, there;
   return fstat(descriptor, &held) == 0 && stat(path, &there) == 0 && held.st_ino == there.st_ino &&

@@ -1,7 +1,6 @@
 #include "base/param.h"
 
 #include "base/error.h"
-#include "base/map.h"
 #include "base/text.h"
 
 #include <assert.h>
@@ -11,6 +10,53 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- Maps ---- */
+
+bool lgv__map_next(const char **at, char *key, char *value) {
+  const char *equals = strchr(*at, '='), *end = equals ? strchr(equals, '\n') : NULL;
+  if (!end) return false;
+  snprintf(key, LGV_MAP_KEY_SIZE, "%.*s", (int)(equals - *at), *at);
+  snprintf(value, LGV_MAP_VALUE_SIZE, "%.*s", (int)(end - equals - 1), equals + 1);
+  *at = end + 1;
+  return true;
+}
+
+bool lgv__map_get(const lgv_map *map, const char *key, char *value) {
+  char name[LGV_MAP_KEY_SIZE];
+  for (const char *at = map->text; lgv__map_next(&at, name, value);)
+    if (strcmp(name, key) == 0) return true;
+  return false;
+}
+
+const char *lgv__map_set(lgv_map *map, const char *key, const char *value) {
+  char name[LGV_MAP_KEY_SIZE], old[LGV_MAP_VALUE_SIZE];
+  size_t key_length = strlen(key), value_length = strlen(value);
+  if (key_length == 0 || strpbrk(key, "=\n"))
+    return "its name is empty, or has a '=' or a line break";
+  if (strchr(value, '\n')) return "the value has more than one line";
+  if (key_length >= sizeof name || value_length >= sizeof old) return "it is too long";
+  /* The entry goes before the first that is not less; an entry of the same name is replaced. */
+  const char *at = map->text, *from = at;
+  int order = -1;
+  while (order < 0 && lgv__map_next(&at, name, old)) {
+    order = strcmp(name, key);
+    if (order < 0) from = at;
+  }
+  const char *rest = order == 0 ? at : from;
+  size_t head = (size_t)(from - map->text), tail = strlen(rest);
+  size_t entry = key_length + value_length + 2;
+  if (head + entry + tail + 1 > sizeof map->text) return "all of them together are too long";
+  char *place = map->text + head;
+  memmove(place + entry, rest, tail + 1);
+  memcpy(place, key, key_length);
+  place[key_length] = '=';
+  memcpy(place + key_length + 1, value, value_length);
+  place[entry - 1] = '\n';
+  return NULL;
+}
+
+/* ---- Tables ---- */
 
 size_t lgv__params_count(const lgv_param *table) {
   size_t n = 0;
@@ -38,7 +84,7 @@ const char *lgv__params_nearest(const lgv_param *table, const char *wrong) {
 
 static bool is_bounded(const lgv_param *param) { return param->min != 0 || param->max != 0; }
 
-/* 1e12 rather than 1000000000000, where that is the same number. */
+/* Writes 1e12 rather than 1000000000000 where they are the same number. */
 static void format_bound(double x, char *text, size_t size) {
   double power = isfinite(x) && x >= 1e6 ? log10(x) : 0.5;
   if (power == floor(power))
@@ -91,7 +137,7 @@ static bool in_range(const lgv_param *param, double x) {
   return above && below;
 }
 
-/* Whole numbers may be written 1000000 or 1e6; anything with a fraction is refused. */
+/* Whole numbers may be written 1000000 or 1e6; numbers with a fraction are refused. */
 static bool parse_int(const char *text, int64_t *value) {
   char *end;
   errno = 0;
@@ -103,7 +149,7 @@ static bool parse_int(const char *text, int64_t *value) {
   return true;
 }
 
-/* "32,32" or "[32, 32]"; nothing at all is an empty list. */
+/* "32,32" or "[32, 32]"; an empty text is an empty list. */
 static bool parse_ints(const lgv_param *param, const char *text, lgv_ints *list) {
   lgv_ints parsed = {0};
   bool bracketed = *text == '[';

@@ -1,5 +1,5 @@
-/* Typed parameters: one table of lgv_param describes a struct; these verbs fill, check and print
- * it. */
+/* Typed parameters: one table of lgv_param describes a struct; these functions fill, check and
+ * print it. */
 #ifndef LGV_BASE_PARAM_H
 #define LGV_BASE_PARAM_H
 
@@ -28,16 +28,31 @@ int lgv__params_find(const lgv_param *table, const char *name);
 const char *lgv__param_entry(const lgv_param *param, const char *name);
 /* The name in table nearest to a wrong one, or NULL. */
 const char *lgv__params_nearest(const lgv_param *table, const char *wrong);
-/* Writes every default into the struct. Defaults that do not parse are our bug (assert). */
+/* Writes every default into the struct. A default that does not parse is a bug of the library
+ * (assert). */
 void lgv__params_defaults(const lgv_param *table, void *params);
-/* Parses text into the field. key is the whole one, e.g. "agent.lambda"; the message names it and
+/* Parses text into the field. key is the full key, e.g. "agent.lambda"; the message names it and
  * the allowed range. */
 LGV_CHECK lgv_status lgv__param_parse(const lgv_param *param, const char *key, const char *text,
                                       void *params, lgv_error *err);
 /* The value as text that lgv__param_parse reads back to the same bits. */
 void lgv__param_format(const lgv_param *param, const void *params, char *text, size_t size);
-/* The same by name (kwargs.NAME: an entry of the map kwargs); key is the whole one. */
+/* Same, by name (kwargs.NAME: an entry of the map kwargs); key is the full key. */
 LGV_CHECK lgv_status lgv__params_get(const lgv_param *table, const void *params, const char *key,
                                      const char *name, char *text, size_t size, lgv_error *err);
+
+/* ---- Maps: parameters whose names are not known in advance, kept as sorted lines key=value ----
+ */
+
+enum { LGV_MAP_KEY_SIZE = 128, LGV_MAP_VALUE_SIZE = 1024 };
+
+/* Sets or replaces an entry. Returns NULL, or what is wrong: a key or value that is too long or has
+ * forbidden characters, or a full map. */
+const char *lgv__map_set(lgv_map *map, const char *key, const char *value);
+/* Reads the entry at *at (at first map->text) and advances *at; false at the end. key and value
+ * have the sizes above. */
+bool lgv__map_next(const char **at, char *key, char *value);
+/* Copies the value of key to `value` (LGV_MAP_VALUE_SIZE); false if there is none. */
+bool lgv__map_get(const lgv_map *map, const char *key, char *value);
 
 #endif

@@ -2,8 +2,8 @@
  * normals by the ziggurat of Marsaglia and Tsang (2000) with 256 layers of equal area; gamma by
  * Marsaglia, Tsang (2000b).
  *
- * Invariants: a stream's whole state is its four words (no cached spare normal), so copying them is
- * a checkpoint; the ziggurat's tables are computed once and never change. */
+ * Invariants: the four words are the whole state of a stream (no spare normal is cached), so
+ * copying them is a checkpoint; the ziggurat's tables are computed once and never change. */
 #include "langevin.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ int64_t lgv_rng_below(lgv_rng *rng, int64_t n) {
 }
 
 enum { LAYERS = 256 };
-/* The rightmost layer's edge for 256 layers, and the common area of a layer. */
+/* The right edge of the base layer for 256 layers, and the common area of the layers. */
 static const double tail_start = 3.6541528853610088, layer_area = 0.00492867323399;
 static double edge[LAYERS + 1], height[LAYERS + 1];
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
@@ -97,7 +97,7 @@ double lgv_rng_normal(lgv_rng *rng) {
 
 void lgv_rng_normals(lgv_rng *rng, double *out, size_t count) {
   pthread_once(&tables_once, make_tables);
-  lgv_rng local = *rng; /* in registers */
+  lgv_rng local = *rng; /* lets the compiler keep the state in registers */
   for (size_t i = 0; i < count; i++) out[i] = normal(&local);
   *rng = local;
 }

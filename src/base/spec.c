@@ -24,7 +24,8 @@ size_t lgv__obs_count(const lgv_env_spec *s) {
   return (size_t)s->obs_shape[0] * (size_t)s->obs_shape[1] * (size_t)s->obs_shape[2];
 }
 
-/* Exponent bits all set: infinity or NaN. Whole numbers, so that the loop becomes vector code. */
+/* All exponent bits are set in infinity and NaN. The loop compares integers, so that the compiler
+ * can vectorize it. */
 bool lgv__obs_is_finite(const lgv_env_spec *spec, const void *data) {
   const uint32_t exponent = 0x7f800000u;
   const float *x = data;
@@ -36,4 +37,23 @@ bool lgv__obs_is_finite(const lgv_env_spec *spec, const void *data) {
     bad |= (bits & exponent) == exponent;
   }
   return !bad;
+}
+
+void lgv__obs_interleave(const uint8_t *const *picture, int32_t frames, int64_t pixels,
+                         int32_t depth, uint8_t *out) {
+  if (frames == 4 && depth == 1) { /* the usual case, in a loop that the compiler can vectorize */
+    const uint8_t *restrict a = picture[0], *restrict b = picture[1], *restrict c = picture[2],
+                            *restrict d = picture[3];
+    uint8_t *restrict to = out;
+    for (int64_t i = 0; i < pixels; i++) {
+      to[4 * i] = a[i];
+      to[4 * i + 1] = b[i];
+      to[4 * i + 2] = c[i];
+      to[4 * i + 3] = d[i];
+    }
+    return;
+  }
+  for (int64_t i = 0; i < pixels; i++)
+    for (int32_t f = 0; f < frames; f++, out += depth)
+      memcpy(out, picture[f] + i * depth, (size_t)depth);
 }

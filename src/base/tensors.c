@@ -17,8 +17,8 @@
 #error "safetensors files are little-endian; this machine would need byte swaps"
 #endif
 
-/* The header's metadata have the format, the checksum of the header itself (with zeros in its
- * place), and one for each array. The first format had none of the header. */
+/* The header's metadata hold the format, the checksum of the header itself (computed with zeros in
+ * its place), and one checksum per array. The first format had no checksum of the header. */
 static const char format_name[] = "langevin-checkpoint-2", first_format[] = "langevin-checkpoint-1";
 static const char header_key[] = "header";
 static const char no_sum[] = "0000000000000000";
@@ -44,7 +44,7 @@ static size_t byte_count(const lgv_tensor *t) {
   return (rows < most ? rows : most) * row_size(t);
 }
 
-/* Whether a file may hold so many bytes of it. */
+/* Whether `size` bytes in a file are possible for this array. */
 static bool can_be(const lgv_tensor *t, size_t size) {
   if (t->list) return size % lgv__dtype_size(t->dtype) == 0;
   if (t->filled) return size <= whole_size(t) && size % row_size(t) == 0;
@@ -53,7 +53,7 @@ static bool can_be(const lgv_tensor *t, size_t size) {
 
 static const void *bytes_of(const lgv_tensor *t) { return t->list ? t->list->data : t->data; }
 
-/* 64 bits that change with any bit: multiply and fold, eight bytes at a time. */
+/* A 64-bit checksum: multiply and fold, eight bytes at a time. */
 static uint64_t checksum(uint64_t hash, const unsigned char *data, size_t size) {
   for (; size >= 8; size -= 8, data += 8) {
     uint64_t word;
@@ -65,7 +65,7 @@ static uint64_t checksum(uint64_t hash, const unsigned char *data, size_t size) 
   return hash;
 }
 
-/* ---- collecting ---- */
+/* ---- Collecting ---- */
 
 void lgv__tensors_free(lgv_tensors *tensors) {
   lgv__free(tensors->items);
@@ -123,9 +123,9 @@ lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *prefix, cons
   return LGV_OK;
 }
 
-/* ---- writing ---- */
+/* ---- Writing ---- */
 
-/* Digits to be filled in later; returns where they stand. */
+/* Reserves digits to be filled in later; returns their position. */
 static size_t leave_room(lgv_json *json, const char *name) {
   lgv__json_string(json, name, no_sum);
   return json->length - 1 - SUM_DIGITS;
@@ -195,8 +195,8 @@ static bool is_wanted(const lgv_tensors_image *image) {
   return false;
 }
 
-/* Syncs on the way: whoever waits for the end, or for the end of a process that nobody wants any
- * more, waits for the last part alone. */
+/* Syncs along the way, so that waiting for the end of the file, or for a child that is no longer
+ * wanted, means waiting for the last part only. */
 static bool write_array(const lgv_tensors_image *image, int file, size_t i, size_t *unsynced) {
   const lgv_tensor *t = &image->tensors->items[i];
   const unsigned char *data = bytes_of(t);
@@ -215,7 +215,7 @@ static bool write_array(const lgv_tensors_image *image, int file, size_t i, size
   return true;
 }
 
-/* The data first, then the header, which has their checksums. */
+/* Writes the data first, then the header, which holds their checksums. */
 static bool write_parts(const lgv_tensors_image *image, int file) {
   uint64_t length = image->header_length;
   size_t unsynced = 0;
@@ -247,7 +247,7 @@ static bool parse(yaml_document_t *document, const char *header, size_t length) 
   return parsed;
 }
 
-/* All of a header but the caller's text is ours. */
+/* Only the caller's text can make a header unreadable: the rest is written by this file. */
 static bool can_be_read_back(const lgv_tensors_image *image) {
   yaml_document_t document;
   if (!image->tensors->about) return true;
@@ -264,15 +264,16 @@ lgv_status lgv__tensors_write(const lgv_tensors *tensors, const char *path, lgv_
   int reason = readable ? lgv__tensors_emit(&image) : 0;
   lgv__tensors_image_free(&image);
   if (!readable)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "%.300s could not be read back: the text for its metadata must be UTF-8, and "
-                    "shorter than 4 MB",
-                    path);
+    return lgv_fail(
+        err, LGV_ERR_USAGE,
+        "%.300s could not be read back: the metadata text must be UTF-8 and shorter than "
+        "4 MB",
+        path);
   if (!reason) return LGV_OK;
   return lgv_fail(err, LGV_ERR_IO, "cannot write %s: %s", path, strerror(reason));
 }
 
-/* ---- reading ---- */
+/* ---- Reading ---- */
 
 typedef struct reader {
   const char *path;
@@ -287,7 +288,8 @@ static lgv_status refuse(const reader *r, const char *why) {
   return lgv_fail(r->err, LGV_ERR_IO, "%.300s is not a checkpoint of this run: %s", r->path, why);
 }
 
-/* The sum stands in the header that it is the sum of, which has zeros there afterwards. */
+/* The header contains its own checksum, which was computed with zeros in its place; this puts the
+ * zeros back. */
 static bool has_sum(char *header, size_t length) {
   char *key = strstr(header, "\"header\": \""), sum[SUM_DIGITS], found[SUM_DIGITS];
   if (!key || (size_t)(key - header) + 11 + SUM_DIGITS > length) return false;
@@ -337,8 +339,8 @@ static lgv_status check_format(reader *r, char *header, size_t length) {
   return refuse(r, why);
 }
 
-/* The arrays lie one behind the other and end where the file does: none overlaps another, so that
- * all of them together take no more memory than the file is long. */
+/* The arrays follow one another and end where the file ends. So none overlaps another, and together
+ * they take no more memory than the file is long. */
 static lgv_status check_cover(reader *r) {
   const yaml_node_t *root = yaml_document_get_root_node(&r->document);
   long end = 0;
@@ -354,18 +356,18 @@ static lgv_status check_cover(reader *r) {
     end = next;
   }
   if (end == r->data_size) return LGV_OK;
-  return refuse(r, end > r->data_size ? "it is cut off" : "it is longer than its arrays");
+  return refuse(r, end > r->data_size ? "it is truncated" : "it is longer than its arrays");
 }
 
 static lgv_status open_header(reader *r) {
   r->file = fopen(r->path, "rb");
   if (!r->file) return lgv_fail(r->err, LGV_ERR_IO, "cannot read %s: %s", r->path, strerror(errno));
   uint64_t length;
-  if (fseek(r->file, 0, SEEK_END) != 0) return refuse(r, "it cannot be searched");
+  if (fseek(r->file, 0, SEEK_END) != 0) return refuse(r, "it is not seekable");
   long size = ftell(r->file);
   rewind(r->file);
   if (size < 8 || fread(&length, 8, 1, r->file) != 1) return refuse(r, "it is too short");
-  if (length > MOST_HEADER || (long)length > size - 8) return refuse(r, "its header is torn");
+  if (length > MOST_HEADER || (long)length > size - 8) return refuse(r, "its header is incomplete");
   char *header = lgv__calloc(length + 1, 1);
   if (!header) return lgv__out_of_memory(r->err, "a checkpoint's header");
   r->has_document =
@@ -379,7 +381,7 @@ static lgv_status open_header(reader *r) {
   return check_cover(r);
 }
 
-/* Where a tensor lies, after checking that it is what we expect. */
+/* Finds a tensor in the file and checks that it is the expected one. */
 static lgv_status locate(reader *r, const lgv_tensor *t, long *offset, size_t *size,
                          uint64_t *expected) {
   char why[200];
@@ -395,7 +397,7 @@ static lgv_status locate(reader *r, const lgv_tensor *t, long *offset, size_t *s
               can_be(t, (size_t)(end - begin)) &&
               (size_t)count * lgv__dtype_size(t->dtype) == (size_t)(end - begin);
   if (!same) {
-    snprintf(why, sizeof why, "the array %s is missing, cut off, or of another size", t->name);
+    snprintf(why, sizeof why, "the array %s is missing, truncated, or of another size", t->name);
     return refuse(r, why);
   }
   *offset = r->data_start + begin;
@@ -440,7 +442,7 @@ static lgv_status load(reader *r, lgv_tensor *t) {
   return ok ? LGV_OK : refuse(r, "it changed while it was read");
 }
 
-/* How many rows there are stands in another array. */
+/* Another array holds the number of rows. */
 static lgv_status check_rows(reader *r, const lgv_tensor *t) {
   long offset;
   size_t size;
@@ -457,7 +459,7 @@ static lgv_status check_content(reader *r, const lgv_tensor *t) {
   const char *fault = t->check ? t->check(t->check_context) : NULL;
   char why[200];
   if (!fault) return LGV_OK;
-  /* an array that the fault names belongs to the same handle: agent. or env. */
+  /* a fault that names an array means one of the same handle: agent. or env. */
   bool names_one = strstr(fault, ": ") != NULL;
   int length = (int)(names_one ? strcspn(t->name, ".") + 1 : strlen(t->name));
   snprintf(why, sizeof why, "%.*s%s%.90s", length, t->name, names_one ? "" : ": ", fault);
@@ -480,7 +482,7 @@ static lgv_status read_all(reader *r, lgv_tensors *tensors, bool *changed) {
   *changed = status == LGV_OK;
   for (lgv_tensor *t = first; status == LGV_OK && t < end; t++)
     if (may_be_left(r, t))
-      memset(t->data, 0, whole_size(t)); /* a file that was refused may have left something */
+      memset(t->data, 0, whole_size(t)); /* a refused file may have left data there */
     else
       status = load(r, t);
   for (lgv_tensor *t = first; status == LGV_OK && t < end; t++)

@@ -1,7 +1,7 @@
 /* Named arrays in one file, in the safetensors format (a JSON header, then the raw little-endian
- * data), with a checksum of each, and of the header, in the header's metadata. Reading checks
- * everything before it changes anything, runs no code, and takes no more memory than the file is
- * long; writing copies nothing. */
+ * data), with a checksum of each array and of the header in the header's metadata. Reading verifies
+ * the whole file before it changes any array, runs no code, and takes no more memory than the file
+ * is long; writing copies nothing. */
 #ifndef LGV_BASE_TENSORS_H
 #define LGV_BASE_TENSORS_H
 
@@ -15,19 +15,19 @@ typedef struct lgv_tensor {
   lgv_dtype dtype;
   size_t count;
   void *data;
-  lgv_list *list;        /* a growing block: data and count are the list's; else NULL */
-  const int64_t *filled; /* a block of rows (lgv__layout_rows): only so many are in the file */
+  lgv_list *list;        /* a growing block, whose data and count are in the list; else NULL */
+  const int64_t *filled; /* a block of rows (lgv__layout_rows): the number of rows in the file */
   size_t width;
-  bool optional; /* a file of an earlier build may lack it: it is then all zero */
-  const char *(*check)(const void *context); /* what is wrong with what was read (NULL: nothing) */
+  bool optional; /* files of earlier versions may lack it; it is then all zero */
+  const char *(*check)(const void *context); /* what is wrong with the content (NULL: nothing) */
   const void *check_context;
 } lgv_tensor;
 
 typedef struct lgv_tensors {
   lgv_tensor *items;
   size_t count, capacity;
-  bool corrupt;      /* by the last reading: it changed the arrays before it refused the file */
-  const char *about; /* a text for the header's metadata, or NULL; whoever reads leaves it alone */
+  bool corrupt;      /* the last read changed the arrays before it refused the file */
+  const char *about; /* a text for the header's metadata, or NULL; reading ignores it */
 } lgv_tensors;
 
 /* Collects the kept blocks of an arena as prefix.name (a repeated name gets #1, #2, ...). */
@@ -35,17 +35,17 @@ LGV_CHECK lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *pr
                                             const lgv_arena *arena, lgv_error *err);
 LGV_CHECK lgv_status lgv__tensors_add(lgv_tensors *tensors, const char *name, lgv_dtype dtype,
                                       size_t count, void *data, lgv_error *err);
-/* Leaves blocks of rows out, and their checks: experience, which acting needs none of. */
+/* Drops blocks of rows and their checks: they hold experience, which acting does not need. */
 void lgv__tensors_drop_rows(lgv_tensors *tensors);
 void lgv__tensors_free(lgv_tensors *tensors);
 
-/* A file that is ready to be written. What is left to do allocates nothing and takes no lock, so
- * that a forked child can do it, for the sake of `parent` if that is not 0: once the parent is
- * gone, the child stops. The arrays, and tensors, must outlive it. */
+/* A file that is ready to be written. Writing it allocates nothing and takes no lock, so that a
+ * forked child can do it. If `parent` is not 0, the child stops once that process is gone. The
+ * arrays and tensors must outlive the image. */
 typedef struct lgv_tensors_image {
   const lgv_tensors *tensors;
   char *header;
-  size_t header_length, header_sum; /* header_sum, sums: where the digits of checksums stand */
+  size_t header_length, header_sum; /* header_sum, sums: positions of the checksums' digits */
   size_t *sums;                     /* (tensors->count) */
   size_t bytes;                     /* of all arrays */
   pid_t parent;
@@ -54,14 +54,15 @@ typedef struct lgv_tensors_image {
 
 LGV_CHECK lgv_status lgv__tensors_prepare(lgv_tensors_image *image, const lgv_tensors *tensors,
                                           const char *path, lgv_error *err);
-int lgv__tensors_emit(const lgv_tensors_image *image); /* 0, or errno; path is whole or untouched */
+/* Returns 0, or errno; path is complete or untouched. */
+int lgv__tensors_emit(const lgv_tensors_image *image);
 void lgv__tensors_image_free(lgv_tensors_image *image);
 
-/* Both: writes path whole or not at all. */
+/* Prepares and emits: writes path completely or not at all. */
 LGV_CHECK lgv_status lgv__tensors_write(const lgv_tensors *tensors, const char *path,
                                         lgv_error *err);
 /* Reads path into the same arrays: names, types and lengths must agree (lists take the file's
- * length; rows that the file has not are left alone). Then what they hold is checked. */
+ * length; rows that the file lacks are left unchanged). Then runs the checks of the arrays. */
 LGV_CHECK lgv_status lgv__tensors_read(lgv_tensors *tensors, const char *path, lgv_error *err);
 
 #endif

@@ -12,7 +12,7 @@ enum { LONGEST = 64 };
 
 int lgv__edit_distance(const char *a, const char *b) {
   size_t n = strnlen(a, LONGEST), m = strnlen(b, LONGEST);
-  int row[3][LONGEST + 1]; /* rows i, i-1 and i-2 of the table, in turn */
+  int row[3][LONGEST + 1]; /* rows i, i-1 and i-2 of the table, reused in turn */
   for (size_t i = 0; i <= n; i++) {
     int *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
     for (size_t j = 0; j <= m; j++) {
@@ -50,7 +50,7 @@ static pthread_once_t plain_once = PTHREAD_ONCE_INIT;
 
 static void make_plain_locale(void) { plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
-/* Switches this thread to the C locale; the result restores what was. */
+/* Switches this thread to the C locale and returns the previous locale. */
 static locale_t enter_plain_locale(void) {
   pthread_once(&plain_once, make_plain_locale);
   return uselocale(plain_locale);
@@ -62,7 +62,8 @@ void lgv__format_real(double x, char *text, size_t size) {
     return;
   }
   locale_t before = enter_plain_locale();
-  /* 15 digits survive the way there and back, so fewer are never needed; subnormals hold fewer. */
+  /* Every decimal of up to 15 digits survives being a double, so 15 also finds the shorter ones;
+   * subnormals hold fewer digits. */
   char shortest[40];
   int digits = fabs(x) < DBL_MIN ? 1 : 15;
   do snprintf(shortest, sizeof shortest, "%.*g", digits, x);

@@ -2,7 +2,6 @@
 
 #include "agent/agent.h"
 #include "base/error.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "base/param.h"
 #include "base/spec.h"

@@ -4,13 +4,13 @@
 
 #include <math.h>
 
-/* Far beyond what any of the tasks reaches. */
+/* Far beyond the range of any task. */
 static const double most_value = 1e6;
 
 static const char *value_fault(const void *self) {
   const lgv_classic *c = self;
   for (int i = 0; i < LGV_CLASSIC_STATE; i++)
-    if (!(fabs(c->x[i]) <= most_value)) return "a number that no task reaches";
+    if (!(fabs(c->x[i]) <= most_value)) return "number out of range";
   return NULL;
 }
 

@@ -1,11 +1,11 @@
-/* What the classic control tasks share: a state of a few doubles, a clock that truncates, a dense
- * observation. */
+/* The common part of the classic control tasks: a state of a few doubles, a clock that truncates, a
+ * dense observation. */
 #ifndef LGV_ENV_CLASSIC_H
 #define LGV_ENV_CLASSIC_H
 
-#include "langevin.h"
+#include "base/param.h"
 
-enum { LGV_CLASSIC_STATE = 4 }; /* room for the largest */
+enum { LGV_CLASSIC_STATE = 4 }; /* enough for the largest task */
 
 /* The first member of such an environment's state struct. */
 typedef struct lgv_classic {
@@ -18,18 +18,10 @@ typedef struct lgv_classic_params {
   int64_t horizon;
 } lgv_classic_params;
 
-/* A parameter table with nothing but env.horizon. */
-#define LGV_CLASSIC_PARAM_TABLE(default_horizon)                                                   \
-  {                                                                                                \
-    {.name = "horizon",                                                                            \
-     .type = LGV_INT,                                                                              \
-     .offset = offsetof(lgv_classic_params, horizon),                                              \
-     .default_text = default_horizon,                                                              \
-     .min = 1,                                                                                     \
-     .max = 1e9,                                                                                   \
-     .help = "steps after which an episode is truncated"},                                         \
-        {0},                                                                                       \
-  }
+/* A parameter table that has only env.horizon. */
+/* clang-format off */
+#define LGV_CLASSIC_PARAM_TABLE(text) {LGV_INT_ROW(lgv_classic_params, horizon, "horizon", text, 1, 1e9, "steps after which an episode is truncated"), {0}}
+/* clang-format on */
 
 lgv_env_spec lgv__classic_spec(const void *params, int32_t obs_length, int32_t actions);
 void lgv__classic_layout(void *self, const void *params, const lgv_env_spec *spec,

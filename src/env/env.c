@@ -1,10 +1,10 @@
-/* The environment handle. What a descriptor promises is checked here, once for all of them, because
- * agents index their tables by what an environment says: the spec when it is opened, and at every
- * step that the action and the state are inside, that the horizon is kept, and that rewards and
- * observations are finite.
+/* The environment handle. It checks that a descriptor keeps its promises, because agents index
+ * their tables by the values that an environment returns: the spec when the environment is opened,
+ * and at every step that the action and the state are in range, that the episode ends at the
+ * horizon, and that rewards and observations are finite.
  *
- * Invariants: while an episode runs, stage < horizon (where there is one); a reset or step that
- * fails leaves no episode running. */
+ * Invariants: while an episode runs, stage < horizon (if there is one); after a failed reset or
+ * step no episode runs. */
 #include "env/env.h"
 
 #include "base/error.h"
@@ -20,18 +20,22 @@
 struct lgv_env {
   const lgv_env_type *type;
   void *params, *self;
-  bool opened; /* type->open or type->connect succeeded, so close is due */
+  bool opened; /* type->open or type->connect succeeded, so close must be called */
   lgv_host host;
   lgv_env_spec spec;
   lgv_arena arena;
   lgv_rng *rng;
-  void *obs[2];    /* the last two observations, in turn */
+  void *obs[2];    /* the last two observations, alternately */
   int32_t pending; /* the action of the step that has begun */
-  int64_t
-      *clock; /* [0] stage within the episode, [1] 1 while an episode runs, [2] the obs in use */
+  int64_t *clock;  /* (CLOCK_SIZE) */
 };
 
-enum { STAGE, RUNNING, CURRENT, CLOCK_SIZE };
+enum {
+  STAGE,   /* within the episode */
+  RUNNING, /* 1 while an episode runs */
+  CURRENT, /* which of the two observations is the current one */
+  CLOCK_SIZE
+};
 
 void lgv__env_name(const lgv_env_type *type, const void *params, char *text, size_t size) {
   int index = type->name_param ? lgv__params_find(type->params, type->name_param) : -1;
@@ -44,7 +48,7 @@ void lgv__env_name(const lgv_env_type *type, const void *params, char *text, siz
 static lgv_status not_finite(const lgv_env *env, const char *what, const char *is, lgv_error *err) {
   char name[2 * LGV_TEXT_SIZE];
   lgv__env_name(env->type, env->params, name, sizeof name);
-  return lgv_fail(err, LGV_ERR_NUMERIC, "%.200s: the %s at stage %lld %s: look at the environment",
+  return lgv_fail(err, LGV_ERR_NUMERIC, "%.200s: the %s at stage %lld %s: check the environment",
                   name, what, (long long)env->clock[STAGE], is);
 }
 
@@ -52,7 +56,7 @@ static const char *clock_fault(const void *context) {
   const lgv_env *env = context;
   const int64_t *clock = env->clock, horizon = env->spec.horizon;
   if (!lgv__is_within(clock[RUNNING], 0, 1) || !lgv__is_within(clock[CURRENT], 0, 1))
-    return "a flag that is neither 0 nor 1";
+    return "a flag is neither 0 nor 1";
   if (!lgv__is_count(clock[STAGE]) || (horizon > 0 && clock[STAGE] > horizon - clock[RUNNING]))
     return "a stage outside the horizon";
   return NULL;
@@ -75,17 +79,17 @@ static lgv_status check_spec(const lgv_env *env, lgv_error *err) {
   if (!fault && env->spec.states > 0 && !env->type->state_index)
     fault = "finitely many states, but no index of the current one";
   if (!fault) return LGV_OK;
-  return lgv_fail(err, LGV_ERR_ENV, "%s: its spec has %s", env->type->name, fault);
+  return lgv_fail(err, LGV_ERR_ENV, "%s: the spec has %s", env->type->name, fault);
 }
 
 static lgv_status check_opened(const lgv_env *env, lgv_error *err) {
   const lgv_env_spec *s = &env->spec;
   const lgv_model *m = lgv_env_get_model(env);
   if (s->feature_dim > 0 && !s->features)
-    return lgv_fail(err, LGV_ERR_ENV, "%s: its spec has features, but no table of them",
+    return lgv_fail(err, LGV_ERR_ENV, "%s: the spec has a feature_dim, but no table of features",
                     env->type->name);
   if (m && (m->states != s->states || m->actions != s->actions || m->horizon != s->horizon))
-    return lgv_fail(err, LGV_ERR_ENV, "%s: its model and its spec differ in size", env->type->name);
+    return lgv_fail(err, LGV_ERR_ENV, "%s: the model and the spec differ in size", env->type->name);
   return LGV_OK;
 }
 
@@ -188,7 +192,7 @@ lgv_status lgv_env_reset(lgv_env *env, lgv_obs *obs, lgv_error *err) {
 
 static lgv_status check_action(const lgv_env *env, int32_t action, lgv_error *err) {
   if (!env->clock[RUNNING])
-    return lgv_fail(err, LGV_ERR_USAGE, "%s: no episode runs; reset before the next step",
+    return lgv_fail(err, LGV_ERR_USAGE, "%s: no episode is running; call reset before step",
                     env->type->name);
   if (action < 0 || action >= env->spec.actions)
     return lgv_fail(err, LGV_ERR_USAGE, "%s: action %d is outside 0..%d", env->type->name, action,
@@ -211,11 +215,11 @@ lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next, 
   if (!isfinite(outcome->reward)) return not_finite(env, "reward", "is not a finite number", err);
   env->clock[STAGE]++;
   LGV_TRY(next_obs(env, next, err));
-  bool goes_on = !(outcome->terminated || outcome->truncated);
-  if (goes_on && env->clock[STAGE] == env->spec.horizon)
-    return lgv_fail(err, LGV_ERR_ENV, "%s: the episode goes on after %lld steps, its horizon",
+  bool continues = !(outcome->terminated || outcome->truncated);
+  if (continues && env->clock[STAGE] == env->spec.horizon)
+    return lgv_fail(err, LGV_ERR_ENV, "%s: the episode did not end at its horizon, %lld steps",
                     type->name, (long long)env->spec.horizon);
-  env->clock[RUNNING] = goes_on;
+  env->clock[RUNNING] = continues;
   return LGV_OK;
 }
 
@@ -225,7 +229,7 @@ lgv_status lgv_env_step(lgv_env *env, int32_t action, lgv_outcome *outcome, lgv_
   return lgv__env_step_end(env, outcome, next, err);
 }
 
-/* What one environment of several shows, as the n-th of a batch. */
+/* Copies an observation to position n of a batch. */
 static void copy_obs(const lgv_env *env, const lgv_obs *obs, size_t n, void *data) {
   size_t item = env->spec.obs_kind == LGV_OBS_BYTE ? 1 : sizeof(float);
   size_t size = lgv__obs_count(&env->spec) * item;
@@ -234,7 +238,7 @@ static void copy_obs(const lgv_env *env, const lgv_obs *obs, size_t n, void *dat
 
 lgv_status lgv_env_step_all(lgv_env *const *envs, size_t count, const int32_t *actions, void *data,
                             lgv_outcome *outcomes, lgv_error *err) {
-  for (size_t i = 0; i < count; i++) /* before any moves, so that a wrong call changes nothing */
+  for (size_t i = 0; i < count; i++) /* before any step, so that a wrong call changes nothing */
     if (actions[i] != LGV_RESET) LGV_TRY(check_action(envs[i], actions[i], err));
   for (size_t i = 0; i < count; i++)
     if (actions[i] != LGV_RESET) LGV_TRY(lgv__env_step_begin(envs[i], actions[i], err));

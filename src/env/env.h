@@ -5,28 +5,29 @@
 #include "base/arena.h"
 #include "langevin.h"
 
-/* params: a filled parameter struct of the type; it is copied, as is host. seed and purpose key the
- * random stream. */
+/* params: a filled parameter struct of the type. params and host are copied. seed and purpose key
+ * the random stream. */
 LGV_CHECK lgv_status lgv__env_open(const lgv_env_type *type, const void *params,
                                    const lgv_host *host, uint64_t seed, const char *purpose,
                                    lgv_env **env, lgv_error *err);
-/* The same with the parameters of evaluation. */
+/* Same, with the parameters of evaluation. */
 LGV_CHECK lgv_status lgv__env_open_eval(const lgv_env_type *type, const void *params,
                                         const lgv_host *host, uint64_t seed, const char *purpose,
                                         lgv_env **env, lgv_error *err);
-/* Before its arena is saved, and after it was loaded. *in_episode: whether an episode goes on. */
+/* To be called before its arena is saved, and after it was loaded. *in_episode: whether the episode
+ * continues. */
 LGV_CHECK lgv_status lgv__env_save(lgv_env *env, lgv_error *err);
 LGV_CHECK lgv_status lgv__env_restore(lgv_env *env, bool *in_episode, lgv_error *err);
-/* lgv_env_step in two halves: what other environments do in between goes on at the same time. */
+/* lgv_env_step in two halves, so that several environments can step at the same time. */
 LGV_CHECK lgv_status lgv__env_step_begin(lgv_env *env, int32_t action, lgv_error *err);
 LGV_CHECK lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next,
                                        lgv_error *err);
 const lgv_arena *lgv__env_arena(const lgv_env *env);
 lgv_obs lgv__env_obs(const lgv_env *env); /* the current observation */
 const lgv_env_type *lgv__env_type(const lgv_env *env);
-/* As a user writes it: "nchain", "gym:CartPole-v1". */
+/* The name as a user writes it: "nchain", "gym:CartPole-v1". */
 void lgv__env_name(const lgv_env_type *type, const void *params, char *text, size_t size);
-/* Events counted so far, one a name in the type's counter_names. */
+/* The events counted so far, one value per name in the type's counter_names. */
 void lgv__env_counters(const lgv_env *env, int64_t *values);
 
 #endif

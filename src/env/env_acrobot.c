@@ -3,8 +3,9 @@
  * rewards of Gymnasium's Acrobot-v1 are used.
  *
  * Links of length 1, mass 1, inertia 1, centre of mass at 0.5; one fourth-order Runge-Kutta step of
- * 0.2 s; angles are wrapped to [-pi, pi] and speeds bounded. Every step pays -1 but the last, which
- * pays 0. The state is kept in double; the starting state is rounded to float, as there. */
+ * 0.2 s; angles are wrapped to [-pi, pi] and speeds bounded. Every step pays -1 except the last,
+ * which pays 0. The state is kept in double; the initial state is rounded to float, as in
+ * Gymnasium. */
 #include "env/classic.h"
 #include "env/sketch.h"
 
@@ -32,16 +33,16 @@ static lgv_status reset(void *self, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-/* By pow() as Python's ** does it: its last bit is now and then another one than that of a product,
- * and the pendulum is chaotic enough to make a difference of that within an episode. The exponent
- * is hidden from the compiler, which would take a product. */
+/* Uses pow(), as Python's ** does: its last bit sometimes differs from that of a product, and the
+ * pendulum is chaotic enough for that to matter within an episode. The exponent is hidden from the
+ * compiler, which would otherwise use a product. */
 static double square(double x) {
   static volatile const double two = 2;
   return pow(x, two);
 }
 
-/* dx/dt under a constant torque, every sum in Gymnasium's order; link lengths and masses are 1 and
- * left out. */
+/* dx/dt under a constant torque, with every sum in Gymnasium's order; link lengths and masses are 1
+ * and omitted. */
 static void slope(const double *x, double torque, double *out) {
   double c2 = cos(x[THETA2]), s2 = sin(x[THETA2]), w1 = x[OMEGA1], w2 = x[OMEGA2];
   double d1 = centre * centre + (1 + centre * centre + 2 * centre * c2) + inertia + inertia;
@@ -72,8 +73,8 @@ static void runge_kutta(double *x, double torque) {
   for (int i = 0; i < STATE; i++) x[i] += dt / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i]);
 }
 
-/* Turn by turn, for the bits of Gymnasium; from far away, where only a forged state leads, at once:
- * there a turn no longer changes a number. */
+/* Subtracts turn by turn, for the same bits as Gymnasium. Huge angles, which only a forged state
+ * has, are wrapped at once: there a turn is below the rounding error. */
 static double wrap(double angle) {
   if (!(fabs(angle) < 1e3)) angle = remainder(angle, 2 * pi);
   while (angle > pi) angle -= 2 * pi;
@@ -109,8 +110,7 @@ static void observe(const void *self, void *data) {
   obs[5] = (float)x[OMEGA2];
 }
 
-/* The bar that the foot has to reach is one link above the joint; a character is twice as high as
- * wide. */
+/* The foot must reach the bar one link above the joint; a character is twice as high as wide. */
 static void render(const void *self, char *text, size_t size) {
   const double *x = ((const lgv_classic *)self)->x, scale = 0.5 / 2.2;
   double knee_x = sin(x[THETA1]), knee_y = -cos(x[THETA1]);

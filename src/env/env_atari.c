@@ -1,40 +1,39 @@
-/* Atari games of the Arcade Learning Environment (Bellemare et al., 2013), as
- * agents of the DQN family play them (Mnih et al., 2015): an action lasts
- * env.frame_skip frames, the last two of which are joined by their pixel-wise
- * maximum, made 84 x 84 and stacked with the three before.
+/* Atari games of the Arcade Learning Environment (Bellemare et al., 2013), as agents of the DQN
+ * family play them (Mnih et al., 2015): an action lasts env.frame_skip frames; the pixel-wise
+ * maximum of the last two of them is resized to 84 x 84 and stacked with the three pictures before.
  *
- * The game runs in a worker process (python/langevin/atari_task.py), which
- * hands plain grayscale screens over; everything behind them is here.
+ * The game runs in a worker process (python/langevin/atari_task.py), which hands over plain
+ * grayscale screens; everything after that happens here.
+ *
  * env.preset:
  *
- *   authors   what Ishfaq et al. (ICLR 2024) trained on, envpool 0.6.6. A reset
- * plays 1..30 single no-ops, one fewer and then FIRE where the game knows that.
- * A lost life ends the episode; the next reset goes on with the same game, with
- * no-ops and FIRE again, and the stack keeps what it holds. At most 108,000
- * steps a game. If a game ends within an action, its last picture is a single
- * frame, or the one before if fewer than frame_skip - 1 frames were played.
- *   nature    Mnih et al. (2015) as DQN Zoo has it: 1..30 no-ops without FIRE,
- * a lost life ends the episode and the game goes on at once, 27,000 steps (30
- * minutes) a game, stacks begin with black pictures. machado   Machado et al.
- * (2018): sticky actions instead of no-ops, all 18 actions, which last 5
- *             frames, 3,600 steps (5 minutes) a game, lives are no concern of
- * the episode.
+ *   authors   The setup on which Ishfaq et al. (ICLR 2024) trained, envpool 0.6.6. A reset plays
+ *             1..30 single no-ops; in games that have FIRE, one of them is replaced by a final
+ *             FIRE. A lost life ends the episode; the next reset continues the same game, again
+ *             with no-ops and FIRE, and the stack keeps its pictures. A game has at most 108,000
+ *             steps. If a game ends within an action, its last picture is a single frame, or a
+ *             repetition of the previous picture if fewer than frame_skip - 1 frames were played.
+ *   nature    Mnih et al. (2015) as DQN Zoo implements it: 1..30 no-ops without FIRE; a lost life
+ *             ends the episode, and the game continues at once; a game has at most 27,000 steps (30
+ *             minutes); stacks begin with black pictures.
+ *   machado   Machado et al. (2018): sticky actions instead of no-ops; all 18 actions, which last 5
+ *             frames; a game has at most 3,600 steps (5 minutes); lives do not end episodes.
  *
- * A life is lost if the number of lives falls and is not 0: the end of the game
- * is the game's own business. Evaluations get plain rewards and whole games.
- * The replay of an agent (replay.h) begins every episode's stacks with its
- * first picture, whatever the stack that was acted on held; so did that of the
- * authors.
+ * A life is lost if the number of lives falls and is not 0: the worker reports the end of the game
+ * itself. Evaluations get unclipped rewards and whole games. An agent's replay (replay.h) begins
+ * the stacks of every episode with its first picture, whatever the stack that was acted on held;
+ * the authors' replay did so, too.
  *
- * Counters: games that have ended (a time limit ends them too), the score of
- * the last one, and the sum of all, so that rows of metrics.csv give the mean
- * score of the games between them.
+ * Counters: games that have ended (a time limit ends them, too), the score of the last one, and the
+ * sum of all scores, so that two rows of metrics.csv give the mean score of the games between them.
  *
- * Invariants: the stack's newest picture is the one at NEWEST; CONTINUES is set
- * only between a lost life and the reset behind it. */
+ * Invariants: NEWEST is the position of the stack's newest picture; CONTINUES is set only between a
+ * lost life and the next reset. */
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/param.h"
+#include "base/spec.h"
 #include "env/remote.h"
 #include "env/screen.h"
 
@@ -45,7 +44,7 @@
 enum { AUTHORS, NATURE, MACHADO };
 enum { MINIMAL, FULL };
 enum { REPEAT, BLACK };
-enum { NOOP = -1, FIRE = -2 }; /* by their codes, which need not be in the game's set */
+enum { NOOP = -1, FIRE = -2 }; /* codes of the worker: the game's action set may lack them */
 
 typedef struct params {
   char game[LGV_TEXT_SIZE], python[LGV_TEXT_SIZE];
@@ -59,135 +58,46 @@ static const char *const preset_names[] = {"authors", "nature", "machado", NULL}
 static const char *const action_sets[] = {"minimal", "full", NULL};
 static const char *const stack_fills[] = {"repeat", "black", NULL};
 
+/* clang-format off */
 static const lgv_param param_table[] = {
-    {.name = "game",
-     .type = LGV_TEXT,
-     .offset = offsetof(params, game),
-     .default_text = "freeway",
-     .help = "which one: atari:GAME is short for it"},
-    {.name = "preset",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, preset),
-     .default_text = "authors",
-     .choices = preset_names,
-     .help = "values for what is left open: as Ishfaq et al. (2024), Mnih et "
-             "al. (2015) or Machado "
-             "et al. (2018) played"},
-    {.name = "sticky",
-     .type = LGV_REAL,
-     .offset = offsetof(params, sticky),
-     .default_text = "0",
-     .min = 0,
-     .max = 1,
-     .open = LGV_OPEN_MAX,
-     .help = "probability, each frame, that the last action is repeated "
-             "instead of the chosen one"},
-    {.name = "noops",
-     .type = LGV_INT,
-     .offset = offsetof(params, noops),
-     .default_text = "30",
-     .min = 0,
-     .max = 10000,
-     .help = "a game begins with 1 to this many frames of doing nothing; 0: none"},
-    {.name = "fire",
-     .type = LGV_BOOL,
-     .offset = offsetof(params, fire),
-     .default_text = "true",
-     .help = "then with FIRE, which takes the place of one of them, if the "
-             "game knows it"},
-    {.name = "frame_skip",
-     .type = LGV_INT,
-     .offset = offsetof(params, frame_skip),
-     .default_text = "4",
-     .min = 1,
-     .max = 1000,
-     .help = "frames that an action lasts"},
-    {.name = "pool",
-     .type = LGV_BOOL,
-     .offset = offsetof(params, pool),
-     .default_text = "true",
-     .help = "whether the maximum of the last two frames is seen; else the last"},
-    {.name = "life_ends",
-     .type = LGV_BOOL,
-     .offset = offsetof(params, life_ends),
-     .default_text = "true",
-     .help = "whether a lost life ends the episode (in training; evaluations "
-             "play whole games)"},
-    {.name = "life_noops",
-     .type = LGV_BOOL,
-     .offset = offsetof(params, life_noops),
-     .default_text = "true",
-     .help = "whether doing nothing and FIRE come after a lost life too"},
-    {.name = "clip",
-     .type = LGV_BOOL,
-     .offset = offsetof(params, clip),
-     .default_text = "true",
-     .help = "whether rewards are -1, 0 or 1 (in training; evaluations count "
-             "points)"},
-    {.name = "max_steps",
-     .type = LGV_INT,
-     .offset = offsetof(params, max_steps),
-     .default_text = "108000",
-     .min = 1,
-     .max = 1e15,
-     .help = "steps after which a game is truncated"},
-    {.name = "actions",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, actions),
-     .default_text = "minimal",
-     .choices = action_sets,
-     .help = "those that do something in the game, or all 18"},
-    {.name = "size",
-     .type = LGV_INT,
-     .offset = offsetof(params, size),
-     .default_text = "84",
-     .min = 1,
-     .max = 160,
-     .help = "height and width of a picture"},
-    {.name = "stack",
-     .type = LGV_INT,
-     .offset = offsetof(params, stack),
-     .default_text = "4",
-     .min = 1,
-     .max = 64,
-     .help = "pictures in an observation"},
-    {.name = "stack_fill",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, stack_fill),
-     .default_text = "repeat",
-     .choices = stack_fills,
-     .help = "what a new game's observation holds besides its first picture: "
-             "the same, or nothing"},
-    {.name = "python",
-     .type = LGV_TEXT,
-     .offset = offsetof(params, python),
-     .default_text = "",
-     .help = "the Python that has ale-py; left out: $LANGEVIN_PYTHON, the "
-             "project's .venv, python3"},
+    LGV_TEXT_ROW(params, game, "game", "freeway", "the game; atari:GAME is short for it"),
+    LGV_CHOICE_ROW(params, preset, "preset", "authors", preset_names, "defaults as in Ishfaq et al. (2024), Mnih et al. (2015) or Machado et al. (2018)"),
+    LGV_REAL_ROW(params, sticky, "sticky", "0", 0, 1, LGV_OPEN_MAX, "probability per frame that the previous action is repeated instead of the chosen one"),
+    LGV_INT_ROW(params, noops, "noops", "30", 0, 10000, "a game begins with 1 to this many frames of doing nothing; 0: none"),
+    LGV_BOOL_ROW(params, fire, "fire", "true", "whether FIRE replaces the last of these frames, in games that have FIRE"),
+    LGV_INT_ROW(params, frame_skip, "frame_skip", "4", 1, 1000, "frames that an action lasts"),
+    LGV_BOOL_ROW(params, pool, "pool", "true", "whether the agent sees the maximum of the last two frames; false: the last frame"),
+    LGV_BOOL_ROW(params, life_ends, "life_ends", "true", "whether a lost life ends the episode in training; evaluations play whole games"),
+    LGV_BOOL_ROW(params, life_noops, "life_noops", "true", "whether no-ops and FIRE are also played after a lost life"),
+    LGV_BOOL_ROW(params, clip, "clip", "true", "whether rewards are clipped to -1, 0 or 1 in training; evaluations count points"),
+    LGV_INT_ROW(params, max_steps, "max_steps", "108000", 1, 1e15, "steps after which a game is truncated"),
+    LGV_CHOICE_ROW(params, actions, "actions", "minimal", action_sets, "the actions that have an effect in the game, or all 18"),
+    LGV_INT_ROW(params, size, "size", "84", 1, 160, "height and width of a picture"),
+    LGV_INT_ROW(params, stack, "stack", "4", 1, 64, "pictures per observation"),
+    LGV_CHOICE_ROW(params, stack_fill, "stack_fill", "repeat", stack_fills, "the other pictures of a new game's first observation: copies of its first picture, or black"),
+    LGV_TEXT_ROW(params, python, "python", "", "the Python that has ale-py; default: $LANGEVIN_PYTHON, else the active virtual environment, else .venv, else python3"),
     {0},
 };
+/* clang-format on */
 
 /* The published runs were evaluated on 5 games every 100,000 steps. */
 #define EVALUATIONS "run.eval_every=100000 run.eval_episodes=5"
 
 static const lgv_preset presets[] = {
-    {"authors", "env.sticky=0 env.noops=30 env.fire=true env.frame_skip=4 "
-                "env.life_ends=true "
+    {"authors", "env.sticky=0 env.noops=30 env.fire=true env.frame_skip=4 env.life_ends=true "
                 "env.life_noops=true env.max_steps=108000 env.actions=minimal "
                 "env.stack_fill=repeat " EVALUATIONS},
-    {"nature", "env.sticky=0 env.noops=30 env.fire=false env.frame_skip=4 "
-               "env.life_ends=true "
+    {"nature", "env.sticky=0 env.noops=30 env.fire=false env.frame_skip=4 env.life_ends=true "
                "env.life_noops=false env.max_steps=27000 env.actions=minimal "
                "env.stack_fill=black " EVALUATIONS},
-    {"machado", "env.sticky=0.25 env.noops=0 env.fire=false env.frame_skip=5 "
-                "env.life_ends=false "
+    {"machado", "env.sticky=0.25 env.noops=0 env.fire=false env.frame_skip=5 env.life_ends=false "
                 "env.life_noops=false env.max_steps=3600 env.actions=full "
                 "env.stack_fill=black " EVALUATIONS},
     {0}};
 
 enum {
   SEEDED,    /* whether ALE has its seed */
-  CONTINUES, /* whether the next reset goes on with the game in hand */
+  CONTINUES, /* whether the next reset continues the current game */
   LIVES,
   STEPS,  /* of this game */
   POINTS, /* of this game */
@@ -203,9 +113,8 @@ typedef struct self {
   const lgv_host *host;
   remote *worker;
   remote_hello hello;
-  bool replaced; /* a worker has died and been replaced */
-  bool lost;     /* in the step in hand */
-  bool fires;    /* at the start of a game */
+  bool lost;  /* the worker died in the current step */
+  bool fires; /* a game starts with FIRE */
   screen_resize resize;
   size_t pixels;
   int64_t *at;      /* (AT) */
@@ -215,7 +124,7 @@ typedef struct self {
   uint8_t *saved;   /* (hello.save_bytes): the game's own state */
 } self;
 
-/* ---- life ---- */
+/* ---- Opening and closing ---- */
 
 static lgv_status start(const self *s, remote **worker, lgv_error *err) {
   char what[LGV_TEXT_SIZE + 8];
@@ -239,8 +148,8 @@ static size_t screen_bytes(const self *s) {
 }
 
 static const char *fault_of(const params *p, const remote_hello *h) {
-  if (h->height < p->size || h->width < p->size) return "a screen that is smaller than env.size";
-  if (2.0 * h->height * h->width > (double)h->memory_bytes) return "screens outside its memory";
+  if (h->height < p->size || h->width < p->size) return "its screen is smaller than env.size";
+  if (2.0 * h->height * h->width > (double)h->memory_bytes) return "its screens exceed its memory";
   return NULL;
 }
 
@@ -255,7 +164,7 @@ static lgv_status connect_worker(void *self_, const void *p_, const lgv_host *ho
   const char *fault = fault_of(p, &s->hello);
   if (fault) {
     lgv__remote_stop(s->worker);
-    return lgv_fail(err, LGV_ERR_ENV, "atari:%.80s: it has %s", p->game, fault);
+    return lgv_fail(err, LGV_ERR_ENV, "atari:%.80s: %s", p->game, fault);
   }
   *spec = (lgv_env_spec){.obs_kind = LGV_OBS_BYTE,
                          .obs_form = LGV_FORM_DENSE,
@@ -271,18 +180,18 @@ static lgv_status connect_worker(void *self_, const void *p_, const lgv_host *ho
 static const char *place_fault(const void *self_) {
   const self *s = self_;
   const int64_t *at = s->at, most = INT64_C(1) << 53;
-  if (!lgv__is_within(at[NEWEST], 0, s->p->stack - 1)) return "a picture outside the stack";
+  if (!lgv__is_within(at[NEWEST], 0, s->p->stack - 1)) return "picture index outside the stack";
   bool ok = lgv__is_within(at[SEEDED], 0, 1) && lgv__is_within(at[CONTINUES], 0, 1) &&
             lgv__is_within(at[LIVES], INT32_MIN, INT32_MAX) && lgv__is_count(at[STEPS]) &&
             lgv__is_count(at[GAMES]);
   for (int i = 0; i < 3; i++)
     ok &= lgv__is_within(at[(const int[]){POINTS, LAST_SCORE, SCORE_SUM}[i]], -most, most);
-  return ok ? NULL : "a counter or score that no game has";
+  return ok ? NULL : "counter or score out of range";
 }
 
 static const char *saved_fault(const void *self_) {
   const self *s = self_;
-  return lgv__is_within(*s->n_saved, 0, s->hello.save_bytes) ? NULL : "more bytes than are saved";
+  return lgv__is_within(*s->n_saved, 0, s->hello.save_bytes) ? NULL : "saved state too long";
 }
 
 static void layout(void *self_, const void *p_, const lgv_env_spec *spec, lgv_layout *out) {
@@ -315,30 +224,16 @@ static void eval_params(void *p_) {
   p->life_ends = false;
 }
 
-/* A new worker for one that died, if that is wanted and has not happened
- * before; else the failure that led here stays. Its game begins anew. */
+/* Replaces a worker that died, if that is allowed; the new worker begins a new game. */
 static lgv_status replace(self *s, lgv_status status, lgv_error *err) {
-  if (!lgv__remote_is_dead(s->worker) || !s->host->restart || s->replaced) return status;
-  if (s->host->notice) {
-    char text[640];
-    snprintf(text, sizeof text,
-             "%s. It is started once more (run.on_worker_death=restart); the "
-             "episode in hand counts "
-             "as truncated",
-             err->message);
-    s->host->notice(s->host->context, text);
-  }
-  remote *fresh;
-  s->replaced = true;
+  remote *old = s->worker;
+  LGV_TRY(lgv__remote_replace(old, status, &s->worker, err));
+  lgv__remote_stop(old);
   s->at[SEEDED] = s->at[CONTINUES] = 0;
-  LGV_TRY(start(s, &fresh, err));
-  lgv__remote_stop(s->worker);
-  s->worker = fresh;
-  if (memcmp(lgv__remote_get_hello(fresh), &s->hello, sizeof s->hello) == 0) return LGV_OK;
-  return lgv_fail(err, LGV_ERR_ENV, "atari:%.80s: it came back as another game", s->p->game);
+  return LGV_OK;
 }
 
-/* ---- pictures ---- */
+/* ---- Pictures ---- */
 
 static uint8_t *picture(const self *s, int64_t back) {
   int64_t at = s->at[NEWEST] - back;
@@ -357,14 +252,13 @@ static uint8_t *push(self *s) {
 
 static void see_same(self *s) {
   const uint8_t *before = picture(s, 0);
-  memmove(push(s), before, s->pixels); /* a stack of one: onto itself */
+  memmove(push(s), before, s->pixels); /* with a stack of one the two are the same picture */
 }
 
-/* What is seen of an action that should have lasted `repeat` frames and lasted
- * `frames`. */
+/* Adds what the agent sees of an action that lasted `frames` of `repeat` frames. */
 static void see_action(self *s, int64_t frames, int64_t repeat) {
   const uint8_t *seen = screen(s, frames == repeat);
-  if (frames < repeat - 1) { /* neither of its last two */
+  if (frames < repeat - 1) { /* it reached neither of its last two frames */
     see_same(s);
     return;
   }
@@ -389,12 +283,12 @@ static void observe(const void *self_, void *data) {
   const self *s = self_;
   const uint8_t *pictures[64];
   for (int64_t i = 0; i < s->p->stack; i++) pictures[i] = picture(s, s->p->stack - 1 - i);
-  lgv__screen_interleave(pictures, (int32_t)s->p->stack, s->pixels, data);
+  lgv__obs_interleave(pictures, (int32_t)s->p->stack, (int64_t)s->pixels, 1, data);
 }
 
-/* ---- playing ---- */
+/* ---- Playing ---- */
 
-/* An answer that no game gives: no-ops would never end, or scores overflow. */
+/* Refuses impossible answers: no-ops would never end, or scores would overflow. */
 static lgv_status check_reply(const self *s, int64_t repeat, const remote_reply *reply,
                               lgv_error *err) {
   const double most_points = 1e9; /* of one action */
@@ -402,12 +296,12 @@ static lgv_status check_reply(const self *s, int64_t repeat, const remote_reply 
     return LGV_OK;
   return lgv_fail(
       err, LGV_ERR_ENV,
-      "atari:%.80s: its worker process answered an action of %lld frames with %d frames "
+      "atari:%.80s: the worker process answered an action of %lld frames with %d frames "
       "and %g points",
       s->p->game, (long long)repeat, reply->frames, reply->reward);
 }
 
-/* An action before the episode: whoever plays it is not the agent. */
+/* An action before the episode, which is not the agent's. */
 static lgv_status play(self *s, int32_t action, int64_t repeat, remote_reply *reply,
                        lgv_error *err) {
   LGV_TRY(lgv__remote_step(s->worker, action, (int32_t)repeat, reply, err));
@@ -423,7 +317,7 @@ static lgv_status new_game(self *s, lgv_rng *rng, remote_reply *reply, lgv_error
   return lgv__remote_reset(s->worker, seed, reply, err);
 }
 
-/* No-ops and FIRE; a game that ends meanwhile begins anew. */
+/* Plays no-ops and FIRE; a game that ends meanwhile is started again. */
 static lgv_status warm_up(self *s, lgv_rng *rng, remote_reply *reply, bool *new, lgv_error *err) {
   int64_t idle = s->p->noops > 0 ? lgv_rng_below(rng, s->p->noops) + 1 - s->fires : 0;
   while (idle > 0) {
@@ -444,7 +338,7 @@ static lgv_status begin_game(self *s, lgv_rng *rng, lgv_error *err) {
   remote_reply reply = {.lives = (int32_t)s->at[LIVES]};
   bool new = !s->at[CONTINUES];
   s->at[CONTINUES] = 0;
-  if (!new && !s->p->life_noops) return LGV_OK; /* the picture is already there */
+  if (!new && !s->p->life_noops) return LGV_OK; /* the stack already shows the game */
   if (new) LGV_TRY(new_game(s, rng, &reply, err));
   LGV_TRY(warm_up(s, rng, &reply, &new, err));
   s->at[LIVES] = reply.lives;
@@ -503,7 +397,7 @@ static lgv_status step_end(void *self_, lgv_rng *rng, lgv_outcome *outcome, lgv_
   return LGV_OK;
 }
 
-/* ---- checkpoints ---- */
+/* ---- Checkpoints ---- */
 
 static lgv_status save(void *self_, lgv_error *err) {
   self *s = self_;
@@ -515,13 +409,13 @@ static lgv_status save(void *self_, lgv_error *err) {
 }
 
 static lgv_status restore(void *self_, bool *in_episode, lgv_error *err) {
-  (void)in_episode; /* it goes on */
+  (void)in_episode; /* the episode continues */
   self *s = self_;
   if (*s->n_saved == 0) return LGV_OK;
   return lgv__remote_restore(s->worker, s->saved, (size_t)*s->n_saved, err);
 }
 
-/* ---- records ---- */
+/* ---- Records ---- */
 
 static const char *const counter_names[] = {"games", "last_score", "score_sum", NULL};
 
@@ -538,8 +432,7 @@ static bool show_picture(const void *self_, lgv_picture *out) {
 
 const lgv_env_type lgv__env_atari = {
     .name = "atari",
-    .summary = "an Atari game (atari:GAME) through ALE: pictures of 84 x 84, "
-               "stacks of 4",
+    .summary = "an Atari game (atari:GAME) through ALE: pictures of 84 x 84, stacks of 4",
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),

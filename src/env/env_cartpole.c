@@ -1,9 +1,9 @@
-/* Cart-pole: keep a pole upright on a cart that can only be pushed. Barto, Sutton and Anderson
- * (1983), with the constants, limits and rewards of Gymnasium's CartPole-v1.
+/* Cart-pole: keep a pole upright on a cart by pushing the cart left or right. Barto, Sutton and
+ * Anderson (1983), with the constants, limits and rewards of Gymnasium's CartPole-v1.
  *
  * Equations: Florian (2007), "Correct equations for the dynamics of the cart-pole system", without
- * friction; one explicit Euler step of 0.02 s. Every step pays 1, the one that drops the pole too.
- * The state is kept in double and observed in float, as there. */
+ * friction; one explicit Euler step of 0.02 s. Every step pays 1, including the one that drops the
+ * pole. The state is kept in double and observed in float, as in Gymnasium. */
 #include "env/classic.h"
 #include "env/sketch.h"
 
@@ -54,7 +54,7 @@ static void observe(const void *self, void *data) {
   for (int i = 0; i < LENGTH; i++) ((float *)data)[i] = (float)((const lgv_classic *)self)->x[i];
 }
 
-/* The pole is drawn leaning three times as far as it does: it falls at 12 degrees. */
+/* The pole is drawn at three times its angle, because it falls at 12 degrees. */
 static void render(const void *self, char *text, size_t size) {
   const double *x = ((const lgv_classic *)self)->x;
   double at = 0.5 + x[X] / (2 * most_x), lean = 3 * x[THETA];

@@ -1,24 +1,25 @@
 /* DeepSea: sink through an N x N grid; only one path of N moves to the right finds the treasure.
  * Osband et al. (2019, 2020): "Deep exploration via randomized value functions", and bsuite.
  *
- * Start (row 0, column 0); every step goes one row down, and one column right or left (clipped to
+ * Start (row 0, column 0); every step moves one row down, and one column right or left (clipped to
  * the grid). Right costs 0.01 / N. Right at column N - 1, which only the diagonal reaches, and only
  * on the last row, pays 1: the best return is 0.99, and a random policy finds it once in 2^N
- * episodes. Which of the two actions means right is drawn for every cell from env.map_seed (as in
- * bsuite, whose mapping for the same seed is another one); env.randomize = false makes it action 1
- * everywhere.
+ * episodes. For every cell, env.map_seed determines which of the two actions means right (as in
+ * bsuite, which draws another mapping from the same seed); with env.randomize = false it is action
+ * 1 everywhere.
  *
- * env.stochastic: right moves only with probability 1 - 1/N (and costs in any case), and the last
- * row adds N(0, 1) to the reward at the columns 0 and N - 1. The model and the spec's reward range
+ * env.stochastic: right succeeds only with probability 1 - 1/N (and costs in any case), and the
+ * last row adds N(0, 1) to the reward at columns 0 and N - 1. The model and the spec's reward range
  * hold mean rewards.
  *
  * The state is row * N + column. After the last step the observation is all zero, as in bsuite; the
  * state index stays that of the last cell.
  *
- * Counters: goal_visits, steps that collected the treasure; bad_episodes, finished episodes that
- * took left on the diagonal (bsuite's measure of not exploring). */
+ * Counters: goal_visits counts the steps that collected the treasure; bad_episodes counts the
+ * finished episodes that went left on the diagonal (bsuite's measure of not exploring). */
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/param.h"
 #include "env/sketch.h"
 #include "env/tabular.h"
 
@@ -33,33 +34,15 @@ typedef struct params {
   bool stochastic, randomize;
 } params;
 
+/* clang-format off */
 static const lgv_param param_table[] = {
-    {.name = "n",
-     .type = LGV_INT,
-     .offset = offsetof(params, n),
-     .default_text = "10",
-     .min = 2,
-     .max = 500,
-     .help = "rows, columns, and steps in an episode"},
-    {.name = "stochastic",
-     .type = LGV_BOOL,
-     .offset = offsetof(params, stochastic),
-     .default_text = "false",
-     .help = "whether right may fail and the end of the last row is noisy"},
-    {.name = "randomize",
-     .type = LGV_BOOL,
-     .offset = offsetof(params, randomize),
-     .default_text = "true",
-     .help = "whether the meaning of the two actions is drawn for every cell"},
-    {.name = "map_seed",
-     .type = LGV_INT,
-     .offset = offsetof(params, map_seed),
-     .default_text = "42",
-     .min = 0,
-     .max = 0x1p53,
-     .help = "which meaning; independent of the run's seed"},
+    LGV_INT_ROW(params, n, "n", "10", 2, 500, "rows, columns, and steps per episode"),
+    LGV_BOOL_ROW(params, stochastic, "stochastic", "false", "whether right may fail and the ends of the last row pay noisy rewards"),
+    LGV_BOOL_ROW(params, randomize, "randomize", "true", "whether the meaning of the two actions is drawn for every cell"),
+    LGV_INT_ROW(params, map_seed, "map_seed", "42", 0, 0x1p53, "seed of that draw; independent of the run's seed"),
     {0},
 };
+/* clang-format on */
 
 enum { GOAL_VISITS, BAD_EPISODES, IS_BAD, EVENTS_SIZE };
 
@@ -67,7 +50,7 @@ typedef struct self {
   lgv_tabular tabular;
   const params *p;
   int32_t *right;  /* (N x N) the action that moves right */
-  int64_t *events; /* the counters, and [IS_BAD] whether this episode has left the diagonal */
+  int64_t *events; /* the counters, and [IS_BAD]: whether this episode has left the diagonal */
 } self;
 
 static double move_cost(const params *p) { return 0.01 / (double)p->n; }
@@ -84,7 +67,7 @@ static lgv_status spec(const void *p_, lgv_env_spec *out, lgv_error *err) {
 static const char *event_fault(const void *self_) {
   const int64_t *events = ((const self *)self_)->events;
   bool ok = lgv__are_counts(events, EVENTS_SIZE) && events[IS_BAD] <= 1;
-  return ok ? NULL : "a counter that is no count";
+  return ok ? NULL : "counter out of range";
 }
 
 static void layout(void *self_, const void *p, const lgv_env_spec *env, lgv_layout *out) {
@@ -160,7 +143,7 @@ static void observe(const void *self_, void *data) {
     memset(data, 0, (size_t)(s->p->n * s->p->n) * sizeof(float));
 }
 
-/* Two characters a cell; seas deeper than the sketch are shrunk. */
+/* Two characters per cell; grids larger than the sketch are scaled down. */
 static void render(const void *self_, char *text, size_t size) {
   const self *s = self_;
   int64_t cell = s->tabular.at[LGV_AT_STATE];

@@ -1,18 +1,18 @@
 /* Any Gymnasium environment with a finite number of actions, in a Python process of its own: the C
- * side of python/langevin/gym_task.py, which says how spaces become observations.
+ * side of python/langevin/gym_task.py, which describes how spaces become observations.
  *
- * Every reset draws a seed from the environment's stream and hands it over, so that a course
- * depends on the run's seed alone, also after the process was started anew.
+ * Every reset draws a seed from the environment's stream and passes it on, so that an episode
+ * depends only on the run's seed, even after the process was restarted.
  *
- * A worker that dies or hangs is replaced once if the host wants it: the step in hand pays nothing
- * and ends the episode as truncated at the last observation that arrived whole. A second death, or
- * an error that the environment raises, ends the run.
+ * A worker that dies or hangs is replaced once if the host allows it: the current step pays nothing
+ * and truncates the episode at the last complete observation. A second death, or an error that the
+ * environment raises, ends the run.
  *
- * Invariant: `shown` is the worker whose memory holds the current observation: `worker`, but for
- * the time between a death and the next reset. */
+ * Invariant: `shown` is the worker whose memory holds the current observation. It is `worker`,
+ * except between a death and the next reset. */
 #include "base/error.h"
 #include "base/json.h"
-#include "base/map.h"
+#include "base/param.h"
 #include "env/remote.h"
 
 #include <stdio.h>
@@ -29,69 +29,21 @@ typedef struct params {
 enum { HIDE, SHOW };
 static const char *const outputs[] = {"hide", "stderr", NULL};
 
+/* clang-format off */
 static const lgv_param param_table[] = {
-    {.name = "id",
-     .type = LGV_TEXT,
-     .offset = offsetof(params, id),
-     .default_text = "",
-     .help = "the name that Gymnasium knows it by, or module:name; --env gym:CartPole-v1 sets it"},
-    {.name = "import",
-     .type = LGV_TEXT,
-     .offset = offsetof(params, import),
-     .default_text = "",
-     .help = "modules that register environments when they are imported, separated by commas; the "
-             "current directory is searched too"},
-    {.name = "kwargs",
-     .type = LGV_MAP,
-     .offset = offsetof(params, kwargs),
-     .default_text = "",
-     .help = "arguments of the environment: env.kwargs.NAME=VALUE. Numbers, true, false, null and "
-             "JSON lists as such, everything else as text; NAME may be nested: a.b"},
-    {.name = "wrappers",
-     .type = LGV_TEXT,
-     .offset = offsetof(params, wrappers),
-     .default_text = "",
-     .help = "wrappers around it, the innermost first, separated by commas: names in "
-             "gymnasium.wrappers or module:Class, with arguments if need be: "
-             "FrameStackObservation(stack_size=4)"},
-    {.name = "horizon",
-     .type = LGV_INT,
-     .offset = offsetof(params, horizon),
-     .default_text = "0",
-     .min = 0,
-     .max = 1e9,
-     .help = "steps after which an episode is truncated; 0: as the environment was registered"},
-    {.name = "scale",
-     .type = LGV_REAL,
-     .offset = offsetof(params, scale),
-     .default_text = "1",
-     .min = -1e9,
-     .max = 1e9,
-     .help = "what boxes of numbers are multiplied by, unless they are pictures"},
-    {.name = "reward_min",
-     .type = LGV_REAL,
-     .offset = offsetof(params, reward_min),
-     .default_text = "0",
-     .help = "the least reward, for agents that use it; Gymnasium does not say"},
-    {.name = "reward_max",
-     .type = LGV_REAL,
-     .offset = offsetof(params, reward_max),
-     .default_text = "0",
-     .help = "the greatest reward; not above env.reward_min: unknown"},
-    {.name = "python",
-     .type = LGV_TEXT,
-     .offset = offsetof(params, python),
-     .default_text = "",
-     .help = "the Python to use; left out: $LANGEVIN_PYTHON, else the active virtual environment, "
-             "else .venv in the current directory, else python3"},
-    {.name = "output",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, output),
-     .default_text = "hide",
-     .choices = outputs,
-     .help = "what becomes of what the environment prints: shown if its process dies, or always"},
+    LGV_TEXT_ROW(params, id, "id", "", "Gymnasium's name of the environment, or module:name; --env gym:CartPole-v1 sets it"),
+    LGV_TEXT_ROW(params, import, "import", "", "modules that register environments when imported, separated by commas; the current directory is searched, too"),
+    LGV_MAP_ROW(params, kwargs, "kwargs", "", "arguments of the environment: env.kwargs.NAME=VALUE. Numbers, true, false, null and JSON lists are parsed, everything else is text; NAME may be nested: a.b"),
+    LGV_TEXT_ROW(params, wrappers, "wrappers", "", "wrappers, innermost first, separated by commas: names in gymnasium.wrappers or module:Class, with arguments if needed: FrameStackObservation(stack_size=4)"),
+    LGV_INT_ROW(params, horizon, "horizon", "0", 0, 1e9, "steps after which an episode is truncated; 0: as the environment was registered"),
+    LGV_REAL_ROW(params, scale, "scale", "1", -1e9, 1e9, 0, "factor for observations that are boxes of numbers, except pictures"),
+    LGV_REAL_ROW(params, reward_min, "reward_min", "0", 0, 0, 0, "the least reward, for agents that use it; Gymnasium does not provide it"),
+    LGV_REAL_ROW(params, reward_max, "reward_max", "0", 0, 0, 0, "the greatest reward; unknown unless it is above env.reward_min"),
+    LGV_TEXT_ROW(params, python, "python", "", "the Python to use; default: $LANGEVIN_PYTHON, else the active virtual environment, else .venv in the current directory, else python3"),
+    LGV_CHOICE_ROW(params, output, "output", "hide", outputs, "what the environment prints: shown only if its process dies, or always on stderr"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   const params *p;
@@ -99,8 +51,7 @@ typedef struct self {
   remote *worker, *shown;
   remote_hello hello;
   remote_reply now;
-  bool replaced;   /* a worker has died and been replaced */
-  lgv_status sent; /* of the last action */
+  lgv_status sent; /* status of sending the last action */
   lgv_error send_error;
 } self;
 
@@ -135,7 +86,7 @@ static lgv_status start(const self *s, remote **worker, lgv_error *err) {
   return status;
 }
 
-/* Two observations in memory, or the number of a state in the replies. */
+/* Whether memory has room for two observations, or replies hold the index of a state. */
 static bool has_room(const remote_hello *h) {
   double entries = (double)h->shape[0] * h->shape[1] * h->shape[2];
   double size = h->obs_kind == LGV_OBS_BYTE ? 1 : sizeof(float);
@@ -153,7 +104,7 @@ static lgv_status connect_worker(void *self_, const void *p, const lgv_host *hos
   s->hello = *h;
   if (!has_room(h)) {
     lgv__remote_stop(s->worker);
-    return lgv_fail(err, LGV_ERR_ENV, "gym:%.80s: its worker process sent sizes that do not agree",
+    return lgv_fail(err, LGV_ERR_ENV, "gym:%.80s: the worker process sent inconsistent sizes",
                     s->p->id);
   }
   *spec = (lgv_env_spec){.obs_kind = (lgv_obs_kind)h->obs_kind,
@@ -169,10 +120,10 @@ static lgv_status connect_worker(void *self_, const void *p, const lgv_host *hos
 }
 
 static void layout(void *self_, const void *p, const lgv_env_spec *spec, lgv_layout *out) {
-  (void)self_, (void)p, (void)spec, (void)out; /* nothing is kept here: see python/langevin */
+  (void)self_, (void)p, (void)spec, (void)out; /* the state is in the worker: see python/langevin */
 }
 
-/* The environment's own state is nowhere but in its process: an episode in hand cannot go on. */
+/* Only the process has the environment's own state, so the current episode cannot be resumed. */
 static lgv_status restore(void *self_, bool *in_episode, lgv_error *err) {
   (void)self_, (void)err;
   *in_episode = false;
@@ -185,45 +136,18 @@ static void close_env(void *self_) {
   lgv__remote_stop(s->worker);
 }
 
-/* ---- Death ---- */
-
-/* A new worker for one that died, if that is wanted and has not happened before; else the failure
- * that led here stays. */
-static lgv_status replace(self *s, lgv_status status, lgv_error *err) {
-  if (!lgv__remote_is_dead(s->worker) || !s->host->restart || s->replaced) return status;
-  if (s->host->notice) {
-    char text[640];
-    snprintf(
-        text, sizeof text,
-        "%s. It is started once more (run.on_worker_death=restart); the episode in hand counts "
-        "as truncated",
-        err->message);
-    s->host->notice(s->host->context, text);
-  }
-  remote *fresh;
-  s->replaced = true;
-  LGV_TRY(start(s, &fresh, err));
-  if (memcmp(lgv__remote_get_hello(fresh), &s->hello, sizeof s->hello) != 0) {
-    lgv__remote_stop(fresh);
-    return lgv_fail(err, LGV_ERR_ENV, "gym:%.80s: it came back with other spaces than before",
-                    s->p->id);
-  }
-  s->worker = fresh; /* the old one's memory still shows the last observation */
-  return LGV_OK;
-}
-
 /* ---- Steps ---- */
 
 static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
   self *s = self_;
   lgv_error local;
-  uint64_t seed = lgv_rng_bits(rng) >> 33; /* 31 bits: what every generator takes */
+  uint64_t seed = lgv_rng_bits(rng) >> 33; /* 31 bits: accepted by every generator */
   if (!err) err = &local;
   if (s->shown != s->worker) lgv__remote_stop(s->shown);
   s->shown = s->worker;
   lgv_status status = lgv__remote_reset(s->worker, seed, &s->now, err);
   if (status == LGV_OK) return LGV_OK;
-  LGV_TRY(replace(s, status, err));
+  LGV_TRY(lgv__remote_replace(s->worker, status, &s->worker, err));
   lgv__remote_stop(s->shown);
   s->shown = s->worker;
   return lgv__remote_reset(s->worker, seed, &s->now, err);
@@ -233,7 +157,7 @@ static lgv_status step_begin(void *self_, int32_t action, lgv_rng *rng, lgv_erro
   (void)rng, (void)err;
   self *s = self_;
   s->sent = lgv__remote_send_step(s->worker, action, 1, &s->send_error);
-  return LGV_OK; /* a worker that is gone shows when its answer is wanted */
+  return LGV_OK; /* step_end reports a failure */
 }
 
 static lgv_status step_end(void *self_, lgv_rng *rng, lgv_outcome *outcome, lgv_error *err) {
@@ -248,7 +172,7 @@ static lgv_status step_end(void *self_, lgv_rng *rng, lgv_outcome *outcome, lgv_
   else
     *err = s->send_error;
   if (status != LGV_OK) {
-    LGV_TRY(replace(s, status, err));
+    LGV_TRY(lgv__remote_replace(s->worker, status, &s->worker, err));
     outcome->truncated = true;
     return LGV_OK;
   }

@@ -1,5 +1,5 @@
-/* Random linear MDPs: transitions and rewards drawn anew for every stage. Ishfaq et al. (2024),
- * appendix on randomly generated linear MDPs: 10 states, 4 actions, H = 100, sparse,
+/* Random linear MDPs: transitions and rewards drawn separately for every stage. Ishfaq et al.
+ * (2024), appendix on randomly generated linear MDPs: 10 states, 4 actions, H = 100, sparse,
  * non-stationary.
  *
  * A linear MDP (Definition 4.1, after Jin et al. 2020) has P_h(.|s,a) = sum_i phi_i(s,a)
@@ -7,21 +7,22 @@
  * ||theta_h|| <= sqrt(d).
  *
  * kind = tabular: phi is one-hot over (s,a), d = S A. An entry of the (S A x S) matrix is present
- * with probability `density`, with weight U(0,1). Empty rows, then empty columns, get 2 to 4 draws
- * of an entry each, so that every state can be entered at every stage; rows are normalized.
- * Rewards are U(0,1).
+ * with probability `density` and has weight U(0,1). Then 2 to 4 entries are drawn in each empty
+ * row, and after that in each empty column, so that every state can be entered at every stage; rows
+ * are normalized. Rewards are U(0,1).
  *
  * kind = low-rank: d latent classes. phi(s,a) ~ Dirichlet(0.3); mu_{h,i} is Dirichlet(1) on a
- * random set of max(1, round(density S)) states; theta_h is U(0,1)^d. A mixture of laws is a law
- * and ||phi||_2 <= ||phi||_1 = 1, so the definition holds exactly. phi is offered to linear agents
- * as the environment's features.
+ * random set of max(1, round(density S)) states; theta_h is U(0,1)^d. A mixture of distributions is
+ * a distribution and ||phi||_2 <= ||phi||_1 = 1, so the definition holds exactly. Linear agents get
+ * phi as the environment's features.
  *
- * The paper states neither the density, the dimension nor the law of rewards; those are choices.
- * The start is uniform, a step pays the mean reward, and the episode terminates after H steps, for
- * the task has no stage beyond. The problem is drawn from env.mdp_seed alone: runs with different
- * seeds share it. */
+ * The paper states neither the density, the dimension nor the distribution of rewards; they are
+ * choices made here. The start is uniform, a step pays the mean reward, and the episode terminates
+ * after H steps, because the task has no later stage. The problem depends only on env.mdp_seed:
+ * runs with different seeds share it. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/param.h"
 #include "env/tabular.h"
 
 #include <math.h>
@@ -36,58 +37,18 @@ typedef struct params {
 
 static const char *const kinds[] = {"tabular", "low-rank", NULL};
 
+/* clang-format off */
 static const lgv_param param_table[] = {
-    {.name = "states",
-     .type = LGV_INT,
-     .offset = offsetof(params, states),
-     .default_text = "10",
-     .min = 1,
-     .max = 1e4,
-     .help = "number of states"},
-    {.name = "actions",
-     .type = LGV_INT,
-     .offset = offsetof(params, actions),
-     .default_text = "4",
-     .min = 1,
-     .max = 1e4,
-     .help = "number of actions"},
-    {.name = "horizon",
-     .type = LGV_INT,
-     .offset = offsetof(params, horizon),
-     .default_text = "100",
-     .min = 1,
-     .max = 1e6,
-     .help = "steps in an episode"},
-    {.name = "kind",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, kind),
-     .default_text = "tabular",
-     .choices = kinds,
-     .help = "one-hot features over (state, action), or a mixture of env.dim latent classes"},
-    {.name = "dim",
-     .type = LGV_INT,
-     .offset = offsetof(params, dim),
-     .default_text = "10",
-     .min = 1,
-     .max = 1e6,
-     .help = "dimension of the features; low-rank only"},
-    {.name = "density",
-     .type = LGV_REAL,
-     .offset = offsetof(params, density),
-     .default_text = "0.25",
-     .min = 0,
-     .max = 1,
-     .open = LGV_OPEN_MIN,
-     .help = "fraction of states that a row (low-rank: a latent class) leads to"},
-    {.name = "mdp_seed",
-     .type = LGV_INT,
-     .offset = offsetof(params, mdp_seed),
-     .default_text = "0",
-     .min = 0,
-     .max = 0x1p53,
-     .help = "which random problem; independent of the run's seed"},
+    LGV_INT_ROW(params, states, "states", "10", 1, 1e4, "number of states"),
+    LGV_INT_ROW(params, actions, "actions", "4", 1, 1e4, "number of actions"),
+    LGV_INT_ROW(params, horizon, "horizon", "100", 1, 1e6, "steps per episode"),
+    LGV_CHOICE_ROW(params, kind, "kind", "tabular", kinds, "one-hot features over (state, action), or a mixture of env.dim latent classes"),
+    LGV_INT_ROW(params, dim, "dim", "10", 1, 1e6, "dimension of the features; low-rank only"),
+    LGV_REAL_ROW(params, density, "density", "0.25", 0, 1, LGV_OPEN_MIN, "fraction of states that a row (low-rank: a latent class) leads to"),
+    LGV_INT_ROW(params, mdp_seed, "mdp_seed", "0", 0, 0x1p53, "seed of the random problem; independent of the run's seed"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   lgv_tabular tabular;
@@ -95,7 +56,7 @@ typedef struct self {
   double *phi; /* low-rank: (S A x d) */
 } self;
 
-/* One stage while it is drawn. */
+/* One stage under construction. */
 typedef struct stage {
   double *rows;   /* (S A x S) transition probabilities */
   double *reward; /* (S A) */
@@ -103,7 +64,7 @@ typedef struct stage {
   double *theta;  /* low-rank: (d) */
 } stage;
 
-static const double most_entries = 1e8; /* of all stages: a few GB of model */
+static const double most_entries = 1e8; /* in all stages: a model of a few GB */
 
 static lgv_status spec(const void *p_, lgv_env_spec *out, lgv_error *err) {
   const params *p = p_;
@@ -132,7 +93,7 @@ static void layout(void *self_, const void *p, const lgv_env_spec *env, lgv_layo
   s->phi = lgv_layout_array(out, "env.features", LGV_F64, features, LGV_SCRATCH);
 }
 
-/* (0, 1]: a weight that is drawn is never absent. */
+/* In (0, 1]: a weight that is drawn is never 0. */
 static double positive(lgv_rng *rng) { return 1 - lgv_rng_uniform(rng); }
 
 static void normalize(double *x, int64_t n) {
@@ -141,7 +102,7 @@ static void normalize(double *x, int64_t n) {
   for (int64_t i = 0; i < n; i++) x[i] /= sum;
 }
 
-/* Draws an entry of an all-zero line 2 to 4 times; some may coincide. The line has n entries,
+/* Draws an entry of an all-zero line 2 to 4 times; draws may coincide. The line has n entries,
  * `stride` apart. */
 static void fill_if_empty(double *line, int64_t n, int64_t stride, lgv_rng *rng) {
   for (int64_t i = 0; i < n; i++)

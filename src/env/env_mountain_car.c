@@ -1,9 +1,9 @@
-/* Mountain car: a car too weak for the hill has to swing up. Moore (1990), Sutton (1996), with the
- * constants, limits and rewards of Gymnasium's MountainCar-v0.
+/* Mountain car: a car that is too weak for the hill must swing up. Moore (1990), Sutton (1996),
+ * with the constants, limits and rewards of Gymnasium's MountainCar-v0.
  *
- * Every step pays -1, the one that reaches the flag too, so that a return is minus the number of
- * steps. The left wall is inelastic. The state is kept in double and observed in float, as there.
- */
+ * Every step pays -1, including the one that reaches the flag, so that a return is minus the number
+ * of steps. The left wall is inelastic. The state is kept in double and observed in float, as in
+ * Gymnasium. */
 #include "env/classic.h"
 #include "env/sketch.h"
 

@@ -1,22 +1,24 @@
-/* N-Chain: walk right for N - 2 steps, or settle for crumbs on the left. Osband et al. (2016),
- * "Deep exploration via bootstrapped DQN", section on deep exploration.
+/* N-Chain: walk right for N - 2 steps, or settle for a small reward on the left. Osband et al.
+ * (2016), "Deep exploration via bootstrapped DQN", section on deep exploration.
  *
- * States s_1..s_N, start s_2, moves are certain. The reward looks at the state before the move: 1
- * for right at s_N, 0.001 for left at s_1, else 0. An episode has N + 8 actions, so that going
- * right all the way returns exactly (N + 8) - (N - 2) = 10 and going left 0.001 (N + 7). Texts that
- * say "N + 9 steps" and an optimal return of 10 count time points; with N + 9 actions the return
- * would be 11.
+ * States s_1..s_N, start s_2, deterministic moves. The reward depends on the state before the move:
+ * 1 for right at s_N, 0.001 for left at s_1, else 0. An episode has N + 8 actions, so that always
+ * going right returns exactly (N + 8) - (N - 2) = 10 and always going left 0.001 (N + 7). Texts
+ * that state "N + 9 steps" and an optimal return of 10 count time points; with N + 9 actions the
+ * return would be 11.
  *
- * The observation does not hold the time. By default the clock counts as termination, as in the
- * published code; env.time_limit = truncated lets the last state keep its value instead.
+ * The observation does not include the time. By default the end of the episode is reported as
+ * termination, as in the published code; env.time_limit = truncated lets the last state keep its
+ * value instead.
  *
- * env.scramble draws for every state which of the two actions means right. Without it a network
- * that prefers one action everywhere walks to the end without exploring; with it, it has to learn
- * every state.
+ * env.scramble draws, for every state, which of the two actions means right. Without it, a network
+ * that prefers one action everywhere walks to the end without exploring; with it, the network must
+ * learn every state.
  *
- * Counter goal_visits: steps that were paid the reward 1. */
+ * The counter goal_visits counts the steps with reward 1. */
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/param.h"
 #include "env/tabular.h"
 
 enum { LEFT, RIGHT, ACTIONS };
@@ -32,40 +34,16 @@ typedef struct params {
 static const char *const feature_names[] = {"thermometer", "one-hot", NULL};
 static const char *const time_limits[] = {"terminated", "truncated", NULL};
 
+/* clang-format off */
 static const lgv_param param_table[] = {
-    {.name = "n",
-     .type = LGV_INT,
-     .offset = offsetof(params, n),
-     .default_text = "50",
-     .min = 2,
-     .max = 1e4,
-     .help = "number of states; an episode has n + 8 steps"},
-    {.name = "features",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, features),
-     .default_text = "thermometer",
-     .choices = feature_names,
-     .help = "what is observed at s_i: ones up to i, or a one at i"},
-    {.name = "time_limit",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, time_limit),
-     .default_text = "terminated",
-     .choices = time_limits,
-     .help = "what the end of the episode counts as"},
-    {.name = "scramble",
-     .type = LGV_BOOL,
-     .offset = offsetof(params, scramble),
-     .default_text = "false",
-     .help = "whether the meaning of the two actions is drawn for every state"},
-    {.name = "map_seed",
-     .type = LGV_INT,
-     .offset = offsetof(params, map_seed),
-     .default_text = "0",
-     .min = 0,
-     .max = 0x1p53,
-     .help = "which scrambling; independent of the run's seed"},
+    LGV_INT_ROW(params, n, "n", "50", 2, 1e4, "number of states; an episode has n + 8 steps"),
+    LGV_CHOICE_ROW(params, features, "features", "thermometer", feature_names, "the observation at s_i: ones up to i, or a single one at i"),
+    LGV_CHOICE_ROW(params, time_limit, "time_limit", "terminated", time_limits, "how the end of the episode is reported"),
+    LGV_BOOL_ROW(params, scramble, "scramble", "false", "whether the meaning of the two actions is drawn for every state"),
+    LGV_INT_ROW(params, map_seed, "map_seed", "0", 0, 0x1p53, "seed of that draw; independent of the run's seed"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   lgv_tabular tabular;

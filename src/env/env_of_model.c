@@ -1,5 +1,5 @@
-/* An environment that is a model of the caller's: states are indices, shown one-hot; every step is
- * a draw. It is in no registry, because no text could name the model. */
+/* An environment made from a model of the caller: states are indices, observed one-hot; every step
+ * is a draw from the model. It is not in the registry, because no name could identify the model. */
 #include "base/error.h"
 #include "env/env.h"
 #include "env/tabular.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 
 typedef struct params {
-  lgv_model *model; /* the caller's, never changed */
+  lgv_model *model; /* owned by the caller, never changed */
   const double *features;
   int64_t feature_dim;
 } params;
@@ -38,7 +38,7 @@ static void layout(void *self, const void *params_, const lgv_env_spec *s, lgv_l
 
 static const lgv_env_type type = {
     .name = "model",
-    .summary = "a model of the caller's",
+    .summary = "a model of the caller",
     .params_size = sizeof(params),
     .state_size = sizeof(lgv_tabular),
     .spec = spec,

@@ -1,18 +1,19 @@
 /* RiverSwim: a chain of n states against a current. Strehl and Littman (2008); Osband et al.
  * (2013).
  *
- * Action 0 swims left with the current and always succeeds; action 1 swims right and mostly does
- * not.
+ * Action 0 swims left with the current and always succeeds; action 1 swims right and often fails.
  *
  *   variant          right at s_1    right inside         right at s_n    1 for (s_n, right)
  *   osband           .4 stay .6 on   .05 / .60 / .35      .40 / .60 stay  always
  *   stay-only        the same        the same             the same        if it stays
  *   strehl-littman   .7 stay .3 on   .10 / .60 / .30      .70 / .30 stay  if it stays
  *
- * (left / stay / right). The small reward for (s_1, left) is 0.005, and 5/10000 for strehl-littman,
- * whose rewards 5 and 10000 are divided by 10000 here and whose start, uniform over s_2 and s_3 in
- * ports, is s_1. The exact model holds mean rewards; a step pays the reward itself. */
+ * (left / stay / right). The small reward for (s_1, left) is 0.005; for strehl-littman it is
+ * 5/10000, because the original rewards 5 and 10000 are divided by 10000 here. All variants start
+ * at s_1, while ports of strehl-littman start uniformly in s_2 and s_3. The exact model holds mean
+ * rewards; a step pays the actual reward. */
 #include "base/error.h"
+#include "base/param.h"
 #include "env/tabular.h"
 
 enum { LEFT, RIGHT, ACTIONS };
@@ -25,29 +26,14 @@ typedef struct params {
 
 static const char *const variants[] = {"osband", "strehl-littman", "stay-only", NULL};
 
+/* clang-format off */
 static const lgv_param param_table[] = {
-    {.name = "n",
-     .type = LGV_INT,
-     .offset = offsetof(params, n),
-     .default_text = "12",
-     .min = 2,
-     .max = 1e6,
-     .help = "number of states"},
-    {.name = "horizon",
-     .type = LGV_INT,
-     .offset = offsetof(params, horizon),
-     .default_text = "40",
-     .min = 1,
-     .max = 1e6,
-     .help = "steps in an episode"},
-    {.name = "variant",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, variant),
-     .default_text = "osband",
-     .choices = variants,
-     .help = "whose transition probabilities and rewards"},
+    LGV_INT_ROW(params, n, "n", "12", 2, 1e6, "number of states"),
+    LGV_INT_ROW(params, horizon, "horizon", "40", 1, 1e6, "steps per episode"),
+    LGV_CHOICE_ROW(params, variant, "variant", "osband", variants, "whose transition probabilities and rewards are used"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   lgv_tabular tabular;

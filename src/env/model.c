@@ -1,8 +1,8 @@
 /* Exact models of finite-horizon problems, and values by backward induction (Bellman's equations).
  *
  * Transitions are kept sparse: row (stage, state, action) is a run of (next, probability) pairs.
- * While building, pairs form one list in any order; sealing sorts them into rows by a counting sort
- * that keeps their order.
+ * While the model is built, the pairs form one list in any order; sealing sorts them into rows by a
+ * stable counting sort.
  *
  * Invariants after sealing: row_start is non-decreasing; each row sums to 1 within 1e-9; the start
  * sums to 1. */

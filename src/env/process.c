@@ -22,7 +22,7 @@ extern char **environ;
 
 enum { MOST_LOG = 1 << 20, FIRST_FREE = 3 };
 
-/* ---- Where things are ---- */
+/* ---- Locating Python and the package ---- */
 
 static bool is_program(const char *path) {
   struct stat info;
@@ -44,9 +44,9 @@ static void choose_python(const char *wanted, char *path, size_t size) {
   snprintf(path, size, "python3");
 }
 
-/* The Python half, beside the library or program that this code is in: as installed (lib/, bin/ or
- * lib/MULTIARCH/ beside share/), or in the folder of the sources that it was built in. Empty if it
- * is at none of these; then the package must be installed for the Python in use. */
+/* Finds the Python package relative to the library or program that contains this code: as installed
+ * (lib/, bin/ or lib/MULTIARCH/ beside share/), or in the source tree. The path is empty if the
+ * package is in none of these places; it must then be installed for the Python in use. */
 static void find_package(char *path, size_t size) {
   static const char *const places[] = {"../share/langevin/python", "../../share/langevin/python",
                                        "../python"};
@@ -72,7 +72,7 @@ static void close_descriptor(int *fd) {
   *fd = -1;
 }
 
-/* Away from stdin, stdout and stderr, which the child gets anew. */
+/* Moves a descriptor away from 0, 1 and 2, which are replaced in the child. */
 static int lift(int fd) {
   if (fd < 0 || fd >= FIRST_FREE) return fd;
   int lifted = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
@@ -101,8 +101,8 @@ static bool open_descriptors(process *p, child_ends *child, bool show_output) {
   return p->socket >= 0 && child->socket >= 0 && p->lifeline >= 0 && child->lifeline >= 0;
 }
 
-/* Found at the end of the path, so that a package installed for this Python comes first. The name
- * tells the package that it is imported by a worker. */
+/* The package's directory goes to the end of the path, so that a package installed for this Python
+ * takes precedence. argv[0] tells the package that a worker imports it. */
 static const char *const code = "import sys; sys.argv[0] = 'langevin-worker'; "
                                 "sys.path += filter(None, [sys.argv[4]]); "
                                 "from langevin.worker import main; main()";
@@ -123,7 +123,7 @@ static int spawn(process *p, const child_ends *child, posix_spawn_file_actions_t
   int fault = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   fault |= posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
   fault |= posix_spawn_file_actions_adddup2(actions, output, STDERR_FILENO);
-  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) /* onto itself: not closed on exec */
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) /* dup onto itself: not closed on exec */
     fault |= posix_spawn_file_actions_adddup2(actions, kept[i], kept[i]);
   fault |= posix_spawnattr_setpgroup(attributes, 0);
   fault |= posix_spawnattr_setsigmask(attributes, &none);
@@ -154,8 +154,8 @@ lgv_status lgv__process_start(process *p, const char *python, bool show_output, 
   choose_python(python, p->python, sizeof p->python);
   lgv_status status = LGV_OK;
   if (!open_descriptors(p, &child, show_output)) {
-    status =
-        lgv_fail(err, LGV_ERR_ENV, "cannot open what a worker process needs: %s", strerror(errno));
+    status = lgv_fail(err, LGV_ERR_ENV, "cannot open the descriptors of a worker process: %s",
+                      strerror(errno));
   } else {
     int fault = spawn_child(p, &child);
     if (fault)
@@ -183,7 +183,8 @@ static void describe_fate(const siginfo_t *info, char *fate, size_t size) {
              strsignal(info->si_status));
 }
 
-/* Whether the child has ended; it stays a zombie, so that its number and group stay its own. */
+/* Whether the child has ended. It stays a zombie, so that its process id and group are not reused.
+ */
 static bool has_ended(pid_t pid, siginfo_t *info) {
   *info = (siginfo_t){0};
   if (waitid(P_PID, (id_t)pid, info, WEXITED | WNOHANG | WNOWAIT) != 0) return errno == ECHILD;
@@ -203,7 +204,7 @@ void lgv__process_end(process *p, double seconds, char *fate, size_t size) {
     }
     if (size && ended && info.si_pid == p->pid) describe_fate(&info, fate, size);
     if (size && !ended) snprintf(fate, size, "was still busy and has been killed");
-    kill(-p->pid, SIGKILL); /* the whole group: also what the environment has started */
+    kill(-p->pid, SIGKILL); /* the whole group, including processes that the environment started */
     while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) continue;
   }
   p->pid = 0;
@@ -215,7 +216,7 @@ void lgv__process_close(process *p) {
   close_descriptor(&p->log);
 }
 
-/* ---- What it wrote ---- */
+/* ---- Output ---- */
 
 void lgv__process_last_words(const process *p, char *text, size_t size) {
   struct stat info;
@@ -231,5 +232,5 @@ void lgv__process_last_words(const process *p, char *text, size_t size) {
 void lgv__process_trim_log(const process *p) {
   struct stat info;
   if (p->log < 0 || fstat(p->log, &info) != 0 || info.st_size < MOST_LOG) return;
-  (void)!ftruncate(p->log, 0); /* O_APPEND: the child goes on at the new end */
+  (void)!ftruncate(p->log, 0); /* O_APPEND: the child continues at the new end */
 }

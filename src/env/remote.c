@@ -1,10 +1,10 @@
-/* The protocol, version 1. We send kind NUL config; the worker answers with a wire_hello. Then
- * commands and replies alternate. Behind a hello there may follow notices, one a line; behind a
- * failed hello or reply a message, and behind a NUL the whole traceback.
+/* The protocol, version 1. The library sends kind NUL config; the worker answers with a wire_hello.
+ * Then commands and replies alternate. A hello may be followed by notices, one per line; a failed
+ * hello or reply is followed by a message, a NUL and the whole traceback.
  *
  * Nothing that the worker sends is trusted: lengths, numbers and the size of the memory are
  * checked, and the memory is sealed against shrinking before it is mapped, so that reading it
- * cannot fail. */
+ * cannot fault. */
 #include "env/remote.h"
 
 #include "base/error.h"
@@ -29,7 +29,7 @@ enum { PACKET = 1 << 16, TRIM_EVERY = 4096 };
 
 static const int64_t largest_memory = (int64_t)1 << 36;
 static const int64_t most_states = (int64_t)1 << 24; /* one-hot observations of 64 MB */
-static const double grace = 5; /* seconds that a worker gets to close its environment */
+static const double grace = 5; /* seconds for a worker to close its environment */
 
 typedef struct wire_hello {
   uint32_t magic, version, status;
@@ -53,13 +53,17 @@ typedef struct wire_reply {
 struct remote {
   process process;
   const lgv_host *host;
+  const char *kind, *python;
+  char *config;
+  bool show_output;
+  bool last; /* no other worker is started if this one dies */
   char what[LGV_TEXT_SIZE + 32];
   remote_hello hello;
   unsigned char *memory; /* (hello.memory_bytes) */
   bool dead;
   uint32_t operation, sequence; /* of the last command; 0: none yet */
-  int64_t episodes, steps;      /* begun; in this episode */
-  char packet[PACKET + 1];      /* room for a NUL behind the longest */
+  int64_t episodes, steps;      /* episodes begun; steps in this episode */
+  char packet[PACKET + 1];      /* with room for a final NUL */
 };
 
 /* ---- Failures ---- */
@@ -76,17 +80,18 @@ static const char *place(const remote *r, char *text, size_t size) {
   return text;
 }
 
-/* The socket has ended. */
+/* The worker has closed the socket. */
 static lgv_status died(remote *r, lgv_error *err) {
   char fate[80], words[240], where[80];
   lgv__process_end(&r->process, grace, fate, sizeof fate);
   lgv__process_last_words(&r->process, words, sizeof words);
   r->dead = true;
   if (strstr(words, "No module named 'langevin"))
-    return lgv_fail(err, LGV_ERR_ENV,
-                    "%.80s: the Python '%.100s' has no package langevin. Install it: %.100s -m pip "
-                    "install langevin",
-                    r->what, r->process.python, r->process.python);
+    return lgv_fail(
+        err, LGV_ERR_ENV,
+        "%.80s: the Python '%.100s' does not have the package langevin. Install it: %.100s -m pip "
+        "install langevin",
+        r->what, r->process.python, r->process.python);
   return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process %s %s%s%s", r->what, fate,
                   place(r, where, sizeof where), *words ? ". It wrote: " : "", words);
 }
@@ -97,7 +102,7 @@ static lgv_status too_late(remote *r, lgv_error *err) {
   r->dead = true;
   return lgv_fail(err, LGV_ERR_ENV,
                   "%.80s: no answer from the worker process within %g s (run.env_timeout) %s; it "
-                  "has been ended",
+                  "was stopped",
                   r->what, r->host->timeout, place(r, where, sizeof where));
 }
 
@@ -105,11 +110,11 @@ static lgv_status nonsense(remote *r, const char *what, lgv_error *err) {
   char where[80];
   lgv__process_end(&r->process, 0, NULL, 0);
   r->dead = true;
-  return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process sent %s %s; it has been ended",
-                  r->what, what, place(r, where, sizeof where));
+  return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process sent %s %s; it was stopped", r->what,
+                  what, place(r, where, sizeof where));
 }
 
-/* A message of the worker's, and behind a NUL its traceback. */
+/* Reports a failure in the worker: text is its message, followed by a NUL and its traceback. */
 static lgv_status reported(remote *r, uint32_t status, const char *text, size_t length,
                            lgv_error *err) {
   static const lgv_status statuses[] = {
@@ -133,7 +138,7 @@ static double now(void) {
 }
 
 static lgv_status send_packet(remote *r, const void *bytes, size_t size, lgv_error *err) {
-  if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: its worker process has ended", r->what);
+  if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process has ended", r->what);
   while (send(r->process.socket, bytes, size, MSG_NOSIGNAL) < 0) {
     if (errno == EAGAIN) return too_late(r, err);
     if (errno != EINTR) return died(r, err);
@@ -141,11 +146,11 @@ static lgv_status send_packet(remote *r, const void *bytes, size_t size, lgv_err
   return LGV_OK;
 }
 
-/* One packet into r->packet, NUL-terminated. The socket itself knows the time-out: a signal may cut
- * a wait short, and the rest of the time is then waited for anew. */
+/* Reads one packet into r->packet, NUL-terminated. The socket enforces the timeout; if a signal
+ * interrupts the wait, it is repeated until the timeout is over. */
 static lgv_status receive_packet(remote *r, size_t *size, lgv_error *err) {
   double timeout = r->host->timeout, begun = timeout > 0 ? now() : 0;
-  if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: its worker process has ended", r->what);
+  if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process has ended", r->what);
   for (;;) {
     ssize_t length = recv(r->process.socket, r->packet, PACKET, MSG_TRUNC);
     if (length > PACKET) return nonsense(r, "a packet that is too long", err);
@@ -243,15 +248,14 @@ static lgv_status read_hello(remote *r, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status start(remote *r, const char *kind, const char *config,
-                        const remote_options *options, lgv_error *err) {
-  size_t first = strlen(kind) + 1, size = first + strlen(config);
-  LGV_TRY(lgv__process_start(&r->process, options->python, options->show_output, err));
+static lgv_status start(remote *r, lgv_error *err) {
+  size_t first = strlen(r->kind) + 1, size = first + strlen(r->config);
+  LGV_TRY(lgv__process_start(&r->process, r->python, r->show_output, err));
   set_timeouts(r);
   if (size > PACKET)
-    return lgv_fail(err, LGV_ERR_USAGE, "%.80s: its parameters are too long", r->what);
-  memcpy(r->packet, kind, first);
-  memcpy(r->packet + first, config, size - first);
+    return lgv_fail(err, LGV_ERR_USAGE, "%.80s: the parameters are too long", r->what);
+  memcpy(r->packet, r->kind, first);
+  memcpy(r->packet + first, r->config, size - first);
   LGV_TRY(send_packet(r, r->packet, size, err));
   return read_hello(r, err);
 }
@@ -261,11 +265,15 @@ lgv_status lgv__remote_start(const char *kind, const char *config, const remote_
   remote *r = *out = lgv__calloc(1, sizeof *r);
   if (!r) return lgv__out_of_memory(err, "a worker process");
   r->host = options->host;
+  r->kind = kind;
+  r->python = options->python;
+  r->show_output = options->show_output;
+  r->config = lgv__strdup(config);
   r->process = (process){.socket = -1, .memory = -1, .lifeline = -1, .log = -1};
   snprintf(r->what, sizeof r->what, "%s", options->what);
-  lgv_status status = start(r, kind, config, options, err);
+  lgv_status status = r->config ? start(r, err) : lgv__out_of_memory(err, "a worker process");
   if (status != LGV_OK) {
-    r->dead = true; /* nothing to be closed */
+    r->dead = true; /* there is nothing to close */
     lgv__remote_stop(r);
     *out = NULL;
   }
@@ -284,6 +292,32 @@ bool lgv__remote_picture(const remote *r, lgv_picture *frame) {
 }
 bool lgv__remote_is_dead(const remote *r) { return r->dead; }
 
+lgv_status lgv__remote_replace(remote *old, lgv_status status, remote **fresh, lgv_error *err) {
+  const lgv_host *host = old->host;
+  remote *started;
+  if (!old->dead || old->last || !host->restart) return status;
+  old->last = true;
+  if (host->notice) {
+    char text[640];
+    snprintf(
+        text, sizeof text,
+        "%s. It is restarted once (run.on_worker_death=restart); the current episode counts as "
+        "truncated",
+        err ? err->message : "the worker process died");
+    host->notice(host->context, text);
+  }
+  remote_options options = {old->what, old->python, old->show_output, host};
+  LGV_TRY(lgv__remote_start(old->kind, old->config, &options, &started, err));
+  started->last = true;
+  if (memcmp(&started->hello, &old->hello, sizeof old->hello) == 0) {
+    *fresh = started;
+    return LGV_OK;
+  }
+  lgv__remote_stop(started);
+  return lgv_fail(err, LGV_ERR_ENV, "%.80s: the restarted environment differs from the one before",
+                  old->what);
+}
+
 /* ---- Commands ---- */
 
 static lgv_status send_command(remote *r, wire_command command, lgv_error *err) {
@@ -298,7 +332,7 @@ static lgv_status read_reply(remote *r, wire_reply *reply, lgv_error *err) {
   LGV_TRY(receive_packet(r, &size, err));
   if (size < sizeof *reply) return nonsense(r, "too short an answer", err);
   memcpy(reply, r->packet, sizeof *reply);
-  if (reply->sequence != r->sequence) return nonsense(r, "an answer to something else", err);
+  if (reply->sequence != r->sequence) return nonsense(r, "an answer to another command", err);
   if (reply->status != FINE)
     return reported(r, reply->status, r->packet + sizeof *reply, size - sizeof *reply, err);
   return size == sizeof *reply ? LGV_OK : nonsense(r, "too long an answer", err);
@@ -320,7 +354,7 @@ lgv_status lgv__remote_receive(remote *r, remote_reply *out, lgv_error *err) {
   wire_reply reply;
   LGV_TRY(read_reply(r, &reply, err));
   if ((reply.slot != 0 && reply.slot != 1) || (reply.terminated | reply.truncated) & ~1)
-    return nonsense(r, "an answer that makes no sense", err);
+    return nonsense(r, "an invalid answer", err);
   *out = (remote_reply){.reward = reply.reward,
                         .terminated = reply.terminated,
                         .truncated = reply.truncated,
@@ -350,7 +384,7 @@ lgv_status lgv__remote_save(remote *r, void *bytes, size_t capacity, size_t *siz
     return nonsense(r, "a state larger than it said", err);
   *size = (size_t)reply.number;
   if (*size > capacity)
-    return lgv_fail(err, LGV_ERR_ENV, "%.80s: its state has %zu bytes, %zu are kept for it",
+    return lgv_fail(err, LGV_ERR_ENV, "%.80s: its state has %zu bytes, but only %zu are reserved",
                     r->what, *size, capacity);
   memcpy(bytes, r->memory + r->hello.save_offset, *size);
   return LGV_OK;
@@ -371,9 +405,11 @@ lgv_status lgv__remote_restore(remote *r, const void *bytes, size_t size, lgv_er
 void lgv__remote_stop(remote *r) {
   if (!r) return;
   lgv_error ignored;
-  bool told = !r->dead && send_command(r, (wire_command){.operation = CLOSE}, &ignored) == LGV_OK;
-  lgv__process_end(&r->process, told ? grace : 0, NULL, 0);
+  bool notified =
+      !r->dead && send_command(r, (wire_command){.operation = CLOSE}, &ignored) == LGV_OK;
+  lgv__process_end(&r->process, notified ? grace : 0, NULL, 0);
   lgv__process_close(&r->process);
   if (r->memory) munmap(r->memory, (size_t)r->hello.memory_bytes);
+  lgv__free(r->config);
   lgv__free(r);
 }

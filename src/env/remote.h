@@ -1,11 +1,11 @@
 /* An environment in a worker process: the C side of python/langevin/worker.py.
  *
- * Commands and answers are single packets on a socket: fixed structs in the machine's own byte
- * order, both ends being on one machine. Observations never pass through it: the worker writes them
- * into memory that both sides see. Waiting is blocking, with the host's time-out; the death of
- * either side shows at once as the end of the other's socket.
+ * Commands and answers are single packets on a socket: fixed structs in native byte order, since
+ * both ends are on one machine. Observations do not pass through it: the worker writes them to
+ * shared memory. Waiting blocks, with the host's timeout; when either side dies, the other sees the
+ * end of its socket at once.
  *
- * Only one command is under way at a time: remote_send_..., then lgv__remote_receive. */
+ * Only one command is pending at a time: lgv__remote_send_..., then lgv__remote_receive. */
 #ifndef LGV_ENV_REMOTE_H
 #define LGV_ENV_REMOTE_H
 
@@ -15,43 +15,45 @@ typedef struct remote remote;
 
 typedef struct remote_options {
   const char *what;   /* in messages: "gym:CartPole-v1" */
-  const char *python; /* see lgv__process_start */
+  const char *python; /* see lgv__process_start; outlives the remote */
   bool show_output;
   const lgv_host *host; /* outlives the remote */
 } remote_options;
 
-/* What the worker found. memory_bytes is the size of the shared memory: first what the kind of
- * environment puts there, from save_offset on save_bytes for saved states (0: it cannot save). */
+/* The worker's description of the environment. memory_bytes is the size of the shared memory: first
+ * the part that the kind of environment uses, then, from save_offset on, save_bytes for saved
+ * states (0: it cannot save). */
 typedef struct remote_hello {
   int32_t obs_kind, obs_form, shape[3], actions;
   int64_t states, horizon, obs_bytes, memory_bytes, save_offset, save_bytes;
   int32_t has_fire;      /* atari */
   int32_t height, width; /* of screens and pictures; 0: there are none */
+  int32_t reserved;      /* no padding: two hellos are compared byte by byte */
 } remote_hello;
 
 typedef struct remote_reply {
   double reward;
   int32_t terminated, truncated;
   int32_t lives, frames; /* atari */
-  int32_t slot;          /* gym: which of the two observations in memory is the current one */
+  int32_t slot;          /* gym: index of the current one of the two observations in memory */
   int64_t state;         /* gym: the index of the state, where states are finite */
 } remote_reply;
 
-/* kind: "gym", "atari": which task class of the worker. config_json: for its make(). */
+/* kind: a literal, "gym" or "atari", the worker's task class. config_json: for its make(). */
 LGV_CHECK lgv_status lgv__remote_start(const char *kind, const char *config_json,
                                        const remote_options *options, remote **out, lgv_error *err);
 const remote_hello *lgv__remote_get_hello(const remote *r);
 const unsigned char *lgv__remote_memory(const remote *r);
 
-/* The picture behind the two observations, if the worker was asked for it and has one. */
+/* The picture after the two observations in memory, if it was requested and the worker has one. */
 bool lgv__remote_picture(const remote *r, lgv_picture *frame);
 
 LGV_CHECK lgv_status lgv__remote_reset(remote *r, uint64_t seed, remote_reply *reply,
                                        lgv_error *err);
-/* repeat: frames that the action lasts, for kinds that know frames. */
+/* repeat: frames that the action lasts, for kinds that have frames. */
 LGV_CHECK lgv_status lgv__remote_step(remote *r, int32_t action, int32_t repeat,
                                       remote_reply *reply, lgv_error *err);
-/* The same in two halves, so that something can be done in between. */
+/* Same, in two halves, so that the caller can do other work in between. */
 LGV_CHECK lgv_status lgv__remote_send_reset(remote *r, uint64_t seed, lgv_error *err);
 LGV_CHECK lgv_status lgv__remote_send_step(remote *r, int32_t action, int32_t repeat,
                                            lgv_error *err);
@@ -62,9 +64,14 @@ LGV_CHECK lgv_status lgv__remote_save(remote *r, void *bytes, size_t capacity, s
                                       lgv_error *err);
 LGV_CHECK lgv_status lgv__remote_restore(remote *r, const void *bytes, size_t size, lgv_error *err);
 
-/* Whether the last failure was that the worker died or did not answer in time: a new one may do. An
- * environment that raises an error is no such case. */
+/* Whether the last failure was that the worker died, did not answer in time, or sent nonsense. */
 bool lgv__remote_is_dead(const remote *r);
+/* Starts another worker with the same configuration after `old` died or did not answer in time,
+ * which is what `status` and err say. The host must allow it (run.on_worker_death=restart), and it
+ * happens only once: otherwise this returns `status`. The caller stops `old`, whose memory stays
+ * readable until then. An environment that raised an error is not replaced. */
+LGV_CHECK lgv_status lgv__remote_replace(remote *old, lgv_status status, remote **fresh,
+                                         lgv_error *err);
 /* Lets the worker close its environment, ends it and frees everything. */
 void lgv__remote_stop(remote *r);
 

@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-/* ---- weights ---- */
+/* ---- Weights ---- */
 
-/* Source pixels that a small one touches at most. */
+/* The most source pixels that a small pixel touches. */
 static int32_t taps_of(int32_t source, int32_t size) {
   return (int32_t)ceil((double)source / size) + 1;
 }
@@ -28,7 +28,7 @@ void lgv__screen_layout(screen_resize *r, int32_t height, int32_t width, int32_t
   r->sum = lgv_layout_array(layout, "screen.sum", LGV_F32, (size_t)size, LGV_SCRATCH);
 }
 
-/* Parts of a pixel below this are left out. */
+/* Smaller parts of a pixel are ignored. */
 static const double least_part = 1e-3;
 
 /* The taps of small pixel i, which covers [begin, end) of the source. */
@@ -67,9 +67,9 @@ void lgv__screen_open(screen_resize *r) {
   open_axis(&r->y);
 }
 
-/* ---- pictures ---- */
+/* ---- Pictures ---- */
 
-/* With a number of taps that the compiler knows, or any. */
+/* taps may be a compile-time constant. */
 static inline __attribute__((always_inline)) void
 weigh(const screen_axis *x, int32_t taps, const float *restrict row, float *restrict small) {
   for (int32_t i = 0; i < x->size; i++) {
@@ -90,7 +90,7 @@ static void shrink_row(const screen_resize *r, const uint8_t *from) {
     weigh(&r->x, r->x.taps, r->row, r->small);
 }
 
-/* Adding 1.5 * 2^23 leaves no bits for a fraction: the addition rounds, halves to even. */
+/* Adding 1.5 * 2^23 leaves no bits for a fraction, so the addition rounds, halves to even. */
 static void round_row(const float *restrict sum, int32_t count, uint8_t *restrict to) {
   const float rounder = 0x1.8p23f;
   for (int32_t i = 0; i < count; i++) to[i] = (uint8_t)(int32_t)((sum[i] + rounder) - rounder);
@@ -98,7 +98,7 @@ static void round_row(const float *restrict sum, int32_t count, uint8_t *restric
 
 void lgv__screen_shrink(const screen_resize *r, const uint8_t *from, uint8_t *to) {
   const screen_axis *x = &r->x, *y = &r->y;
-  int32_t have = -1; /* the source row in r->small: two small rows may share one */
+  int32_t have = -1; /* the source row in r->small, which two small rows may share */
   for (int32_t i = 0; i < y->size; i++, to += x->size) {
     for (int32_t t = 0; t < y->taps; t++) {
       int32_t source = y->from[t * y->size + i];
@@ -114,22 +114,4 @@ void lgv__screen_shrink(const screen_resize *r, const uint8_t *from, uint8_t *to
 
 void lgv__screen_max(const uint8_t *a, const uint8_t *b, size_t count, uint8_t *to) {
   for (size_t i = 0; i < count; i++) to[i] = a[i] > b[i] ? a[i] : b[i];
-}
-
-void lgv__screen_interleave(const uint8_t *const *picture, int32_t frames, size_t pixels,
-                            uint8_t *to) {
-  if (frames == 4) {
-    const uint8_t *restrict a = picture[0], *restrict b = picture[1], *restrict c = picture[2],
-                            *restrict d = picture[3];
-    uint8_t *restrict out = to;
-    for (size_t i = 0; i < pixels; i++) {
-      out[4 * i] = a[i];
-      out[4 * i + 1] = b[i];
-      out[4 * i + 2] = c[i];
-      out[4 * i + 3] = d[i];
-    }
-    return;
-  }
-  for (size_t i = 0; i < pixels; i++)
-    for (int32_t f = 0; f < frames; f++) *to++ = picture[f][i];
 }

@@ -10,9 +10,9 @@
 #include <pthread.h>
 #include <string.h>
 
-/* ---- One thread. How a sum is split between threads shows in its last bits: an OpenBLAS with
- * threads of its own gives other eigenvectors of a 24 x 24 matrix on two threads than on one. Which
- * BLAS there is, is known when the program is loaded, so its switch is looked up then. ---- */
+/* ---- One thread. The split of a sum between threads changes its last bits: a threaded OpenBLAS
+ * computes other eigenvectors of a 24 x 24 matrix on two threads than on one. Which BLAS is linked
+ * is known only at load time, so its switch is looked up at run time. ---- */
 
 static pthread_once_t one_thread_once = PTHREAD_ONCE_INIT;
 
@@ -22,7 +22,7 @@ static void set_one_thread(void) {
   if (set_num_threads) set_num_threads(1);
 }
 
-/* Before every call of BLAS or LAPACK. */
+/* To be called before every call of BLAS or LAPACK. */
 static void one_thread(void) { pthread_once(&one_thread_once, set_one_thread); }
 
 void lgv__rank_one_add(double *c, int64_t d, const double *x) {
@@ -32,9 +32,10 @@ void lgv__rank_one_add(double *c, int64_t d, const double *x) {
   }
 }
 
-/* One Givens rotation a column of L: [L x] G = [L' 0]. A rotation is orthogonal, so no drift builds
- * up, and written with its cosine and sine it keeps the digits of a small diagonal (a tiny ridge)
- * next to a large x. The same G whitens: with [z'; t] = G^T [z; 0], L' z' = [L x] [z; 0] = L z. */
+/* One Givens rotation per column of L: [L x] G = [L' 0]. A rotation is orthogonal, so errors do not
+ * accumulate, and in terms of its cosine and sine it keeps the digits of a small diagonal (a tiny
+ * ridge) next to a large x. The same G whitens: with [z'; t] = G^T [z; 0], L' z' = [L x] [z; 0] = L
+ * z. */
 void lgv__cholesky_update(double *l, int64_t d, double *x, double *z, int64_t n, double *carry) {
   const lgv_kernel_set *kernels = lgv__kernels();
   if (n) memset(carry, 0, (size_t)n * sizeof *carry);
@@ -60,7 +61,7 @@ void lgv__cholesky_solve_transposed(const double *l, int64_t d, double *x) {
 
 void lgv__cholesky_whiten(const double *l, int64_t d, double *x, int64_t n) {
   one_thread();
-  /* in columns, as L is: X^T L^-T */
+  /* column-major, like L: X^T L^-T */
   cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)d, 1, l,
               (int)d, x, (int)n);
 }

@@ -1,17 +1,17 @@
-/* Small dense linear algebra in double. Symmetric matrices are d x d, either triangle; a
- * Cholesky factor L is lower triangular, column by column: its updates run along columns. LAPACK
- * and BLAS do the cubic work, each call on the caller's thread alone: an OpenBLAS is set to one
- * thread, in the whole process, at the first call. */
+/* Small dense linear algebra in double. Symmetric matrices are d x d, and either triangle may be
+ * read; a Cholesky factor L is lower triangular and column-major, because its updates run along
+ * columns. LAPACK and BLAS do the cubic work on the caller's thread only: the first call sets
+ * OpenBLAS to one thread in the whole process. */
 #ifndef LGV_MATH_DENSE_H
 #define LGV_MATH_DENSE_H
 
 #include "langevin.h"
 
-/* C += x x^T, all of it. */
+/* C += x x^T, both triangles. */
 void lgv__rank_one_add(double *c, int64_t d, const double *x);
-/* L L^T becomes L L^T + x x^T in O(d^2); x is destroyed. What has been whitened stays so in O(d n):
- * Z = L^-1 X (d x n, row-major) becomes that of the new L; carry: room for n numbers. n may be 0.
- */
+/* L L^T becomes L L^T + x x^T in O(d^2); x is destroyed. Whitened columns are kept up to date in
+ * O(d n): Z = L^-1 X (d x n, row-major) becomes that of the new L. carry has room for n numbers; n
+ * may be 0. */
 void lgv__cholesky_update(double *l, int64_t d, double *x, double *z, int64_t n, double *carry);
 /* Solves L L^T x = b in place. */
 void lgv__cholesky_solve(const double *l, int64_t d, double *x);
@@ -23,8 +23,8 @@ void lgv__cholesky_whiten(const double *l, int64_t d, double *x, int64_t n);
 void lgv__multiply(const double *a, int64_t rows, int64_t cols, const double *x, double *y);
 void lgv__multiply_transposed(const double *a, int64_t rows, int64_t cols, const double *x,
                               double *y);
-/* Ascending eigenvalues of the symmetric matrix that `vectors` holds; on return its rows are the
- * eigenvectors. work: lgv__eigen_work(d) doubles; iwork: lgv__eigen_iwork(d) ints. */
+/* Ascending eigenvalues of the symmetric matrix in `vectors`, whose rows become the eigenvectors.
+ * work: lgv__eigen_work(d) doubles; iwork: lgv__eigen_iwork(d) ints. */
 LGV_CHECK lgv_status lgv__eigen(double *vectors, int64_t d, double *values, double *work,
                                 int32_t *iwork, lgv_error *err);
 int64_t lgv__eigen_work(int64_t d);

@@ -1,9 +1,9 @@
-/* Subnormal numbers as zero while a loop runs.
+/* Treats subnormal numbers as zero while a loop runs.
  *
  * A decaying mean, m = 0.9 m, never reaches zero: it rounds back to a few units of the smallest
  * subnormal number and stays there, and arithmetic with subnormal numbers is up to a hundred times
- * slower. Where the CPU has no such mode, nothing happens and the results are the same but for
- * numbers below 1.2e-38. The caller's mode is restored, since the thread is the caller's. */
+ * slower. On a CPU without such a mode nothing happens, and the results differ only in numbers
+ * below 1.2e-38. The caller's mode is restored, since the thread is the caller's. */
 #ifndef LGV_MATH_FLUSH_H
 #define LGV_MATH_FLUSH_H
 
@@ -13,7 +13,7 @@
 #include <xmmintrin.h>
 static inline uint64_t lgv__fp_mode(void) { return _mm_getcsr(); }
 static inline void lgv__fp_set_mode(uint64_t mode) { _mm_setcsr((unsigned)mode); }
-enum { LGV_FLUSH_BITS = 0x8040 }; /* results to zero, operands as zero */
+enum { LGV_FLUSH_BITS = 0x8040 }; /* flush results to zero, read operands as zero */
 #elif defined(__aarch64__)
 static inline uint64_t lgv__fp_mode(void) {
   uint64_t mode;
@@ -28,10 +28,10 @@ static inline void lgv__fp_set_mode(uint64_t mode) { (void)mode; }
 enum { LGV_FLUSH_BITS = 0 };
 #endif
 
-/* Loads and stores stay on their side of a change of mode. */
+/* The compiler must not move loads and stores across a change of mode. */
 #define LGV_MEMORY_FENCE() __asm__ volatile("" ::: "memory")
 
-/* Returns what lgv__flush_end needs. */
+/* Returns the mode to be passed to lgv__flush_end. */
 static inline uint64_t lgv__flush_begin(void) {
   uint64_t mode = lgv__fp_mode();
   lgv__fp_set_mode(mode | LGV_FLUSH_BITS);

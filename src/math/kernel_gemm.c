@@ -1,34 +1,35 @@
-/* Matrix products in vector extensions: the sets with vectors (kernel_plain.c is their plain twin).
+/* Matrix products for the sets with vectors, in the compiler's vector extensions. kernel_plain.c is
+ * the plain definition.
  *
  * One micro-kernel: a tile of C, up to 6 or 8 rows by 2 vectors (or 8 rows by 1), stays in
- * registers while p runs; each step broadcasts one number of A for every row and multiplies it with
- * one row of B. Rows of A and C are pointers, so that a window of an image is as good a row as one
- * of a matrix and no patch is ever copied. Around it, p goes in blocks, and a panel of B (as wide
- * as a tile) that would not stay in the first-level cache is copied to the stack once a block,
- * which also widens the last panel of a B whose width is no multiple of the vectors'.
+ * registers during the loop over p; each step broadcasts one number of A per row and multiplies it
+ * by one row of B. Rows of A and C are pointers, so that a window of an image serves as a row of a
+ * matrix and no patch is ever copied. Around it, p is processed in blocks. A panel of B (as wide as
+ * a tile) that would not stay in the first-level cache is copied to the stack once per block, which
+ * also pads the last panel if the width of B is not a multiple of the vectors'.
  *
  * Rows are cut into tiles of nearly equal height: five rows cost five sixths of six, but a single
- * one that is left over costs as much as four, for the latency of the multiply-add.
+ * leftover row costs as much as four, because of the latency of the multiply-add.
  *
- * Invariant: see lgv_product: every sum runs over p in order, whatever the shape. */
+ * Invariant (see lgv_product): every sum runs over p in order, for every shape. */
 #include "math/vector.h"
 
 #if LGV_LANES > 1
 
 enum {
   WIDE = 2 * LANES,                /* width of a panel, and of a wide tile */
-  WIDE_ROWS = LANES == 16 ? 8 : 6, /* of a wide tile: accumulators fill the registers */
+  WIDE_ROWS = LANES == 16 ? 8 : 6, /* of a wide tile: its accumulators fill the registers */
   NARROW_ROWS = 8,                 /* of a tile of one vector */
   MOST_ROWS = 8,
   BLOCK_K = 4096 / WIDE, /* a panel's block takes 16 kB of the first-level cache */
-  BLOCK_M = 120,         /* rows that meet a panel before the next one */
-  DIRECT_BYTES = 16384,  /* a panel whose rows span less is used where it lies */
+  BLOCK_M = 120,         /* rows that use a panel before the next one */
+  DIRECT_BYTES = 16384,  /* a panel whose rows span less is used in place */
 };
 
 typedef enum start { FROM_ZERO, FROM_C, FROM_BIAS } start;
 typedef enum end { AS_IS, RECTIFIED, GATED } end;
 
-/* A panel: what its tiles have in common, for one block of p. */
+/* A panel: the common part of its tiles, for one block of p. */
 typedef struct panel {
   int64_t k;
   const float *a;
@@ -45,7 +46,7 @@ typedef struct panel {
   end end;
 } panel;
 
-/* Which operands are reached by lists of offsets. */
+/* Which operand is addressed by a list of offsets. */
 typedef enum reach { STRIDES, LISTED_A, LISTED_C } reach;
 
 INLINE void begin(int rows, int vecs, const panel *p, float *const c[MOST_ROWS],
@@ -78,8 +79,8 @@ INLINE void finish(int rows, int vecs, const panel *p, float *const c[MOST_ROWS]
     EACH (v, vecs) store(c[i] + v * LANES, acc[i][v]);
 }
 
-/* Hides where a pointer comes from: the compiler would express rows by one another and run out of
- * registers. */
+/* Hides the origin of a pointer from the compiler, which would otherwise derive rows from one
+ * another and run out of registers. */
 INLINE const float *opaque(const float *p) {
   __asm__("" : "+r"(p));
   return p;
@@ -113,7 +114,7 @@ INLINE void multiply(int rows, int vecs, reach reach, const panel *p, int64_t i0
     next += a_col;
     b += b_row;
   }
-  __asm__("" : "+r"(i0)); /* finds C anew rather than keep its rows in registers all the while */
+  __asm__("" : "+r"(i0)); /* recomputes the rows of C instead of keeping them in registers */
   find_c(rows, reach, p, i0, c);
   finish(rows, vecs, p, c, acc);
 }
@@ -144,13 +145,12 @@ static const tile_fn tiles[2][MOST_ROWS + 1] = {
     {NULL, tile_1x2, tile_2x2, tile_3x2, tile_4x2, tile_5x2, tile_6x2, tile_7x2, tile_8x2},
 };
 
-/* Rows [first, last) of C in one panel. `ahead`: the next panel of B, to have in the cache by then;
- * or NULL. */
+/* Rows [first, last) of C in one panel. `ahead`: the next panel of B, to be prefetched; or NULL. */
 static void sweep_rows(const panel *p, int64_t first, int64_t last, int vecs, const float *ahead,
                        int64_t ahead_row) {
   int64_t tallest = vecs == 2 ? WIDE_ROWS : NARROW_ROWS, count = last - first;
   int64_t n_tiles = (count + tallest - 1) / tallest, height = count / n_tiles;
-  int64_t taller = count - height * n_tiles; /* so many tiles have one row more */
+  int64_t taller = count - height * n_tiles; /* number of tiles with one row more */
   int64_t share = p->k / n_tiles + 1, warmed = 0;
   tile_fn tall = tiles[vecs - 1][height + 1 <= tallest ? height + 1 : height],
           low = tiles[vecs - 1][height];
@@ -167,7 +167,7 @@ static void sweep_rows(const panel *p, int64_t first, int64_t last, int vecs, co
   }
 }
 
-/* What a tile left beside C, copied to its place. */
+/* Copies a tile that was computed beside C to its place. */
 static void copy_edge(const panel *p, int64_t i0, int64_t rows, int64_t cols, const float *beside) {
   if (rows == NARROW_ROWS && !p->c_rows && p->end != GATED) { /* the usual case, without branches */
     float *c = p->c + i0 * p->c_row;
@@ -182,7 +182,7 @@ static void copy_edge(const panel *p, int64_t i0, int64_t rows, int64_t cols, co
   }
 }
 
-/* Rows [first, last) in a panel that is narrower than the vectors: tile by tile beside C. */
+/* Rows [first, last) of a panel that is narrower than the vectors: tiles are computed beside C. */
 static void sweep_edge(const panel *p, int64_t first, int64_t last, int64_t cols) {
   float beside[MOST_ROWS * WIDE] __attribute__((aligned(64)));
   int vecs = cols > LANES ? 2 : 1;
@@ -205,8 +205,8 @@ static void sweep_edge(const panel *p, int64_t first, int64_t last, int64_t cols
   }
 }
 
-/* A panel of B, in whole vectors. What stands beside its columns is computed and never stored, so
- * it may be anything that lies within B. */
+/* Copies a panel of B in whole vectors. Products with numbers beside its columns are never stored,
+ * so these may be any numbers inside B. */
 static void pack(const float *b, int64_t b_row, int64_t k, int64_t cols, float *packed) {
   int vecs = cols > LANES ? 2 : 1;
   int64_t q = 0, end = (k - 1) * b_row + cols;

@@ -1,15 +1,15 @@
-/* Products with a single row of A, such as the one observation that an agent acts on: then nothing
- * of B is used twice, and reading it is all the cost. So B is read row by row, as it lies in
- * memory, some rows at a time for each pass over C; and a row that meets a 0, as after a rectifier
- * about half of them do, is not read at all. */
+/* Products with a single row of A, such as the one observation that an agent acts on. Nothing of B
+ * is used twice, so the cost is that of reading it. Therefore B is read row by row in memory order,
+ * several rows per pass over C, and a row whose factor is 0, as about half are after a rectifier,
+ * is not read at all. */
 #include "math/vector.h"
 
 #if LGV_LANES > 1
 
-enum { ROWS = 8 }; /* of B in one pass */
+enum { ROWS = 8 }; /* of B per pass */
 
-/* c (n) += sum over r of x[r] b[r], in order of r. count is at most ROWS, and known when this is
- * compiled where that matters. */
+/* c (n) += sum over r of x[r] b[r], in order of r. count is at most ROWS, and a compile-time
+ * constant where that matters. */
 INLINE void add_rows(int count, int64_t n, const float *const b[ROWS], const float x[ROWS],
                      float *c) {
   int64_t j = 0;

@@ -1,6 +1,6 @@
 /* Kernels of losses over distributions: softmax with its mean, and the Huber quantile loss.
  *
- * Rows of any length: what is left behind the last whole vector is copied into one. */
+ * Rows have any length: the rest after the last whole vector is copied into a vector. */
 #include "math/vector.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ INLINE float sum_of(vec v) {
   return sum;
 }
 
-/* The first `count` lanes are loaded or stored; the others hold `rest`. */
+/* Loads or stores the first `count` lanes; the other lanes hold `rest`. */
 INLINE vec load_part(const float *p, int64_t count, float rest) {
   float part[LANES];
   store(part, all(rest));
@@ -31,8 +31,8 @@ INLINE void store_part(float *p, int64_t count, vec v) {
 
 /* ---- Softmax ---- */
 
-/* e^x for x <= 0, as 2^n e^r with |r| <= ln(2) / 2, to 2e-7 of it; below -87 as at -87, 1.6e-38.
- * NaN stays. */
+/* e^x for x <= 0, as 2^n e^r with |r| <= ln(2) / 2, with relative error 2e-7; below -87 it is e^-87
+ * = 1.6e-38. NaN stays NaN. */
 INLINE vec exponential(vec x) {
   const float shift = 12582912; /* 1.5 x 2^23: adding it rounds to whole numbers */
   vec kept = greater(x, all(-87)), whole = kept * 1.44269504f + shift;
@@ -62,7 +62,7 @@ static float largest(int64_t count, const float *x) {
   return best;
 }
 
-/* p = e^(x - most) and their sum. */
+/* Sets p = e^(x - most) and returns the sum. */
 static float exponentials(int64_t count, const float *x, float most, float *p) {
   vec sum = all(0);
   int64_t i = 0;
@@ -100,8 +100,8 @@ void LGV_KERNEL(lgv__softmax)(int64_t rows, int64_t cols, const float *x, const 
 
 /* ---- Quantiles ---- */
 
-/* One vector of theta meets all targets. With c = clip(d, -kappa, kappa), huber(d) = c (d - c / 2),
- * and its weight times c is tau c + (1 - 2 tau) min(c, 0). */
+/* One vector of theta against all targets. With c = clip(d, -kappa, kappa), huber(d) = c (d - c /
+ * 2), and its weight times c is tau c + (1 - 2 tau) min(c, 0). */
 INLINE vec quantile_slopes(vec theta, vec tau, int64_t n_targets, const float *target, float kappa,
                            vec *loss) {
   vec slopes = all(0), losses = all(0), turn = 1 - 2 * tau;

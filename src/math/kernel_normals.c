@@ -1,17 +1,17 @@
 /* Bulk N(0, 1) in single precision: 16 lanes of xoshiro128++ (Blackman, Vigna 2019) feed the
  * transform of Box and Muller (1958), with polynomials in place of library calls.
  *
- * Draws come in two halves: the radius sqrt(-2 ln x) of pair i takes word i, its angle takes word
- * count / 2 + i; out[i] gets the sine, out[count / 2 + i] the cosine.
+ * Pair i takes its radius sqrt(-2 ln x) from word i and its angle from word count / 2 + i; out[i]
+ * gets the sine and out[count / 2 + i] the cosine.
  *
- * How it departs from the exact transform: x has 31 random bits, so |out| <= 6.67, which a true
- * normal exceeds once in 4e10 draws; the minimax polynomials are within 3e-8 (relative for the
- * logarithm and the sine, absolute for the cosine), below the rounding of a float.
+ * Departures from the exact transform: x has 31 random bits, so |out| <= 6.67, which a true normal
+ * exceeds once in 4e10 draws; the errors of the minimax polynomials are at most 3e-8 (relative for
+ * the logarithm and the sine, absolute for the cosine), below the rounding of a float.
  *
- * Invariants: every kernel set gives the same bits, since the operations are additions,
- * multiplications, square roots and bit operations that IEEE 754 rounds one way only; this needs a
- * compiler that does not fuse them (-ffp-contract=off). The loops are plain and over independent
- * elements, so that the compiler turns each into the vectors of the set. */
+ * Invariant: every kernel set gives the same bits, since IEEE 754 defines the rounding of
+ * additions, multiplications and square roots; the compiler must not fuse them (-ffp-contract=off).
+ * The loops are plain and their elements independent, so that the compiler vectorizes them for each
+ * set. */
 #include "math/kernels.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static inline float minus_two_log(float x) {
   uint32_t bits = bits_of(x);
   int32_t e = (int32_t)(bits - root_half) >> 23;
   float f = float_of(bits - ((uint32_t)e << 23)) - 1.0f;
-  /* Pairs and pairs of pairs: a shorter chain of dependent operations than Horner's. */
+  /* Pairs and pairs of pairs form a shorter dependency chain than Horner's scheme. */
   float f2 = f * f, f4 = f2 * f2;
   float p01 = -1.99999995f + 0.999999759f * f, p23 = -0.666683712f + 0.500041481f * f;
   float p45 = -0.399136672f + 0.331247861f * f, p67 = -0.299045323f + 0.287336859f * f;
@@ -63,7 +63,7 @@ static inline float minus_two_log(float x) {
   return p * f - 1.38629436f * (float)e; /* 2 ln 2 */
 }
 
-/* In (0, 1], of 31 bits. */
+/* In (0, 1], with 31 random bits. */
 static inline float uniform(uint32_t word) {
   return ((float)(int32_t)(word >> 1) + 0.5f) * 0x1p-31f;
 }
@@ -74,8 +74,8 @@ void LGV_KERNEL(lgv__normals)(lgv_noise *noise, float *restrict out, size_t coun
   fill_words(noise, words, count);
   for (size_t i = 0; i < half; i++) {
     float radius = sqrtf(minus_two_log(uniform(words[i])));
-    /* The angle is (pi/4) y with y in [-1, 1), then turned by the three lowest bits of the word:
-     * one exchanges sine and cosine, two choose their signs. */
+    /* The angle is (pi/4) y with y in [-1, 1). The three lowest bits of the word complete the
+     * circle: one exchanges sine and cosine, two choose their signs. */
     uint32_t word = words[half + i];
     float y = (float)(int32_t)(word & ~7u) * 0x1p-31f, z = y * y;
     float sine =

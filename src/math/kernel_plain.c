@@ -1,5 +1,5 @@
-/* The reference set's kernels: the definitions as plain loops, for the others to be tested against.
- */
+/* The matrix product of the reference set: the definition as plain loops, against which the other
+ * sets are tested. */
 #include "math/kernels.h"
 
 #if LGV_LANES == 1

@@ -1,7 +1,12 @@
-/* Kernels that pass once over rows of numbers: sums, transposes, conversions, sparse products.
+/* Kernels that pass once over rows of numbers: sums, transposes, conversions, rotations, skipped
+ * steps of Adam.
  *
- * Columns go in strips of four vectors, which stay in registers while the rows run. */
+ * Columns are processed in strips of four vectors, which stay in registers during the loop over
+ * the rows. */
+#include "math/flush.h"
 #include "math/vector.h"
+
+#include <math.h>
 
 enum { STRIP = 4 * LANES };
 
@@ -21,7 +26,7 @@ void LGV_KERNEL(lgv__column_sums)(int64_t rows, int64_t cols, const float *x, fl
   }
 }
 
-/* ---- Transposes: blocks of 4 x 4, which every instruction set shuffles well ---- */
+/* ---- Transposes in blocks of 4 x 4, which every instruction set shuffles well ---- */
 
 typedef float quad __attribute__((vector_size(16)));
 typedef int32_t iquad __attribute__((vector_size(16)));
@@ -53,7 +58,7 @@ INLINE void transpose_block(const float *from, int64_t from_row, const float *ga
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* In squares of SQUARE x SQUARE, so that every line of memory that is touched is used whole. */
+/* Works in squares of SQUARE x SQUARE, so that every cache line is used completely. */
 void LGV_KERNEL(lgv__transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,
                                 const float *gate, float *to, int64_t to_row) {
   enum { SQUARE = 16 };
@@ -136,4 +141,29 @@ void LGV_KERNEL(lgv__gate)(int64_t count, const float *gate, float *x) {
 
 void LGV_KERNEL(lgv__scale)(int64_t count, float scale, float *x) {
   for (int64_t i = 0; i < count; i++) x[i] *= scale;
+}
+
+/* A plane rotation of many pairs of numbers, for updates of Cholesky factors. */
+void LGV_KERNEL(lgv__rotate)(int64_t count, double cosine, double sine, double *restrict a,
+                             double *restrict b) {
+  for (int64_t i = 0; i < count; i++) {
+    double before = a[i];
+    a[i] = cosine * before + sine * b[i];
+    b[i] = cosine * b[i] - sine * before;
+  }
+}
+
+/* Many steps of Adam with gradient 0 at once: optim/lazy_adam.h derives the sums. */
+void LGV_KERNEL(lgv__adam_skip)(int64_t count, const lgv_adam_skip *skip, float *restrict w,
+                                float *restrict m, float *restrict v) {
+  const float sum = skip->sum, eps = skip->eps, mean = skip->eps * skip->mean;
+  const float variance = skip->variance, keep_m = skip->keep_m, keep_v = skip->keep_v;
+  uint64_t mode = lgv__flush_begin();
+  for (int64_t i = 0; i < count; i++) {
+    float root = 1 / (sqrtf(v[i]) + mean), share = eps * root;
+    w[i] -= sum * m[i] * root * (1 + variance * share * share);
+    m[i] *= keep_m;
+    v[i] *= keep_v;
+  }
+  lgv__flush_end(mode);
 }

@@ -1,41 +1,16 @@
-/* One instruction set's kernels, collected. */
+/* The kernels of one instruction set, collected in a table. */
 #include "math/kernels.h"
 
 #define TEXT2(name) #name
 #define TEXT(name) TEXT2(name)
 
-static void gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col,
-                 const float *b, int64_t b_row, float beta, float *c, int64_t c_row) {
-  LGV_KERNEL(lgv__product)
-  (&(lgv_product){.m = m,
-                  .n = n,
-                  .k = k,
-                  .a = a,
-                  .a_row = a_row,
-                  .a_col = a_col,
-                  .b = b,
-                  .b_row = b_row,
-                  .c = c,
-                  .c_row = c_row,
-                  .add = beta != 0});
-}
-
-#define LGV_OPTIMIZER(name) extern const lgv_optim_type LGV_KERNEL(lgv__optim_##name);
-#include "optim/optimizers.def"
-#undef LGV_OPTIMIZER
-
-static const lgv_optim_type *const optimizers[] = {
-#define LGV_OPTIMIZER(name) &LGV_KERNEL(lgv__optim_##name),
-#include "optim/optimizers.def"
-#undef LGV_OPTIMIZER
-    NULL,
-};
+/* Defined by src/optim/optim_table.c. */
+extern const lgv_optim_type *const LGV_KERNEL(lgv__optimizers)[];
 
 extern const lgv_kernel_set LGV_KERNEL(lgv__kernel_set);
 const lgv_kernel_set LGV_KERNEL(lgv__kernel_set) = {
     .name = TEXT(LGV_ISA),
     .product = LGV_KERNEL(lgv__product),
-    .gemm = gemm,
     .column_sums = LGV_KERNEL(lgv__column_sums),
     .transpose = LGV_KERNEL(lgv__transpose),
     .from_bytes = LGV_KERNEL(lgv__from_bytes),
@@ -50,5 +25,5 @@ const lgv_kernel_set LGV_KERNEL(lgv__kernel_set) = {
     .adam_skip = LGV_KERNEL(lgv__adam_skip),
     .rotate = LGV_KERNEL(lgv__rotate),
     .normals = LGV_KERNEL(lgv__normals),
-    .optimizers = optimizers,
+    .optimizers = LGV_KERNEL(lgv__optimizers),
 };

@@ -19,7 +19,7 @@ typedef struct candidate {
 
 enum { MOST_SETS = 4 };
 
-/* Every set that was built, plainest first; returns how many. */
+/* Lists every set that was built, plainest first; returns their number. */
 static size_t list_sets(candidate *sets) {
   size_t n = 0;
   sets[n++] = (candidate){&lgv__kernel_set_ref, true};
@@ -42,7 +42,7 @@ static const candidate *find(const candidate *sets, size_t n, const char *name) 
   return NULL;
 }
 
-/* What the user asks for by the environment; NULL if nothing. */
+/* The set that the user asks for in the environment, or NULL. */
 static const char *wish(void) {
   const char *name = getenv("LANGEVIN_KERNELS");
   return name && *name ? name : NULL;
@@ -57,7 +57,7 @@ static const lgv_kernel_set *choose(void) {
   return sets[n - 1].set;
 }
 
-/* Threads that race for the first call choose the same. */
+/* Threads that race for the first call make the same choice. */
 static _Atomic(const lgv_kernel_set *) in_use;
 
 const lgv_kernel_set *lgv__kernels(void) {
@@ -93,9 +93,20 @@ lgv_status lgv__kernels_check(lgv_error *err) {
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
                                sets[i].set->name);
   return lgv_fail(err, LGV_ERR_USAGE,
-                  wanted ? "LANGEVIN_KERNELS=%.40s: this CPU cannot run it; it can run %s"
-                         : "LANGEVIN_KERNELS=%.40s: no such set of kernels; there are %s",
+                  wanted ? "LANGEVIN_KERNELS=%.40s: this CPU cannot run this set; it can run %s"
+                         : "LANGEVIN_KERNELS=%.40s: unknown kernel set; this CPU can run %s",
                   wish(), names);
 }
 
 const char *lgv_kernels(void) { return lgv__kernels()->name; }
+
+/* Every word of every lane is random, so the lanes start at 16 unrelated places of the one orbit of
+ * xoshiro128++. The chance that two of them overlap within 2^40 draws is below 2^-80. */
+void lgv__noise_seed(lgv_noise *noise, lgv_rng *rng) {
+  for (int j = 0; j < 16; j++)
+    for (int i = 0; i < 4; i += 2) {
+      uint64_t bits = lgv_rng_bits(rng);
+      noise->s[i][j] = (uint32_t)bits;
+      noise->s[i + 1][j] = (uint32_t)(bits >> 32);
+    }
+}

@@ -1,10 +1,10 @@
-/* Compute kernels: one source, compiled once for each instruction set, chosen once at start.
+/* Compute kernels: one source, compiled once per instruction set; the set is chosen once, at start.
  *
  * Files named kernel_*.c here and optim_*.c in src/optim are compiled several times with LGV_ISA
- * set to the set's name and LGV_LANES to the floats in its vectors (1 for ref: plain C); whatever
- * they define for others to see is named by LGV_KERNEL(name), which appends the set's name. One
- * lgv_kernel_set for each collects them. LANGEVIN_KERNELS=ref|x86|avx2|avx512 (elsewhere:
- * ref|generic) overrides the choice. */
+ * set to the set's name and LGV_LANES to the floats in its vectors (1 for ref: plain C); every
+ * global name in them is written LGV_KERNEL(name), which appends the set's name. One lgv_kernel_set
+ * per set collects the kernels. LANGEVIN_KERNELS=ref|x86|avx2|avx512 (elsewhere: ref|generic)
+ * overrides the choice. */
 #ifndef LGV_MATH_KERNELS_H
 #define LGV_MATH_KERNELS_H
 
@@ -19,18 +19,16 @@ struct lgv_noise {
   uint32_t s[4][16];
 };
 
-enum {
-  LGV_NOISE_BLOCK = 512
-}; /* normals to ask for at a time: they stay in the first-level cache */
+enum { LGV_NOISE_BLOCK = 512 }; /* normals per call: they stay in the first-level cache */
 
-/* C = start + A B, then an end. A (m x k) is a[row(i) + col(p)], B (k x n) is b[p * b_row + j], C
- * is c[row(i) + j]; rows and columns lie at equal distances, or where a list says. C must not
- * overlap the others.
+/* C = start + A B, followed by an optional rectifier or gate. A (m x k) is a[row(i) + col(p)], B (k
+ * x n) is b[p * b_row + j], C is c[row(i) + j]; rows and columns are addressed by a stride or by a
+ * list of offsets. C must not overlap A or B.
  *
  * Invariant: C(i, j) = ((start + A(i, 0) B(0, j)) + A(i, 1) B(1, j)) + ... in this order, with one
- * rounding a step on sets with a fused multiply-add and two on others; a step whose A(i, p) is 0
- * may be left out. So the bits depend neither on m and n nor on the tile, and the sample of a batch
- * is computed as it would be alone (unless B holds infinities or NaN). */
+ * rounding per step on sets with a fused multiply-add and two on others; a step whose A(i, p) is 0
+ * may be skipped. So the bits depend neither on m and n nor on the tile, and a sample of a batch
+ * gets the same bits as alone (unless B holds infinities or NaN). */
 typedef struct lgv_product {
   int64_t m, n, k;
   const float *a;
@@ -42,26 +40,22 @@ typedef struct lgv_product {
   int64_t c_row;
   const int32_t *c_rows; /* (m): offsets in place of c_row; or NULL */
   const float *bias;     /* (n): every row of C starts from it; NULL: from 0 */
-  bool add;              /* C starts from what it holds; otherwise it need not be initialized */
-  bool rectify;          /* ends with max(C, 0); NaN stays */
-  const float *gate;     /* laid out as C, which ends as 0 where this is not positive; or NULL */
+  bool add;          /* C starts from its current values; otherwise it need not be initialized */
+  bool rectify;      /* ends with max(C, 0); NaN stays */
+  const float *gate; /* laid out as C, which becomes 0 where this is not positive; or NULL */
 } lgv_product;
 
-/* What a number of Adam steps with gradient 0 do to a parameter; optim/lazy_adam.h has the
+/* The effect of several Adam steps with gradient 0 on a parameter; optim/lazy_adam.h has the
  * equations. */
 typedef struct lgv_adam_skip {
   float sum, mean, variance; /* S, and the mean and variance of z */
   float eps;
-  float keep_m, keep_v; /* what is left of the moments */
+  float keep_m, keep_v; /* factors of the moments */
 } lgv_adam_skip;
 
 typedef struct lgv_kernel_set {
   const char *name;
   void (*product)(const lgv_product *product);
-  /* C (m x n) = beta C + A B. A is reached by strides (a[i * a_row + k * a_col]), rows of B and C
-   * are contiguous with the given distances. beta is 0 or 1; with 0, C need not be initialized. */
-  void (*gemm)(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col,
-               const float *b, int64_t b_row, float beta, float *c, int64_t c_row);
   /* sums (cols) = the sum over the rows of x (rows x cols). */
   void (*column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);
   /* to[j * to_row + i] = from[i * from_row + j], or 0 where gate (laid out as `to`, may be NULL) is
@@ -69,7 +63,7 @@ typedef struct lgv_kernel_set {
   void (*transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,
                     const float *gate, float *to, int64_t to_row);
   void (*from_bytes)(int64_t count, const uint8_t *bytes, float scale, float *out);
-  /* Row i of sums (rows + 1 x cols) = start + scale * the sum of the first i rows of x. */
+  /* Row i of sums ((rows + 1) x cols) = start + scale * the sum of the first i rows of x. */
   void (*running_sums)(int64_t rows, int64_t cols, const float *start, const float *x, float scale,
                        float *sums);
   void (*sum_up)(int64_t rows, int64_t cols, float *x); /* row i += all rows below it, in place */
@@ -94,17 +88,17 @@ typedef struct lgv_kernel_set {
   const lgv_optim_type *const *optimizers; /* NULL-terminated */
 } lgv_kernel_set;
 
-const lgv_kernel_set *lgv__kernels(void); /* the one in use: the best that this CPU can run */
-/* Fails if LANGEVIN_KERNELS names a set that does not exist or that this CPU cannot run; the best
- * one is then in use nevertheless. */
+const lgv_kernel_set *lgv__kernels(void); /* the set in use: the best that this CPU can run */
+/* Fails if LANGEVIN_KERNELS names an unknown set or one that this CPU cannot run; the best set is
+ * in use then. */
 LGV_CHECK lgv_status lgv__kernels_check(lgv_error *err);
-/* The sets that this CPU can run, plainest first; NULL past the end. */
+/* The sets that this CPU can run, plainest first; NULL after the last. */
 const lgv_kernel_set *lgv__kernels_at(size_t index);
-/* Test hook: the set that lgv__kernels returns from now on; NULL: the choice at start. */
+/* Test hook: makes lgv__kernels return this set; NULL: chooses again. */
 void lgv__kernels_use(const lgv_kernel_set *set);
 void lgv__noise_seed(lgv_noise *noise, lgv_rng *rng);
 
-#ifdef LGV_ISA /* within a set, without the detour over the table */
+#ifdef LGV_ISA /* direct calls within a set */
 void LGV_KERNEL(lgv__product)(const lgv_product *product);
 void LGV_KERNEL(lgv__product_row)(const lgv_product *product); /* m = 1 */
 void LGV_KERNEL(lgv__column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);

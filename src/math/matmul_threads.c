@@ -9,13 +9,13 @@
 #include <stdatomic.h>
 
 enum {
-  ENOUGH = 1 << 17,  /* multiplications of a part that is worth handing over: some microseconds */
+  ENOUGH = 1 << 17,  /* multiplications in a part worth handing over: some microseconds */
   CUT = 32,          /* parts are multiples of this: whole tiles, whole vectors */
-  SPINS = 1 << 14,   /* looks before a helper falls asleep: a fraction of a millisecond */
-  PATIENCE = 1 << 10 /* looks before the caller lets others run: a helper may wait for a core */
+  SPINS = 1 << 14,   /* checks before a helper falls asleep: a fraction of a millisecond */
+  PATIENCE = 1 << 10 /* checks before the caller yields: a helper may wait for a core */
 };
 
-/* Of a helper's part. Whoever takes it from OFFERED computes it. */
+/* The states of a helper's part. The thread that changes it from OFFERED to TAKEN computes it. */
 enum { NOTHING, OFFERED, TAKEN, DONE };
 
 typedef struct helper {
@@ -23,11 +23,11 @@ typedef struct helper {
   bool started;
   atomic_int part_is;
   atomic_bool sleeping, quit;
-  pthread_mutex_t lock; /* for falling asleep alone */
+  pthread_mutex_t lock; /* used only for falling asleep */
   pthread_cond_t wake;
   void (*product)(const lgv_product *product);
   lgv_product part;
-  uint64_t mode; /* of floating-point arithmetic: the caller's */
+  uint64_t mode; /* the caller's floating-point mode */
 } helper;
 
 struct lgv_matmul_threads {
@@ -43,7 +43,7 @@ static void relax(void) {
 #endif
 }
 
-/* ---- helpers ---- */
+/* ---- Helpers ---- */
 
 static bool take(helper *h) {
   int offered = OFFERED;
@@ -64,7 +64,7 @@ static void *help(void *context) {
   while (!atomic_load(&h->quit)) {
     for (int spin = 0; spin < SPINS && atomic_load(&h->part_is) != OFFERED; spin++) relax();
     if (atomic_load(&h->part_is) != OFFERED) sleep_until_offered(h);
-    if (!take(h)) continue; /* the caller was faster, or it is time to go home */
+    if (!take(h)) continue; /* the caller was faster, or the helper is to quit */
     lgv__fp_set_mode(h->mode);
     h->product(&h->part);
     atomic_store(&h->part_is, DONE);
@@ -81,8 +81,8 @@ static void offer(helper *h) {
   pthread_mutex_unlock(&h->lock);
 }
 
-/* A part that is still on offer is taken back: the helper may be waiting for a core, which on a
- * busy machine lasts longer than any product. */
+/* A part that is still on offer is taken back: the helper may be waiting for a core, which takes
+ * longer than any product on a busy machine. */
 static void settle(helper *h) {
   if (take(h))
     h->product(&h->part);
@@ -94,7 +94,7 @@ static void settle(helper *h) {
   atomic_store(&h->part_is, NOTHING);
 }
 
-/* ---- life ---- */
+/* ---- Teams ---- */
 
 lgv_status lgv__matmul_threads_create(int32_t threads, lgv_matmul_threads **out, lgv_error *err) {
   lgv_matmul_threads *team = *out = lgv__calloc(1, sizeof *team);
@@ -143,7 +143,7 @@ lgv_matmul_threads *lgv__matmul_threads_use(lgv_matmul_threads *team) {
   return before;
 }
 
-/* ---- products ---- */
+/* ---- Products ---- */
 
 /* Rows [first, last) of C. */
 static lgv_product rows_of(const lgv_product *g, int64_t first, int64_t last) {

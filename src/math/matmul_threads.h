@@ -1,11 +1,10 @@
-/* Helping threads for matrix products, which are nearly all the work of an update of a large
- * network.
+/* Helper threads for matrix products, which are nearly all the work of updating a large network.
  *
- * A product is cut along the longer side of C, and every element of C is computed by one thread in
- * the order that lgv_product promises: the bits are those of one thread, however many there are.
- * The caller's thread takes the first part, and those that no helper has begun when it is done.
- * Between products of one update helpers wait in a loop, since that is shorter than to fall asleep
- * and wake up; after a fraction of a millisecond they sleep.
+ * A product is cut along the longer side of C, and one thread computes every element of C in the
+ * order that lgv_product promises, so the bits do not depend on the number of threads. The caller's
+ * thread computes the first part, and then those that no helper has begun. Between the products of
+ * one update helpers spin, since that is faster than sleeping and waking up; after a fraction of a
+ * millisecond they sleep.
  *
  * Invariant: nothing is shared between two teams, and a team serves one thread at a time. */
 #ifndef LGV_MATH_MATMUL_THREADS_H
@@ -15,13 +14,14 @@
 
 typedef struct lgv_matmul_threads lgv_matmul_threads;
 
-/* threads: the caller's included. */
+/* threads: including the caller's. */
 LGV_CHECK lgv_status lgv__matmul_threads_create(int32_t threads, lgv_matmul_threads **team,
                                                 lgv_error *err);
 void lgv__matmul_threads_free(lgv_matmul_threads *team); /* may be NULL */
-/* Who helps with the products of this thread from now on; NULL: nobody. Returns who did. */
+/* Sets the team that helps this thread with its products (NULL: none) and returns the previous one.
+ */
 lgv_matmul_threads *lgv__matmul_threads_use(lgv_matmul_threads *team);
-/* lgv__kernels()->product, with help where it is large enough. */
+/* lgv__kernels()->product, with helpers if it is large enough. */
 void lgv__matmul_threads_product(const lgv_product *product);
 
 #endif

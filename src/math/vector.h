@@ -1,5 +1,5 @@
-/* Vectors of LGV_LANES floats in the compiler's own extensions, for files that are compiled once
- * for each instruction set (kernels.h). With one lane a vector is a float. */
+/* Vectors of LGV_LANES floats in the compiler's vector extensions, for files that are compiled once
+ * per instruction set (kernels.h). With one lane, a vector is a float. */
 #ifndef LGV_MATH_VECTOR_H
 #define LGV_MATH_VECTOR_H
 
@@ -11,7 +11,7 @@
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
-#define EACH(i, n) UNROLL for (int i = 0; i < (n); i++) /* n is known when this is compiled */
+#define EACH(i, n) UNROLL for (int i = 0; i < (n); i++) /* n is a compile-time constant */
 
 enum { LANES = LGV_LANES };
 
@@ -24,7 +24,7 @@ typedef float loose_vec __attribute__((vector_size(4 * LGV_LANES), aligned(4), m
 
 INLINE vec load(const float *p) { return *(const loose_vec *)p; }
 INLINE void store(float *p, vec v) { *(loose_vec *)p = v; }
-/* max(v, 0), but NaN stays NaN: it must not vanish in a rectifier. */
+/* max(v, 0), except that NaN stays NaN: a rectifier must not hide it. */
 INLINE vec rectified(vec v) { return (vec)((ivec)v & ~(v < (vec){0})); }
 INLINE vec gated(vec v, vec gate) { return (vec)((ivec)v & (gate > (vec){0})); }
 INLINE vec lesser(vec a, vec b) {

@@ -1,14 +1,15 @@
-/* Convolutions (VALID) over images laid out as (height x width x channels), as products without
- * copies of patches ("implicit GEMM").
+/* Convolutions (VALID) over images laid out as (height x width x channels), as matrix products that
+ * copy no patches ("implicit GEMM").
  *
- * With p a place of the output and q a number within a window, the input that meets weight q at p
- * lies at corner[p] + window[q]: the two lists describe the matrix of patches X(p, q), and
+ * With p a place of the output and q a position within a window, the input that is multiplied by
+ * weight q at p is at corner[p] + window[q]: the two lists describe the matrix of patches X(p, q),
+ * and
  *
  *   Y = X W + b,   dW = X^T D,   dX(corner[p] + tap) += D W_tap^T for each of the kernel^2 taps.
  *
- * The last one scatters: places of one tap never meet, so rows of a product can be added to where
- * they belong, and no multiplication with a padding zero is made. Several small images form one
- * product: long sums keep the tiles in registers longer. */
+ * The last product scatters: the places of one tap never coincide, so its rows can be added
+ * directly to their destinations, without multiplications by padding zeros. Several small images
+ * form one product, because long sums keep the tiles in registers longer. */
 #include "math/matmul_threads.h"
 #include "nn/layers.h"
 
@@ -91,7 +92,7 @@ void lgv__layer_conv_biases(const net_layer *layer, int64_t batch, const float *
                               grad + layer->biases);
 }
 
-/* Every tap's weights (inputs x outputs) turned into (outputs x inputs). */
+/* Transposes the weights of every tap from (inputs x outputs) to (outputs x inputs). */
 static void turn_weights(const net_layer *layer, const float *weights, float *turned) {
   int64_t taps = (int64_t)layer->kernel * layer->kernel, size = layer->inputs * layer->outputs;
   for (int64_t t = 0; t < taps; t++)
@@ -99,7 +100,7 @@ static void turn_weights(const net_layer *layer, const float *weights, float *tu
                               NULL, turned + t * size, layer->inputs);
 }
 
-/* One tap of a group of images: d_in at the tap += d_out times its turned weights. */
+/* One tap of a group of images: d_in at the tap += d_out times its transposed weights. */
 static void add_tap(const net_layer *layer, const conv_places *places, int64_t tap, int64_t images,
                     const float *d_out, const float *turned, float *d_in) {
   int64_t n = layer->outputs;
@@ -116,8 +117,8 @@ static void add_tap(const net_layer *layer, const conv_places *places, int64_t t
                                              .add = true});
 }
 
-/* Taps that lie a stride apart meet the same pixels: one after the other they find them in the
- * cache. */
+/* Taps that are a stride apart touch the same pixels; processed one after the other, they find them
+ * in the cache. */
 static void add_taps(const net_layer *layer, const conv_places *places, int64_t images,
                      const float *d_out, const float *turned, float *d_in) {
   int32_t kernel = layer->kernel, stride = layer->stride;

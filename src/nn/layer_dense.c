@@ -2,9 +2,9 @@
  *
  *   Y = X W + b,   dW = X^T D,   dX = D W^T.
  *
- * The kernels need rows of the second factor to be contiguous, which W^T has not. So either W is
- * turned, or, when W is large against the batch, the roles are: dX^T = W D^T. And where there are
- * only a few outputs, dW^T = D^T X fills whole vectors, which dW would not. */
+ * The kernels need contiguous rows of the second factor, which W^T lacks. So either W is
+ * transposed, or, if W is large compared with the batch, the equation is: dX^T = W D^T. With only a
+ * few outputs, dW^T = D^T X fills whole vectors, while dW would not. */
 #include "math/matmul_threads.h"
 #include "nn/layers.h"
 
@@ -121,7 +121,7 @@ void lgv__layer_dense_backward(const net_layer *layer, const float *params, cons
   if (d_in) input_gradient(layer, params, in, batch, d_out, d_in, scratch);
 }
 
-/* A smaller batch than the one asked for may choose the other way, but never needs more. */
+/* A smaller batch may take the other branch, but never needs more. */
 int64_t lgv__layer_dense_scratch(const net_layer *layer, int64_t batch) {
   if (!weights_are_large(layer, batch) || layer->outputs <= FEW_OUTPUTS) return layer->n_weights;
   return batch * (layer->inputs + layer->outputs);

@@ -4,12 +4,12 @@
  *   psi_j(tau) = rectified( sum over i = 1..n of cos(pi i tau) w_ij + b_j )
  *   out_j = features_j psi_j
  *
- * How it departs: i counts from 1, as in DQN Zoo (Quan, Ostrovski, 2020); the paper's i = 0 repeats
- * the bias.
+ * Departure: i counts from 1, as in DQN Zoo (Quan, Ostrovski, 2020); the paper's i = 0 repeats the
+ * bias.
  *
  * cos(pi i tau) follows from its two predecessors, cos((i + 1) x) = 2 cos(x) cos(i x) - cos((i - 1)
- * x), in double: the errors grow with i^2 at worst, to 1e-12 for 64. Rows go in groups, since every
- * row is a chain of dependent steps. */
+ * x), in double: the errors grow at most like i^2, to 1e-12 for i = 64. Rows are processed in
+ * groups, since every row is a chain of dependent steps. */
 #include "nn/layers.h"
 
 #include <math.h>

@@ -1,15 +1,14 @@
 /* Sparse first layers.
  *
- * One-hot: a sample takes one row of the weights. Thermometer: it takes the sum of the first c
- * rows, so that running sums over the rows serve all samples of a batch, and the gradient of row i
- * is the sum of the derivatives of all samples with c > i: O((batch + inputs) outputs) both ways.
- */
+ * One-hot: a sample adds one row of the weights. Thermometer: it adds the first c rows, so running
+ * sums over the rows serve all samples of a batch, and the gradient of row i is the sum of the
+ * derivatives of all samples with c > i. Both passes take O((batch + inputs) outputs). */
 #include "math/kernels.h"
 #include "nn/layers.h"
 
 #include <string.h>
 
-/* The bias of every output, copied to `row`. */
+/* Copies the bias of every output to `row`. */
 static void spread_bias(const net_layer *layer, const float *params, float *row) {
   for (int64_t j = 0; j < layer->outputs; j++)
     row[j] = params[layer->biases + (layer->n_biases == layer->outputs ? j : 0)];

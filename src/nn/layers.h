@@ -1,15 +1,15 @@
-/* Layers: functions over (layer, parameters, activations). Hidden layers end in the rectifier.
+/* Layers as functions of (layer, parameters, activations). Hidden layers end with the rectifier.
  *
- * d_out of a backward pass is the loss's derivative before the rectifier. d_in is gated by the
- * rectifier of the layer below, of which `in` are the activations, so that it is the d_out of that
- * layer; NULL if there is none to hand it to. Backward passes overwrite the layer's part of grad.
- * scratch: as many floats as the layer's _scratch function says. */
+ * In a backward pass, d_out is the derivative of the loss before the layer's rectifier. d_in is
+ * gated by the rectifier of the layer below, whose activations are `in`, so that it is the d_out of
+ * that layer; it is NULL if there is no layer below. Backward passes overwrite the layer's part of
+ * grad. scratch has the size that the layer's _scratch function returns. */
 #ifndef LGV_NN_LAYERS_H
 #define LGV_NN_LAYERS_H
 
 #include "nn/net.h"
 
-/* ---- What a network asks of itself ---- */
+/* ---- Properties of a network ---- */
 
 static inline bool net_takes_index(const net *n) { return n->shape.obs_form != LGV_FORM_DENSE; }
 
@@ -17,17 +17,17 @@ static inline int64_t net_obs_length(const net *n) {
   return (int64_t)n->shape.obs_shape[0] * n->shape.obs_shape[1] * n->shape.obs_shape[2];
 }
 
-/* Whether inputs are not floats that the first layer can take as they are. */
+/* Whether inputs must be converted or scaled before the first layer. */
 static inline bool net_converts_input(const net *n) {
   return !net_takes_index(n) && (n->shape.obs_kind == LGV_OBS_BYTE || n->shape.input_scale != 1);
 }
 
-/* Numbers that a layer hands on for one sample. */
+/* The number of activations of a layer per sample. */
 static inline int64_t net_layer_length(const net_layer *layer) {
   return (layer->kernel ? (int64_t)layer->out_height * layer->out_width : 1) * layer->outputs;
 }
 
-/* Rows of a layer's activations for `batch` samples. */
+/* The number of rows of a layer's activations for `batch` samples. */
 static inline int64_t net_rows(const net *n, int32_t layer, int64_t batch, int64_t taus) {
   return n->embedding && layer >= n->embedding ? batch * taus : batch;
 }
@@ -43,8 +43,8 @@ void lgv__layer_dense_backward(const net_layer *layer, const float *params, cons
                                float *grad);
 int64_t lgv__layer_dense_scratch(const net_layer *layer, int64_t batch); /* of the backward pass */
 
-/* ---- A dense first layer whose inputs are 0 except for the ones that an index stands for, times
- * scale (see net_input) ---- */
+/* ---- A dense first layer with sparse inputs: ones at the places that an index encodes (see
+ * net_input), times scale ---- */
 
 void lgv__layer_index_forward(const net_layer *layer, const float *params, lgv_obs_form form,
                               const int32_t *index, float scale, int64_t batch, bool rectify,
@@ -67,13 +67,13 @@ void lgv__layer_embed_backward(const net_layer *layer, const float *params, cons
 /* ---- Convolution: VALID, images as (height x width x channels) ---- */
 
 int64_t lgv__layer_conv_places(const net_layer *layer); /* of one image */
-int64_t lgv__layer_conv_window(const net_layer *layer); /* numbers in it */
+int64_t lgv__layer_conv_window(const net_layer *layer); /* its length */
 int64_t lgv__layer_conv_group(const net_layer *layer);
 void lgv__layer_conv_locate(const net_layer *layer,
                             conv_places *places); /* fills corner and window */
 void lgv__layer_conv_forward(const net_layer *layer, const conv_places *places, const float *params,
                              const float *in, int64_t batch, float *out);
-/* Adds to the gradient of the weights if `add`, so that images can come in groups. */
+/* With `add`, adds to the gradient of the weights, so that images can be processed in groups. */
 void lgv__layer_conv_weights(const net_layer *layer, const conv_places *places, const float *in,
                              int64_t batch, const float *d_out, bool add, float *grad);
 void lgv__layer_conv_biases(const net_layer *layer, int64_t batch, const float *d_out, float *grad);

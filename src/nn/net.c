@@ -19,7 +19,7 @@ static lgv_status add_layer(net *n, net_layer layer, lgv_error *err) {
     window = (int64_t)layer.kernel * layer.kernel;
   }
   if (layer.outputs < 1)
-    return lgv_fail(err, LGV_ERR_USAGE, "layers of a network need at least one unit, not %d",
+    return lgv_fail(err, LGV_ERR_USAGE, "a layer of a network needs at least one unit, not %d",
                     (int)layer.outputs);
   if ((double)layer.inputs * (double)layer.outputs * (double)window > LARGEST ||
       (double)places * (double)layer.outputs > LARGEST)
@@ -36,7 +36,7 @@ static lgv_status add_layer(net *n, net_layer layer, lgv_error *err) {
   return LGV_OK;
 }
 
-/* How many hidden dense layers lie below the embedding; -1: there is none. */
+/* The number of hidden dense layers below the embedding; -1: there is no embedding. */
 static int32_t hidden_below_embedding(const net_shape *shape) {
   if (shape->cosines == 0) return -1;
   if (shape->family == NET_NATURE) return 0;
@@ -141,7 +141,8 @@ static float *floats(lgv_layout *layout, const char *name, int64_t count) {
   return count > 0 ? lgv_layout_array(layout, name, LGV_F32, (size_t)count, LGV_SCRATCH) : NULL;
 }
 
-/* What the layers of one pass, or of both, need at most; one works after the other. */
+/* The most scratch that any layer needs in the forward pass, or in both passes; the layers share
+ * it. */
 static int64_t scratch_size(const net *n, int64_t batch, bool with_backward) {
   int64_t size = net_takes_index(n) ? lgv__layer_index_scratch(&n->layer[0], n->shape.obs_form) : 0;
   int64_t taus = n->shape.taus;

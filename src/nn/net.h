@@ -2,19 +2,20 @@
  * batch.
  *
  * Two families: an MLP of any depth and width, and the convolutional network of Mnih et al. (2015)
- * for images. The output layer is linear; heads (several members, atoms, quantiles) are groups of
- * its outputs, which the agents read as they need. Parameters lie layer by layer, weights (inputs x
- * outputs, row-major: a row holds the weights that leave one input) before biases.
+ * for images. The output layer is linear; heads (ensemble members, atoms, quantiles) are groups of
+ * its outputs, which the agents interpret. Parameters are stored layer by layer, weights (inputs x
+ * outputs, row-major: a row holds the weights of one input) before biases.
  *
- * A network with an embedding (Dabney et al., 2018b) takes several numbers tau beside every
- * observation and gives outputs for each: what the convolutions (of an MLP: all hidden layers but
- * the last, at least one) make of the observation is multiplied, unit by unit, by what a dense
- * layer makes of cos(pi i tau); the layers above see batch x taus rows.
+ * A network with an embedding (Dabney et al., 2018b) takes several numbers tau with every
+ * observation and has outputs for each: the features of the observation, which the convolutions
+ * compute (in an MLP: all hidden layers but the last, at least one), are multiplied, unit by unit,
+ * by the output of a dense layer whose inputs are cos(pi i tau); the layers above see batch x taus
+ * rows.
  *
- * A network owns no parameters: online and target networks are two vectors over one shape.
+ * A network owns no parameters: an online and a target network are two vectors for one shape.
  *
- * Invariants: forward writes only the tape; backward adds nothing to what it does not own: it
- * overwrites grad. */
+ * Invariants: the forward pass writes only the tape; the backward pass overwrites grad and does not
+ * add to it. */
 #ifndef LGV_NN_NET_H
 #define LGV_NN_NET_H
 
@@ -28,17 +29,17 @@ typedef struct net_shape {
   lgv_obs_kind obs_kind;
   lgv_obs_form obs_form;
   int32_t obs_shape[3]; /* (height, width, channels), or (length, 1, 1) */
-  lgv_ints hidden;      /* widths of the hidden dense layers; NATURE: of the dense layers behind the
-                           convolutions, 512 if there are none */
+  lgv_ints hidden;      /* widths of the hidden dense layers; NATURE: of the dense layers after the
+                           convolutions, 512 if empty */
   int32_t outputs;
   bool shared_bias;  /* the output layer has one bias for all outputs */
   float input_scale; /* multiplies every input */
   int32_t cosines;   /* i = 1..cosines of the embedding; 0: there is none */
-  int32_t taus;      /* the most for an observation */
+  int32_t taus;      /* the most per observation */
 } net_shape;
 
-/* Observations of a batch, in the form in which the replay keeps them. Exactly one pointer is used.
- */
+/* The observations of a batch, as the replay encodes them. Exactly one of dense, bytes and index is
+ * used. */
 typedef struct net_input {
   const float *dense;   /* (batch x length): LGV_FORM_DENSE floats */
   const uint8_t *bytes; /* (batch x height x width x channels): images */
@@ -60,47 +61,46 @@ typedef struct net {
   net_shape shape;
   net_layer layer[NET_MOST_LAYERS];
   int32_t n_layers;
-  int32_t embedding;   /* the layer that multiplies what comes from below; 0: there is none */
-  int64_t params;      /* length of the parameter vector */
-  int64_t activations; /* floats a sample that a tape holds */
+  int32_t embedding; /* the layer that multiplies the output of the layer below; 0: there is none */
+  int64_t params;    /* length of the parameter vector */
+  int64_t activations; /* floats that a tape holds per sample */
 } net;
 
 enum { NET_CONVOLUTIONS = 3 };
 
 /* Offsets into an image; see layer_conv.c. */
 typedef struct conv_places {
-  int64_t group;   /* images that one product takes together */
-  int32_t *corner; /* (group x places): where each place's window begins */
-  int32_t *window; /* (kernel x kernel x inputs): the window, from its beginning */
+  int64_t group;   /* images per product */
+  int32_t *corner; /* (group x places): the first element of each place's window */
+  int32_t *window; /* (kernel x kernel x inputs): the elements of a window, relative to its first */
 } conv_places;
 
-/* Where a batch's activations live. */
+/* The activations of a batch. */
 typedef struct net_tape {
   int64_t batch; /* the most samples it can hold */
-  float
-      *activation[NET_MOST_LAYERS]; /* (batch x outputs) of every layer, after the rectifier; the
-                                       last is linear; from an embedding on (batch x taus x outputs)
-                                     */
-  float *delta[2];                  /* backward scratch; NULL for tapes that only run forward */
-  float *scratch;                   /* of layers; NULL if none needs it */
-  float *input; /* inputs that had to be converted or scaled, all of an MLP's (batch x length), a
-                   group of images (group x length); else NULL */
+  /* (batch x outputs) per layer, after the rectifier; the last layer is linear. From an embedding
+   * on: (batch x taus x outputs). */
+  float *activation[NET_MOST_LAYERS];
+  float *delta[2]; /* scratch of the backward pass; NULL for forward-only tapes */
+  float *scratch;  /* scratch of the layers; NULL if none needs it */
+  float *input;    /* converted or scaled inputs: of an MLP all (batch x length), of images a group
+                      (group x length); else NULL */
   conv_places places[NET_CONVOLUTIONS];
   int64_t taus;  /* of the last forward pass; 1 without an embedding */
   float *cosine; /* (batch x taus x cosines) */
-  float *psi;    /* (batch x taus x units): what the embedding multiplies by */
+  float *psi;    /* (batch x taus x units): the factors of the embedding */
 } net_tape;
 
-/* Works out layers and sizes. Fails if an image is too small for the convolutions, or a list of
- * widths is wrong. */
+/* Computes layers and sizes. Fails if an image is too small for the convolutions, or a width is
+ * invalid. */
 LGV_CHECK lgv_status lgv__net_build(net *n, const net_shape *shape, lgv_error *err);
 /* PyTorch's default: weights and biases uniform in +-1/sqrt(fan_in). */
 void lgv__net_init(const net *n, float *params, lgv_rng *rng);
-/* Names must be literals or outlive the layout. with_backward false: a tape for forward passes
- * only. */
+/* The name must outlive the layout. Without with_backward the tape serves forward passes only. */
 void lgv__net_tape_layout(net_tape *tape, const net *n, const char *name, int64_t batch,
                           bool with_backward, lgv_layout *layout);
-/* Returns the outputs, (batch x outputs) or (batch x taus x outputs), which lie on the tape. */
+/* Returns the outputs, (batch x outputs) or (batch x taus x outputs), which are part of the tape.
+ */
 const float *lgv__net_forward(const net *n, const float *params, net_input input, int64_t batch,
                               net_tape *tape);
 /* grad = d loss / d params for d loss / d outputs = d_outputs (batch x outputs), after a forward
@@ -108,8 +108,8 @@ const float *lgv__net_forward(const net *n, const float *params, net_input input
  * (1/K for an ensemble of K heads). */
 void lgv__net_backward(const net *n, const float *params, net_input input, int64_t batch,
                        net_tape *tape, const float *d_outputs, float core_scale, float *grad);
-/* The share of hidden units that were 0 for every sample of the last forward pass. A unit of a
- * convolution is a channel, which is 0 if it is so at every place. */
+/* The fraction of hidden units that were 0 for every sample of the last forward pass. A unit of a
+ * convolution is a channel, which counts as 0 if it is 0 at every place. */
 double lgv__net_dead_share(const net *n, const net_tape *tape, int64_t batch);
 
 #endif

@@ -1,6 +1,6 @@
-/* Forward and backward passes: layer by layer over the whole batch, except for images that come as
- * bytes, which are turned into floats in groups just before the first convolution needs them, so
- * that they are still in the cache. */
+/* Forward and backward passes, layer by layer over the whole batch. Images given as bytes are an
+ * exception: they are converted to floats in groups just before the first convolution needs them,
+ * so that they are still in the cache. */
 #include "math/kernels.h"
 #include "nn/layers.h"
 
@@ -17,7 +17,7 @@ static const float *convert(const net *n, net_input input, int64_t first, int64_
   return out;
 }
 
-/* Samples that one step of the first convolution takes. */
+/* The number of samples per step of the first convolution. */
 static int64_t first_group(const net *n, const net_tape *tape, int64_t batch) {
   int64_t group = net_converts_input(n) ? tape->places[0].group : batch;
   return group < batch ? group : batch;

@@ -1,6 +1,44 @@
 #include "replay/priority.h"
 
+#include <float.h>
 #include <math.h>
+
+/* ---- The tree of sums ---- */
+
+void lgv__sum_tree_layout(sum_tree *tree, const char *name, int64_t capacity, lgv_layout *layout) {
+  tree->leaves = 1;
+  while (tree->leaves < capacity) tree->leaves *= 2;
+  tree->node = lgv_layout_array(layout, name, LGV_F64, 2 * (size_t)tree->leaves, LGV_KEEP);
+}
+
+void lgv__sum_tree_set(sum_tree *tree, int64_t index, double value) {
+  double *node = tree->node;
+  int64_t i = tree->leaves + index;
+  node[i] = value;
+  for (i /= 2; i > 0; i /= 2) node[i] = node[2 * i] + node[2 * i + 1];
+}
+
+int64_t lgv__sum_tree_find(const sum_tree *tree, double target) {
+  const double *node = tree->node;
+  int64_t i = 1;
+  while (i < tree->leaves) {
+    i *= 2;
+    /* Rounding may leave the target at the sum of both children; the search then stays with a child
+     * that is not 0. */
+    if (target >= node[i] && node[i + 1] > 0) target -= node[i++];
+  }
+  return i - tree->leaves;
+}
+
+bool lgv__sum_tree_is_sound(const sum_tree *tree) {
+  const double *node = tree->node;
+  bool sound = node[1] <= DBL_MAX;
+  for (int64_t i = 1; i < tree->leaves; i++) sound &= node[i] == node[2 * i] + node[2 * i + 1];
+  for (int64_t i = tree->leaves; i < 2 * tree->leaves; i++) sound &= node[i] >= 0;
+  return sound;
+}
+
+/* ---- Priorities ---- */
 
 void lgv__priority_layout(priority *q, const priority_params *params, const replay *r,
                           int64_t batch, lgv_layout *layout) {
@@ -13,17 +51,18 @@ void lgv__priority_layout(priority *q, const priority_params *params, const repl
 void lgv__priority_open(priority *q) { *q->most = 1; }
 
 const char *lgv__priority_fault(const priority *q, const replay *r) {
-  if (!lgv__sum_tree_is_sound(&q->tree)) return "priority.tree: sums that are wrong";
+  if (!lgv__sum_tree_is_sound(&q->tree)) return "priority.tree: wrong sums";
   for (int64_t entry = 0; entry < q->tree.leaves; entry++)
     if (sum_tree_get(&q->tree, entry) > 0 &&
         !(lgv__replay_has(r, entry) && lgv__replay_can_draw(r, entry)))
-      return "priority.tree: a priority of what cannot be drawn";
-  return *q->most > 0 && isfinite(*q->most) ? NULL : "priority.most: a priority that cannot be";
+      return "priority.tree: an entry that cannot be drawn has a priority";
+  return *q->most > 0 && isfinite(*q->most) ? NULL : "priority.most: not positive and finite";
 }
 
 void lgv__priority_add(priority *q, const replay *r, int64_t entry) {
   lgv__sum_tree_set(&q->tree, entry, pow(*q->most, q->p->alpha));
-  /* The new observation took an entry, and what lies behind it may have lost its first pictures. */
+  /* The new observation overwrote an entry, and the entries after it may have lost their first
+   * pictures. */
   int64_t lost = lgv__replay_following(r, entry);
   for (int32_t i = 0; i < lgv__replay_frames(r); i++) {
     if (!lgv__replay_can_draw(r, lost)) lgv__sum_tree_set(&q->tree, lost, 0);

@@ -1,11 +1,12 @@
 #include "replay/replay.h"
 
 #include "base/arena.h"
+#include "base/spec.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* ---- forms of an observation ---- */
+/* ---- Forms of an observation ---- */
 
 typedef enum form { FORM_INDEX, FORM_BYTES, FORM_FLOATS } form;
 
@@ -43,7 +44,8 @@ static size_t stored_bytes(const lgv_env_spec *env) {
   return lgv__replay_encoded_bytes(env) / (size_t)frames_of(env);
 }
 
-/* Thermometer: how many leading ones; one-hot: where the one is, -1 if nowhere. */
+/* Thermometer: the number of leading ones; one-hot: the position of the one, or -1 if there is
+ * none. */
 static int32_t index_of(const lgv_env_spec *env, const float *x) {
   int32_t length = (int32_t)length_of(env), i = 0;
   if (env->obs_form == LGV_FORM_THERMOMETER) {
@@ -77,7 +79,7 @@ net_input lgv__replay_input(const lgv_env_spec *env, const void *encoded) {
   }
 }
 
-/* ---- memory ---- */
+/* ---- Memory ---- */
 
 void lgv__replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int64_t capacity,
                         int32_t n_step, double gamma, lgv_layout *layout) {
@@ -111,7 +113,7 @@ void lgv__replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bo
   b->discount = lgv_layout_array(layout, "batch.discount", LGV_F32, n, LGV_SCRATCH);
 }
 
-/* ---- writing ---- */
+/* ---- Writing ---- */
 
 static uint8_t *stored(const replay *r, int64_t entry) { return r->obs + entry * r->obs_bytes; }
 
@@ -127,7 +129,7 @@ static void store(replay *r, int64_t entry, const lgv_obs *obs) {
     memcpy(out + i * depth, newest + i * channels, (size_t)depth);
 }
 
-/* The first case spares the usual run a division. */
+/* The usual case, a single stream, needs no division. */
 static int64_t stream_of(const replay *r, int64_t entry) {
   return r->streams == 1 ? 0 : entry % r->streams;
 }
@@ -175,14 +177,14 @@ static void append(replay *r, int64_t stream, const lgv_obs *obs, int32_t age) {
   r->age[entry] = age;
 }
 
-/* In an episode of more steps than there are numbers, the last of them stays. */
+/* Saturates in an episode of more than INT32_MAX steps. */
 static int32_t next_age(int32_t age) { return age < INT32_MAX ? age + 1 : age; }
 
 int64_t lgv__replay_add(replay *r, int64_t stream, const lgv_transition *t) {
   int64_t *c = r->cursor + stream * REPLAY_CURSORS;
-  bool goes_on =
+  bool continues =
       c[REPLAY_FILLED] && !c[REPLAY_ENDED] && t->obs.stage > 0 && t->obs.stage == c[REPLAY_STAGE];
-  if (!goes_on) append(r, stream, &t->obs, 0);
+  if (!continues) append(r, stream, &t->obs, 0);
   int64_t entry = c[REPLAY_HEAD];
   r->action[entry] = t->action;
   r->reward[entry] = (float)t->reward;
@@ -195,16 +197,16 @@ int64_t lgv__replay_add(replay *r, int64_t stream, const lgv_transition *t) {
   return entry;
 }
 
-/* ---- reading ---- */
+/* ---- Reading ---- */
 
-/* Where the stream's oldest entry is. */
+/* The stream's oldest entry. */
 static int64_t oldest_of(const replay *r, int64_t stream) {
   const int64_t *c = r->cursor + stream * REPLAY_CURSORS;
   return c[REPLAY_FILLED] < length_of_ring(r) ? stream : lgv__replay_following(r, c[REPLAY_HEAD]);
 }
 
-/* How many entries of the stream older than this one are still there. */
-static int64_t behind(const replay *r, int64_t entry) {
+/* The number of older entries of the stream that are still present. */
+static int64_t older_entries(const replay *r, int64_t entry) {
   int64_t distance = entry - oldest_of(r, stream_of(r, entry));
   return row_of(r, distance >= 0 ? distance : distance + r->capacity);
 }
@@ -212,7 +214,7 @@ static int64_t behind(const replay *r, int64_t entry) {
 bool lgv__replay_can_draw(const replay *r, int64_t entry) {
   int64_t needed = frames_of(&r->env) - 1;
   if (r->age[entry] < needed) needed = r->age[entry];
-  return r->action[entry] >= 0 && (needed == 0 || behind(r, entry) >= needed);
+  return r->action[entry] >= 0 && (needed == 0 || older_entries(r, entry) >= needed);
 }
 
 static int64_t stream_size(const replay *r, int64_t stream) {
@@ -233,27 +235,6 @@ int64_t lgv__replay_size(const replay *r) {
   return size;
 }
 
-/* NHWC, oldest picture first. */
-static void interleave(const lgv_env_spec *env, const uint8_t *const *picture, uint8_t *out) {
-  int32_t frames = frames_of(env), depth = depth_of(env);
-  int64_t pixels = pixels_of(env);
-  if (frames == 4 && depth == 1) {
-    const uint8_t *restrict a = picture[0], *restrict b = picture[1], *restrict c = picture[2],
-                            *restrict d = picture[3];
-    uint8_t *restrict to = out;
-    for (int64_t i = 0; i < pixels; i++) {
-      to[4 * i] = a[i];
-      to[4 * i + 1] = b[i];
-      to[4 * i + 2] = c[i];
-      to[4 * i + 3] = d[i];
-    }
-    return;
-  }
-  for (int64_t i = 0; i < pixels; i++)
-    for (int32_t f = 0; f < frames; f++, out += depth)
-      memcpy(out, picture[f] + i * depth, (size_t)depth);
-}
-
 static void load(const replay *r, int64_t entry, unsigned char *out) {
   int32_t frames = frames_of(&r->env);
   if (frames == 1) {
@@ -266,25 +247,25 @@ static void load(const replay *r, int64_t entry, unsigned char *out) {
     int64_t steps = frames - 1 - f;
     picture[f] = stored(r, back(r, entry, steps < r->age[entry] ? steps : r->age[entry]));
   }
-  interleave(&r->env, picture, out);
+  lgv__obs_interleave(picture, frames, pixels_of(&r->env), depth_of(&r->env), out);
 }
 
 /* The observation with which the entry's episode began. */
 static void load_first(const replay *r, int64_t entry, unsigned char *out) {
   int32_t frames = frames_of(&r->env), age = r->age[entry];
   const uint8_t *lost = r->lost_first + stream_of(r, entry) * r->obs_bytes;
-  const uint8_t *first = age <= behind(r, entry) ? stored(r, back(r, entry, age)) : lost;
+  const uint8_t *first = age <= older_entries(r, entry) ? stored(r, back(r, entry, age)) : lost;
   if (frames == 1) {
     memcpy(out, first, (size_t)r->obs_bytes);
     return;
   }
   const uint8_t *picture[REPLAY_MOST_FRAMES];
   for (int32_t f = 0; f < frames; f++) picture[f] = first;
-  interleave(&r->env, picture, out);
+  lgv__obs_interleave(picture, frames, pixels_of(&r->env), depth_of(&r->env), out);
 }
 
-/* Sums up to n rewards; returns the entry of the observation behind the last one. An entry without
- * an action is the end of an episode or of the data. */
+/* Sums up to n rewards and returns the entry of the observation after the last one. An entry
+ * without an action is the end of an episode or of the data. */
 static int64_t look_ahead(const replay *r, int64_t entry, float *reward, float *discount) {
   double sum = 0, weight = 1;
   for (int32_t l = 0;; l++) {
@@ -312,7 +293,7 @@ void lgv__replay_gather(const replay *r, replay_batch *b) {
   }
 }
 
-/* Streams whose rings are not yet as full as the fullest have entries that were never written. */
+/* A stream whose ring is less full than the fullest has entries that were never written. */
 bool lgv__replay_has(const replay *r, int64_t entry) {
   return entry < r->capacity && row_of(r, entry) < cursor_of(r, entry)[REPLAY_FILLED];
 }
@@ -338,7 +319,7 @@ void lgv__replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, in
     sum += start[h];
     start[h] = sum;
   }
-  for (int64_t s = r->streams - 1; s >= 0; s--) { /* filling from behind turns ends into starts */
+  for (int64_t s = r->streams - 1; s >= 0; s--) { /* filling from the back turns ends into starts */
     int64_t filled = r->cursor[s * REPLAY_CURSORS + REPLAY_FILLED], oldest = oldest_of(r, s);
     for (int64_t i = filled - 1; i >= 0; i--) {
       int64_t e = oldest + i * r->streams;
@@ -348,7 +329,7 @@ void lgv__replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, in
   }
 }
 
-/* ---- what came from a file ---- */
+/* ---- Checks of a loaded replay ---- */
 
 static bool is_observation(const replay *r, const uint8_t *stored) {
   int32_t index;
@@ -367,10 +348,10 @@ static const char *cursor_fault(const replay *r, int64_t stream) {
     return "replay.cursor: a ring whose newest entry is elsewhere";
   bool ok = lgv__is_count(c[REPLAY_ADDED]) && lgv__is_count(c[REPLAY_STAGE]) &&
             lgv__is_within(c[REPLAY_ENDED], 0, 1);
-  return ok ? NULL : "replay.cursor: a counter that is no count";
+  return ok ? NULL : "replay.cursor: counter out of range";
 }
 
-/* Entries of one stream, from the oldest to the newest. */
+/* Checks the entries of one stream, from the oldest to the newest. */
 static const char *entry_fault(const replay *r, int64_t stream) {
   const int64_t *c = r->cursor + stream * REPLAY_CURSORS;
   int64_t entry = oldest_of(r, stream), actions = 0;

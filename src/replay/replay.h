@@ -1,23 +1,23 @@
 /* The replay: a ring of time steps. Every observation is stored once; the next observation of step
  * t is that of t + 1.
  *
- * Several environments at once are several streams, a ring of equal length for each. The rings lie
- * interleaved: entry e belongs to stream e % streams, and its neighbors in time are e - streams
- * and e + streams. So whatever has been filled lies in front, and no look ahead or back meets
- * another stream.
+ * Each of several parallel environments is a stream with a ring of its own; all rings have the same
+ * length and are interleaved: entry e belongs to stream e % streams, and its neighbors in time are
+ * e - streams and e + streams. So the filled entries are at the front, and looking ahead or back
+ * never reaches another stream.
  *
- * An entry holds an observation and what was done there. The newest observation and the last one of
- * every episode take an entry without an action, so that no next observation is ever lost; such
- * entries are never drawn. Sparse observations (one-hot, thermometer) are kept as one index, images
- * as bytes of their newest picture, the stack being rebuilt on the way out: within an episode
- * before its first picture, the first is repeated.
+ * An entry holds an observation and the action, reward and end that followed it. The newest
+ * observation and the last one of every episode take an entry without an action, so that no next
+ * observation is ever lost; such entries are never drawn. A sparse observation (one-hot,
+ * thermometer) is kept as one index, an image as the bytes of its newest picture. Stacks are
+ * rebuilt when they are read; at the beginning of an episode its first picture is repeated.
  *
  * n-step targets (Watkins, 1989; Hessel et al., 2018, without off-policy correction): for the m <=
  * n steps until the episode ends or the data do,
  *     y = sum over l < m of gamma^l r_{t+l}  +  gamma^m [not terminated] max_a Q(s_{t+m}, a).
  *
  * Invariants, of every stream: (1) exactly the entries with an action whose stack is complete can
- * be drawn; (2) the entry behind one with an action is its next observation; (3) a draw never
+ * be drawn; (2) the entry after one with an action is its next observation; (3) an n-step sum never
  * crosses the newest observation; (4) the first observation of every episode with an entry in the
  * ring is known, even if its own entry has been overwritten. */
 #ifndef LGV_REPLAY_REPLAY_H
@@ -31,7 +31,7 @@ enum {
   REPLAY_HEAD,    /* the entry of the newest observation (of the whole replay, not of the ring) */
   REPLAY_FILLED,  /* entries in use */
   REPLAY_ACTIONS, /* entries with an action */
-  REPLAY_ADDED,   /* transitions added in all */
+  REPLAY_ADDED,   /* transitions added in total */
   REPLAY_STAGE,   /* of the newest observation */
   REPLAY_ENDED,   /* whether the newest observation is the last of its episode */
   REPLAY_CURSORS
@@ -40,25 +40,25 @@ enum {
 typedef struct replay {
   lgv_env_spec env;
   int64_t streams;
-  int64_t capacity;  /* entries, of all streams together; a multiple of their number */
-  int64_t obs_bytes; /* of one stored observation */
+  int64_t capacity;  /* entries of all streams together; a multiple of their number */
+  int64_t obs_bytes; /* per stored observation */
   int32_t n_step;
   double gamma;
   int64_t *cursor;     /* (streams x REPLAY_CURSORS) */
-  int64_t *rows;       /* (1): entries in use of the stream that has most */
+  int64_t *rows;       /* (1): entries in use, of the stream with the most */
   uint8_t *obs;        /* (capacity x obs_bytes) */
-  int32_t *action;     /* (capacity): -1 for an observation where nothing was done (yet) */
+  int32_t *action;     /* (capacity): -1 where no action has been taken */
   float *reward;       /* (capacity) */
   uint8_t *terminated; /* (capacity): whether the action there ended the task */
   int32_t *age;        /* (capacity): steps since the episode began */
-  uint8_t *lost_first; /* (streams x obs_bytes): the first observation that was overwritten last */
+  uint8_t *lost_first; /* (streams x obs_bytes): the most recently overwritten first observation */
 } replay;
 
-/* A minibatch, gathered into buffers that are ready for a network. The observations lie one behind
- * the other, obs [first] next, so that a network takes any prefix as one batch. */
+/* A minibatch, gathered into buffers that are ready for a network. The observations are stored in
+ * the order obs [first] next, so that a network can take any prefix as one batch. */
 typedef struct replay_batch {
   int64_t size;
-  int64_t *entry;                    /* (size): where each came from */
+  int64_t *entry;                    /* (size): the source of each sample */
   unsigned char *obs, *first, *next; /* (size) observations each, in net_input form; first: where
                                       * the episode began, or NULL if it was not asked for */
   int32_t *action;                   /* (size) */
@@ -66,34 +66,34 @@ typedef struct replay_batch {
   float *discount;                   /* (size): gamma^m, or 0 where the episode terminated */
 } replay_batch;
 
-/* capacity: divided among the streams, rounded down. The array named last is one of rows: a check
- * of the experience belongs there, which whoever leaves the rows out leaves out with them. */
+/* capacity is divided among the streams and rounded down. The last array declared is a row block.
+ * Attach the consistency check to it, so that loading without the replay also skips the check. */
 void lgv__replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int64_t capacity,
                         int32_t n_step, double gamma, lgv_layout *layout);
 void lgv__replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bool with_first,
                               lgv_layout *layout);
-/* Returns the entry of the transition. It continues the stream's episode in hand if its stage does.
+/* Returns the entry of the transition. It continues the stream's current episode if its stage does.
  */
 int64_t lgv__replay_add(replay *r, int64_t stream, const lgv_transition *transition);
-int64_t lgv__replay_following(const replay *r, int64_t entry); /* the next one of the same stream */
-int64_t lgv__replay_size(const replay *r);                     /* transitions that can be drawn */
-/* Draws uniformly with replacement, one entry, or a minibatch. lgv__replay_size must be positive.
- */
+int64_t lgv__replay_following(const replay *r, int64_t entry); /* the stream's next entry */
+int64_t lgv__replay_size(const replay *r); /* number of transitions that can be drawn */
+/* Draw one entry or a minibatch, uniformly with replacement. lgv__replay_size must be positive. */
 int64_t lgv__replay_draw(const replay *r, lgv_rng *rng);
 void lgv__replay_sample(const replay *r, lgv_rng *rng, replay_batch *b);
-/* Fills b for entries that somebody else chose (b->entry). */
+/* Fills b for the entries that the caller chose (b->entry). */
 void lgv__replay_gather(const replay *r, replay_batch *b);
-/* What contradicts the invariants above in a replay that came from a file, or NULL. */
+/* How a loaded replay violates the invariants above, or NULL. */
 const char *lgv__replay_fault(const replay *r);
-bool lgv__replay_has(const replay *r, int64_t entry); /* whether anything was ever put there */
+bool lgv__replay_has(const replay *r, int64_t entry); /* whether it was ever written */
 bool lgv__replay_can_draw(const replay *r, int64_t entry);
-int32_t lgv__replay_frames(const replay *r); /* pictures in an observation */
-/* Sorts what can be drawn by age: entries of age h < stages are order[start[h]]..order[start[h + 1]
- * - 1], stream by stream, oldest first. order has capacity, start has stages + 1 elements. */
+int32_t lgv__replay_frames(const replay *r); /* pictures per observation */
+/* Sorts the entries that can be drawn by age: those of age h < stages are
+ * order[start[h]]..order[start[h + 1] - 1], stream by stream, oldest first. order has capacity,
+ * start has stages + 1 elements. */
 void lgv__replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start);
 
-/* One observation, as an agent sees it, in net_input form. */
-/* Whether an index can stand for a sparse observation. */
+/* The functions below encode one observation of an agent in net_input form. */
+/* Whether an index encodes a sparse observation. */
 bool lgv__replay_is_index(const lgv_env_spec *env, int32_t index);
 size_t lgv__replay_encoded_bytes(const lgv_env_spec *env);
 void lgv__replay_encode(const lgv_env_spec *env, const lgv_obs *obs, void *out);

@@ -22,7 +22,7 @@ static uint64_t hash_of(int32_t obs, int32_t action, int32_t next, bool terminat
   return h ^ h >> 29;
 }
 
-/* The entry, or where it would go: slot[*place] is 0 then and -1 is returned. */
+/* The entry; or -1, and slot[*place] is the free slot where it would go. */
 static int64_t find(const transition_counts *m, int32_t obs, int32_t action, int32_t next,
                     bool terminated, uint64_t *place) {
   uint64_t last = (uint64_t)m->n_slots - 1, at = hash_of(obs, action, next, terminated) & last;
@@ -64,12 +64,12 @@ const char *lgv__transition_counts_fault(const transition_counts *m) {
     taken += m->slot[i] > 0;
   }
   if (taken != m->size[0])
-    return "data.slot: another number of slots than of entries"; /* some are free */
+    return "data.slot: the numbers of slots and entries differ"; /* some are free */
   for (int64_t e = 0; e < m->size[0]; e++) {
     uint64_t place;
     if (m->terminated[e] > 1 ||
         find(m, m->obs[e], m->action[e], m->next[e], m->terminated[e], &place) != e)
-      return "data.slot: an entry that is not found";
+      return "data.slot: an entry is not found";
   }
   return NULL;
 }

@@ -51,7 +51,7 @@ static lgv_status play(lgv_agent *agent, lgv_env *env, int64_t most_steps, lgv_s
     int32_t action;
     if (e->steps % ASK_EVERY == ASK_EVERY - 1 && stop.asked && stop.asked(stop.context))
       return lgv_fail(err, LGV_ERR_INTERRUPTED, LGV_INTERRUPTED);
-    LGV_TRY(lgv_agent_act(agent, &obs, LGV_EVAL, &action, err));
+    LGV_TRY(lgv__agent_act(agent, &obs, LGV_EVAL, &action, err));
     LGV_TRY(lgv_env_step(env, action, &outcome, &obs, err));
     e->episode_return += outcome.reward;
     e->steps++;

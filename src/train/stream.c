@@ -1,5 +1,6 @@
 #include "train/stream.h"
 
+#include "agent/agent.h"
 #include "base/error.h"
 #include "env/env.h"
 
@@ -12,7 +13,7 @@ lgv_status lgv__stream_begin(lgv_stream *stream, lgv_agent *agent, lgv_error *er
 lgv_status lgv__stream_act(lgv_stream *stream, lgv_agent *agent, lgv_error *err) {
   stream->step = (lgv_transition){.obs = stream->obs};
   LGV_TRY(lgv_agent_set_stream(agent, stream->index, err));
-  LGV_TRY(lgv_agent_act(agent, &stream->obs, LGV_TRAIN, &stream->step.action, err));
+  LGV_TRY(lgv__agent_act(agent, &stream->obs, LGV_TRAIN, &stream->step.action, err));
   return lgv__env_step_begin(stream->env, stream->step.action, err);
 }
 
@@ -24,7 +25,7 @@ lgv_status lgv__stream_learn(lgv_stream *stream, lgv_agent *agent, lgv_error *er
   t->terminated = outcome.terminated;
   t->truncated = outcome.truncated;
   LGV_TRY(lgv_agent_set_stream(agent, stream->index, err));
-  LGV_TRY(lgv_agent_observe(agent, t, err));
+  LGV_TRY(lgv__agent_observe(agent, t, err));
   stream->obs = t->next;
   return LGV_OK;
 }

@@ -1,5 +1,5 @@
-/* The arena: what is counted is what is placed, aligned, zeroed and named; what cannot be is
- * refused. */
+/* The arena: blocks are placed where they were counted, aligned, zeroed and named; impossible sizes
+ * are refused. */
 #include "base/arena.h"
 #include "base/memory.h"
 
@@ -31,7 +31,7 @@ static void blocks_are_aligned_zeroed_apart_and_named(void **state) {
   assert_int_equal(lgv__arena_build(&arena, lay_out, &b, "test", &err), LGV_OK);
   const lgv_layout *t = &arena.table;
   assert_int_equal(t->n_blocks, 5);
-  /* 65 bytes take two lines of 64, 72 take two, nothing takes none, 24 take one */
+  /* 65 bytes take two lines of 64, 72 bytes two, 0 bytes none, 24 bytes one */
   const size_t offsets[] = {0, 128, 256, 256, 256};
   const char *const names[] = {"bytes", "reals", "none", "list", "ints"};
   for (size_t i = 0; i < 5; i++) {
@@ -45,11 +45,11 @@ static void blocks_are_aligned_zeroed_apart_and_named(void **state) {
   assert_ptr_equal((unsigned char *)b.reals, t->base + 128);
   assert_ptr_equal((unsigned char *)b.ints, t->base + 256);
   for (size_t i = 0; i < t->used; i++) assert_int_equal(t->base[i], 0);
-  memset(b.bytes, 1, 65); /* under the address sanitizer: the memory is really there */
+  memset(b.bytes, 1, 65); /* the address sanitizer checks that the memory exists */
   memset(b.ints, 1, 24);
   lgv__arena_free(&arena);
   assert_null(arena.memory);
-  lgv__arena_free(&arena); /* twice is harmless */
+  lgv__arena_free(&arena); /* freeing twice is harmless */
 }
 
 static void sizes_that_no_machine_has_are_refused(void **state) {
@@ -101,7 +101,7 @@ static void a_list_grows_and_keeps_what_it_holds(void **state) {
   assert_int_equal(b.list.capacity, capacity);
   assert_int_equal(lgv__list_reserve(&b.list, sizeof(int64_t), SIZE_MAX / 4, &err), LGV_ERR_MEMORY);
   assert_ptr_equal(b.list.data, before);
-  lgv__arena_free(&arena); /* the list's own memory too: the leak sanitizer watches */
+  lgv__arena_free(&arena); /* also frees the list's memory, as the leak sanitizer checks */
 }
 
 static void sizes_of_types(void **state) {

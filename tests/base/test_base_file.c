@@ -1,4 +1,5 @@
-/* Files are whole or absent, directories are made with their parents, errors say which path. */
+/* Files are complete or absent, directories are created with their parents, errors name the path.
+ */
 #include "base/file.h"
 
 #include "file_helpers.h"
@@ -21,7 +22,7 @@ static void a_file_is_written_and_replaced(void **state) {
   remove_tree(directory);
 }
 
-/* The limit on file sizes makes a write fail half way, as a full disk would. */
+/* A limit on file sizes makes a write fail halfway, as a full disk would. */
 static void a_write_that_fails_leaves_the_old_file(void **state) {
   (void)state;
   char directory[TEMP_SIZE], *large = calloc(1, 1 << 20);
@@ -70,7 +71,7 @@ static void a_directory_is_made_with_its_parents(void **state) {
   make_temp(directory);
   join(path, directory, "a/b//c/");
   assert_int_equal(lgv__make_directory(path, &err), LGV_OK);
-  assert_int_equal(lgv__make_directory(path, &err), LGV_OK); /* it may be there already */
+  assert_int_equal(lgv__make_directory(path, &err), LGV_OK); /* it may exist already */
   assert_int_equal(stat(path, &info), 0);
   assert_true(S_ISDIR(info.st_mode));
   remove_tree(directory);
@@ -90,7 +91,7 @@ static void errors_name_the_path(void **state) {
   assert_non_null(strstr(err.message, path));
   assert_int_equal(lgv__write_file("/no/such/place", "a", "x", 1, &err), LGV_ERR_IO);
   assert_non_null(strstr(err.message, "/no/such/place/a"));
-  join(path, directory, "taken"); /* a directory stands where the file should be */
+  join(path, directory, "taken"); /* a directory is in the file's place */
   assert_int_equal(lgv__make_directory(path, &err), LGV_OK);
   assert_int_equal(lgv__write_file(directory, "taken", "x", 1, &err), LGV_ERR_IO);
   assert_null(read_text(directory, "taken.tmp"));
@@ -107,7 +108,7 @@ static void a_path_that_is_too_long_is_refused(void **state) {
   memset(longer, 'x', 2 * PATH_MAX - 1);
   longer[2 * PATH_MAX - 1] = '\0';
   assert_int_equal(lgv__make_directory(longer, &err), LGV_ERR_IO);
-  longer[PATH_MAX - 8] = '\0'; /* room for the path, none for the temporary beside it */
+  longer[PATH_MAX - 8] = '\0'; /* the path fits, the path of the temporary file does not */
   assert_int_equal(lgv__write_file(longer, "a", "x", 1, &err), LGV_ERR_IO);
   assert_non_null(strstr(err.message, "too long"));
   free(longer);

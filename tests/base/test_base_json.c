@@ -1,4 +1,4 @@
-/* The JSON writer: escapes, nesting, numbers that read back, null for what JSON cannot hold. */
+/* The JSON writer: escapes, nesting, numbers that read back, null for values that JSON lacks. */
 #include "base/json.h"
 #include "base/memory.h"
 

@@ -1,4 +1,4 @@
-/* Lock files: one holder at a time, and a file that is removed never lets two in. */
+/* Lock files: one holder at a time, even when the file is removed and created again. */
 #include "base/lock.h"
 
 #include "file_helpers.h"
@@ -42,7 +42,7 @@ static void one_holds_it_at_a_time(void **state) {
   assert_false(take(&two, false));
   snprintf(expected, sizeof expected, "process %ld on ", (long)getpid());
   assert_non_null(strstr(two.holder, expected));
-  lgv__lock_release(&two); /* it has nothing to give back */
+  lgv__lock_release(&two); /* it has nothing to release */
   assert_false(take(&two, false));
   lgv__lock_release(&one);
   assert_false(is_there());
@@ -56,7 +56,7 @@ static void the_dead_hold_nothing(void **state) {
   (void)state;
   lgv_lock lock;
   pid_t child = fork();
-  if (child == 0) _exit(take(&lock, false) ? 0 : 1); /* without giving it back */
+  if (child == 0) _exit(take(&lock, false) ? 0 : 1); /* without releasing it */
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
@@ -70,14 +70,15 @@ static void *wait_for_it(void *context) {
   return NULL;
 }
 
-/* Whoever waited for a file that was removed must not believe to hold the one that comes after. */
+/* A process that waited for a file that was removed must not take that for holding its successor.
+ */
 static void a_removed_file_is_no_lock(void **state) {
   (void)state;
   lgv_lock first, second, third;
   pthread_t thread;
   assert_true(take(&first, false));
   assert_int_equal(pthread_create(&thread, NULL, wait_for_it, &second), 0);
-  usleep(50000); /* most likely it waits by now; if not, the test asks less */
+  usleep(50000); /* it most likely waits by now; if not, the test is merely weaker */
   lgv__lock_release(&first);
   assert_int_equal(pthread_join(thread, NULL), 0);
   assert_true(second.descriptor >= 0);

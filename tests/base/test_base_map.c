@@ -1,5 +1,4 @@
-/* Maps of parameters: sorted, replaced, bounded, and the way there and back through settings. */
-#include "base/map.h"
+/* Maps of parameters: sorted, replaced, bounded, and the round trip through settings. */
 #include "base/param.h"
 
 #include "file_helpers.h"

@@ -1,5 +1,5 @@
-/* Out of memory, at every allocation in turn: a clean status, and nothing is left behind. The leak
- * sanitizer of `make test-asan` watches the second half. */
+/* Running out of memory at every allocation in turn gives a clean status and leaves nothing behind.
+ * The leak sanitizer of `make test-asan` checks the second half. */
 #include "base/memory.h"
 #include "registry.h"
 
@@ -11,7 +11,7 @@
     if (try_status != LGV_OK) return try_status;                                                   \
   } while (0)
 
-/* From settings to aggregate.json; each step undoes itself if it fails. */
+/* From settings to aggregate.json; each step cleans up after itself if it fails. */
 static lgv_status run_batch(const lgv_plan *plan, const char *directory, lgv_error *err) {
   lgv_summary summaries[2];
   lgv_batch batch = {.plan = plan, .seeds = 2, .threads = 1, .directory = directory};
@@ -38,7 +38,7 @@ static lgv_status whole_story(const char *env, const char *agent, const char *bu
   return status;
 }
 
-/* Fails the n-th allocation for n = 1, 2, ... until none is left to fail; returns how many. */
+/* Fails the n-th allocation for n = 1, 2, ... until no allocation is left; returns their number. */
 static long fail_each(const char *env, const char *agent, const char *budget, bool record) {
   for (long n = 1;; n++) {
     char directory[TEMP_SIZE];
@@ -63,10 +63,10 @@ static long fail_each(const char *env, const char *agent, const char *budget, bo
 static void every_allocation_of_a_recorded_run_may_fail(void **state) {
   (void)state;
   long allocations = fail_each("riverswim", "lmc-lsvi", "run.episodes=4", true);
-  assert_true(allocations > 50); /* the hook is in use */
+  assert_true(allocations > 50); /* the hook was reached */
 }
 
-/* Every agent, on the first environment that it can live with. */
+/* Every agent, on the first environment that it accepts. */
 static void every_allocation_of_every_agent_may_fail(void **state) {
   (void)state;
   for (size_t a = 0; lgv__agents[a]; a++)
@@ -79,8 +79,7 @@ static void every_allocation_of_every_agent_may_fail(void **state) {
     }
 }
 
-/* The n-th allocation of a run that goes on fails; what is on the disk stays good enough to go on
- * from. */
+/* The n-th allocation of a resumed run fails; the files on disk stay good enough to resume from. */
 static void every_allocation_of_a_resumed_run_may_fail(void **state) {
   (void)state;
   static const char *const agents[] = {"lmc-lsvi", "dqn"};
@@ -126,7 +125,7 @@ static void the_hook_counts(void **state) {
   assert_string_equal(copy, "text");
   assert_int_equal(lgv__memory_fail_after(0), 4);
   lgv__memory_fail_after(1);
-  assert_null(lgv__realloc(first, 100)); /* and the block is still there */
+  assert_null(lgv__realloc(first, 100)); /* the block is unchanged */
   lgv__free(first);
   lgv__free(third);
   lgv__free(copy);

@@ -1,4 +1,4 @@
-/* Parameter tables: values in and out as text, ranges, defaults, and what messages say. */
+/* Parameter tables: values from and to text, ranges, defaults, and messages. */
 #include "base/param.h"
 
 #include "run_helpers.h"
@@ -100,7 +100,7 @@ static void bounds_are_kept_open_and_closed(void **state) {
   assert_true(accepts(REAL, "1", &v)); /* closed */
   assert_false(accepts(REAL, "1.0000000000000002", &v));
   assert_false(accepts(REAL, "nan", &v));
-  assert_false(accepts(FREE, "nan", &v)); /* no bounds, and still a number */
+  assert_false(accepts(FREE, "nan", &v)); /* without bounds it must still be a number */
   assert_true(accepts(WHOLE, "-10", &v));
   assert_false(accepts(WHOLE, "-11", &v));
   assert_false(accepts(LIST, "0,1", &v));
@@ -126,7 +126,7 @@ static void flags_and_choices_take_their_words_alone(void **state) {
   assert_false(accepts(FLAG, "1", &v));
   assert_false(accepts(CHOICE, "Red", &v));
   assert_false(accepts(CHOICE, "", &v));
-  assert_true(v.flag && v.choice == 1); /* what is refused changes nothing */
+  assert_true(v.flag && v.choice == 1); /* a refused value changes nothing */
 }
 
 static void lists_are_written_in_two_ways(void **state) {

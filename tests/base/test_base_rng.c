@@ -1,6 +1,6 @@
-/* Random streams: the published recurrence, pinned values, independence, and the laws of the
- * derived draws. Statistical bounds are five standard errors at fixed seeds, unless said otherwise.
- */
+/* Random streams: the published recurrence, pinned values, independence, and the distributions of
+ * the derived draws. Statistical bounds are five standard errors at fixed seeds, unless stated
+ * otherwise. */
 #include "run_helpers.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static void assert_chi_square(const int64_t *observed, const double *expected, i
 
 static void bits_follow_the_published_recurrence(void **state) {
   (void)state;
-  /* xoshiro256++ 1.0 of Blackman and Vigna from the state {1, 2, 3, 4} */
+  /* xoshiro256++ 1.0 by Blackman and Vigna, from the state {1, 2, 3, 4} */
   const uint64_t expected[] = {41943041u,
                                58720359u,
                                3588806011781223u,
@@ -108,7 +108,7 @@ static void uniforms_are_uniform(void **state) {
     double u = lgv_rng_uniform(&rng);
     assert_true(u >= 0 && u < 1);
     observed[(int)(u * CELLS)]++;
-    low[(int64_t)(u * 0x1p53) & (CELLS - 1)]++; /* the last of the 53 bits too */
+    low[(int64_t)(u * 0x1p53) & (CELLS - 1)]++; /* including the last of the 53 bits */
   }
   assert_chi_square(observed, expected, CELLS);
   assert_chi_square(low, expected, CELLS);
@@ -123,7 +123,7 @@ static void below_is_uniform_and_unbiased(void **state) {
   for (int i = 0; i < 7; i++) expected[i] = N / 7.0;
   for (int i = 0; i < N; i++) observed[lgv_rng_below(&rng, 7)]++;
   assert_chi_square(observed, expected, 7);
-  /* Three quarters of 2^64: without rejection, multiples of 3 would come half of the time. */
+  /* Three quarters of 2^64: without rejection, half of the draws would be multiples of 3. */
   int64_t n = (int64_t)3 << 61, thirds[3] = {0};
   for (int i = 0; i < 3; i++) expected[i] = N / 3.0;
   for (int i = 0; i < N; i++) {
@@ -162,7 +162,7 @@ static void normals_have_the_moments_and_the_law(void **state) {
   assert_chi_square(observed, expected, CELLS);
 }
 
-/* Beyond 3.6541528853610088 the ziggurat changes its method. */
+/* Beyond 3.6541528853610088 the ziggurat uses another method. */
 static void the_tail_of_the_normal_is_right(void **state) {
   (void)state;
   enum { N = 8000000 };

@@ -1,5 +1,4 @@
-/* Files of named arrays: what is in them, and that blocks of rows take no more room than they hold.
- */
+/* Files of named arrays: their content, and that blocks of rows store only the filled rows. */
 #include "base/tensors.h"
 
 #include "file_helpers.h"
@@ -57,7 +56,8 @@ static void fill(ring *r, int64_t rows) {
   for (int i = 0; i < 5; i++) r->other[i] = (float)i;
 }
 
-/* Bytes of data behind the header, after a look whether the offsets cover them without a gap. */
+/* Returns the bytes of data after the header and checks that the offsets cover them without a gap.
+ */
 static size_t data_bytes(const char *path) {
   FILE *file = fopen(path, "rb");
   uint64_t length = 0, end = 0;
@@ -115,11 +115,11 @@ static void a_file_whose_rows_do_not_fit_is_refused(void **state) {
   assert_int_equal(lgv__tensors_write(&a.tensors, path, &err), LGV_OK);
   assert_int_equal(lgv__tensors_read(&b.tensors, path, &err), LGV_ERR_IO);
   assert_non_null(strstr(err.message, "fewer or more rows"));
-  a.tensors.items[2].filled = NULL; /* all of it: 1000 rows where 10 were filled */
+  a.tensors.items[2].filled = NULL; /* the whole block: 1000 rows although 10 were filled */
   a.tensors.items[1].filled = NULL;
   assert_int_equal(lgv__tensors_write(&a.tensors, path, &err), LGV_OK);
   assert_int_equal(lgv__tensors_read(&b.tensors, path, &err), LGV_ERR_IO);
-  a.tensors.items[1].count = a.tensors.items[1].count - 1; /* no whole number of rows */
+  a.tensors.items[1].count = a.tensors.items[1].count - 1; /* not a whole number of rows */
   assert_int_equal(lgv__tensors_write(&a.tensors, path, &err), LGV_OK);
   assert_int_equal(lgv__tensors_read(&b.tensors, path, &err), LGV_ERR_IO);
   assert_non_null(strstr(err.message, "ring.data"));
@@ -127,7 +127,7 @@ static void a_file_whose_rows_do_not_fit_is_refused(void **state) {
   close_ring(&b);
 }
 
-/* A count that is out of its range neither reads nor writes beyond the block. */
+/* A count out of range neither reads nor writes beyond the block. */
 static void a_count_beyond_the_block_is_cut(void **state) {
   (void)state;
   ring a;

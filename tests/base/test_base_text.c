@@ -21,7 +21,7 @@ static void edit_distances(void **state) {
                {"lambda", "lamdba", 1}, /* a swap of neighbors is one edit */
                {"riverswim", "river-swim", 1},
                {"ab", "ba", 1},
-               {"ca", "abc", 3}, /* what was swapped is not edited again */
+               {"ca", "abc", 3}, /* swapped letters are not edited again */
                {"same", "same", 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     assert_int_equal(lgv__edit_distance(cases[i].a, cases[i].b), cases[i].distance);
@@ -30,13 +30,13 @@ static void edit_distances(void **state) {
   char longer[200];
   memset(longer, 'x', sizeof longer - 1);
   longer[sizeof longer - 1] = '\0';
-  assert_int_equal(lgv__edit_distance(longer, ""), 64); /* what is beyond does not count */
+  assert_int_equal(lgv__edit_distance(longer, ""), 64); /* letters beyond the limit do not count */
 }
 
 static void what_is_near(void **state) {
   (void)state;
   assert_true(lgv__is_near("lamda", "lambda", 1));
-  assert_true(lgv__is_near("riv", "riverswim", 6)); /* a beginning of three letters or more */
+  assert_true(lgv__is_near("riv", "riverswim", 6)); /* a common beginning of three letters */
   assert_false(lgv__is_near("ri", "riverswim", 7));
   assert_true(lgv__is_near("betta", "beta", 1));
   assert_false(lgv__is_near("xyz", "beta", 4));
@@ -45,7 +45,7 @@ static void what_is_near(void **state) {
   assert_null(guess.best);
   lgv__guess_offer(&guess, "step");
   lgv__guess_offer(&guess, "seed"); /* nearer */
-  lgv__guess_offer(&guess, "beet"); /* as near: the first stays */
+  lgv__guess_offer(&guess, "beet"); /* equally near: the first stays */
   lgv__guess_offer(&guess, "stem");
   assert_string_equal(guess.best, "seed");
 }
@@ -101,14 +101,14 @@ static void only_a_whole_number_is_a_number(void **state) {
   assert_true(lgv__parse_real("-1.5e3", &x) && x == -1500);
 }
 
-/* Makes and sets a locale that writes one half as 0,5. */
+/* Creates and sets a locale that writes one half as 0,5. */
 static bool set_comma_locale(const char *directory) {
   char command[PATH_MAX + 64];
   write_text(directory, "source",
              "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \"\"\ngrouping -1\nEND LC_NUMERIC\n");
   snprintf(command, sizeof command, "cd %s && localedef -c -i ./source ./xx_XX >out 2>&1",
            directory);
-  int done = system(command); /* warns of the categories that were left out */
+  int done = system(command); /* warns about missing categories */
   (void)done;
   setenv("LOCPATH", directory, 1);
   if (!setlocale(LC_NUMERIC, "xx_XX")) return false;
@@ -129,7 +129,7 @@ static void the_programs_locale_does_not_matter(void **state) {
     assert_true(lgv__parse_real("0.25", &x) && x == 0.25);
     assert_false(lgv__parse_real("0,25", &x));
     snprintf(text, sizeof text, "%.1f", 0.5);
-    assert_string_equal(text, "0,5"); /* and the program keeps its own */
+    assert_string_equal(text, "0,5"); /* the program's locale is unchanged */
   }
   setlocale(LC_NUMERIC, "C");
   unsetenv("LOCPATH");

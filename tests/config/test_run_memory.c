@@ -1,6 +1,6 @@
 /* Memory: what a plan says that its runs need, what the machine has, and what is refused. */
 #include "agent/agent.h"
-#include "base/available.h"
+#include "base/memory.h"
 #include "config/plan.h"
 #include "env/env.h"
 #include "registry.h"

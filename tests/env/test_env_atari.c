@@ -1,6 +1,6 @@
 /* Atari games: frame by frame against Gymnasium's AtariPreprocessing and against envpool's rules
- * written down in Python (fixtures/atari_course.py), how lives, resets and scores are handled, the
- * presets, saved games, a worker that dies, and names that do not exist. */
+ * reimplemented in Python (fixtures/atari_course.py); the handling of lives, resets and scores, the
+ * presets, saved games, a worker that dies, and unknown names. */
 #include "atari_helpers.h"
 #include "config/plan.h"
 #include "file_helpers.h"
@@ -14,7 +14,7 @@ typedef struct record {
 } record;
 enum { RESET, GOES_ON, ENDED };
 
-/* Plays what the script played; returns how many pictures were compared, 0 without OpenCV. */
+/* Plays what the script played; returns the number of compared pictures, 0 without OpenCV. */
 static int64_t follow_course(const char *mode, const char *game, int steps, const char *extra,
                              size_t bytes) {
   char command[4096 + 256];
@@ -82,7 +82,7 @@ static void a_lost_life_ends_an_episode_but_not_the_game(void **state) {
   for (int life = 0; life < 5; life++) {
     const uint8_t *stack = reset_env(env);
     if (life == 0) expect_equal_pictures(stack);
-    for (int i = 0; life > 0 && i < PIXELS; i++) /* what was there before moves on by one */
+    for (int i = 0; life > 0 && i < PIXELS; i++) /* the earlier pictures move on by one */
       for (int f = 0; f < FRAMES - 1; f++)
         assert_int_equal(stack[i * FRAMES + f], last[i * FRAMES + f + 1]);
     assert_int_equal(counter(env, GAMES), 0);
@@ -112,7 +112,7 @@ static void without_no_ops_a_game_goes_on_at_once(void **state) {
   lgv_env_free(env);
 }
 
-/* A reset that no lost life called for begins a new game. */
+/* A reset without a lost life begins a new game. */
 static void an_episode_given_up_is_a_game_given_up(void **state) {
   (void)state;
   lgv_env *env = make_env("atari:breakout", NULL, 1);
@@ -191,7 +191,7 @@ static void clipped_rewards_are_the_signs_of_points(void **state) {
   lgv_env_free(points);
 }
 
-/* A game is 8192 frames, of which up to 30 go by without an action. */
+/* A game has 8192 frames, of which up to 30 pass without an action. */
 static void freeway_has_three_actions_no_lives_and_a_clock_of_its_own(void **state) {
   (void)state;
   lgv_env *env = make_env("atari:freeway", NULL, 1);
@@ -407,7 +407,7 @@ static void a_worker_that_dies_is_replaced_once(void **state) {
   assert_int_equal(kill(only_child(), SIGKILL), 0);
   const uint8_t *stack = step_env(env, 0, &outcome);
   assert_true(outcome.truncated && !outcome.terminated && outcome.reward == 0);
-  for (int i = 0; i < PIXELS; i++) /* the last picture, once more */
+  for (int i = 0; i < PIXELS; i++) /* the last picture again */
     assert_int_equal(stack[i * FRAMES + FRAMES - 1], last[i * FRAMES + FRAMES - 1]);
   expect_equal_pictures(reset_env(env));
   step_env(env, 0, &outcome);
@@ -442,7 +442,7 @@ static void expect_same(const char *one, const char *other, const char *name) {
   assert_int_equal(system(command), 0);
 }
 
-/* Sticky actions, several lives and an evaluation: all that has a state of its own. */
+/* Sticky actions, several lives and an evaluation: everything that has its own state. */
 static void runs_repeat_themselves_and_survive_an_interruption(void **state) {
   (void)state;
   char root[TEMP_SIZE], whole[PATH_MAX], again[PATH_MAX], halves[PATH_MAX];

@@ -60,7 +60,7 @@ static void recorded_episodes_are_replayed(void **state) {
   assert_true(terminated >= 3 && terminated < (int)EPISODES);
 }
 
-/* With the clock set to an episode's length, its end is still a termination. */
+/* If the horizon equals an episode's length, its end is still a termination. */
 static void the_task_outranks_the_clock(void **state) {
   (void)state;
   for (size_t i = 0; i < EPISODES; i++) {
@@ -102,7 +102,8 @@ static void the_clock_starts_anew(void **state) {
   lgv_env_free(env);
 }
 
-/* Starting states: inside their range, with its mean (5 standard errors) and near its ends. */
+/* Initial states are inside their range, have its mean (5 standard errors) and come near its ends.
+ */
 static void starts_are_uniform_in_their_range(void **state) {
   (void)state;
   enum { DRAWS = 4000 };

@@ -1,12 +1,12 @@
-/* What every environment promises, by iterating the registry: the same seed gives the same episode,
- * wrong calls and wrong parameters are refused, the kept blocks are the whole state, a failed
- * allocation leaks nothing; and what the handle refuses from a descriptor that breaks its word. */
+/* The promises of every environment in the registry: the same seed gives the same episode, wrong
+ * calls and wrong parameters are refused, the kept blocks are the whole state, a failed allocation
+ * leaks nothing; and the handle refuses results that break a descriptor's promises. */
 #include "base/memory.h"
 #include "env_helpers.h"
 
 /* ---- Determinism ---- */
 
-/* Two environments step for step; returns whether everything they showed was equal. */
+/* Steps two environments side by side; returns whether all their results were equal. */
 static bool same_course(lgv_env *a, lgv_env *b, int64_t steps) {
   const lgv_env_spec *spec = lgv_env_get_spec(a);
   lgv_rng rng;
@@ -84,13 +84,13 @@ static void count_events(const bare_env *b, int64_t *values) {
   if (b->type->counters) b->type->counters(b->self, values);
 }
 
-/* An environment opened anew that is given the kept blocks goes on as the old one does. */
+/* A newly opened environment with the kept blocks of another continues like that one. */
 static void kept_blocks_are_the_whole_state(void **state) {
   (void)state;
   for (size_t e = 0; lgv__envs[e] && !lgv__envs[e]->connect; e++) {
     bare_env a, b;
     const char *size = lgv__params_find(lgv__envs[e]->params, "n") >= 0 ? "n" : NULL;
-    bare_open(&a, lgv__envs[e], size, "3"); /* small, so that something is counted */
+    bare_open(&a, lgv__envs[e], size, "3"); /* small, so that the counters move */
     bare_open(&b, lgv__envs[e], size, "3");
     lgv_rng env_rng, act_rng;
     lgv_rng_seed(&env_rng, 1, "env");
@@ -182,7 +182,7 @@ static void wrong_parameters_are_refused(void **state) {
   }
 }
 
-/* A failed allocation, the first, the second and so on, gives a clean error (leaks: sanitizer). */
+/* Failing the first, second, ... allocation gives a clean error (a sanitizer checks for leaks). */
 static void failed_allocations_are_reported(void **state) {
   (void)state;
   for (size_t e = 0; lgv__envs[e] && !lgv__envs[e]->connect; e++) {
@@ -203,7 +203,7 @@ static void failed_allocations_are_reported(void **state) {
   }
 }
 
-/* ---- A descriptor that breaks its word ---- */
+/* ---- A descriptor that breaks its promises ---- */
 
 enum {
   NO_FAULT,
@@ -298,7 +298,7 @@ static int64_t faulty_state(const void *self) {
 
 static const lgv_env_type faulty_env = {
     .name = "faulty",
-    .summary = "breaks its word in the way it is told",
+    .summary = "breaks the promise that a parameter names",
     .params = faulty_table,
     .params_size = sizeof(faulty_params),
     .state_size = sizeof(faulty),
@@ -341,11 +341,11 @@ static void broken_specs_are_refused(void **state) {
     lgv_error err = {0};
     assert_int_equal(open_faulty(fault, &env, &err), LGV_ERR_ENV);
     assert_null(env);
-    assert_non_null(strstr(err.message, "faulty: its spec has"));
+    assert_non_null(strstr(err.message, "faulty: the spec has"));
   }
 }
 
-/* The status names the kind, the message the stage, and no episode runs afterwards. */
+/* The status gives the kind of fault, the message the stage, and no episode runs afterwards. */
 static void broken_steps_are_refused(void **state) {
   (void)state;
   const struct {
@@ -358,7 +358,7 @@ static void broken_steps_are_refused(void **state) {
       {INFINITE_OBS, LGV_ERR_NUMERIC, "observation at stage 3", FAULT_STEP - 1},
       {NAN_REWARD, LGV_ERR_NUMERIC, "reward at stage 2", FAULT_STEP - 1},
       {STATE_OUTSIDE, LGV_ERR_ENV, "state 4 at stage 3 is outside 0..3", FAULT_STEP - 1},
-      {NO_END, LGV_ERR_ENV, "goes on after 5 steps", FAULTY_HORIZON - 1},
+      {NO_END, LGV_ERR_ENV, "did not end at its horizon, 5 steps", FAULTY_HORIZON - 1},
       {FAILED_STEP, LGV_ERR_ENV, "no step", FAULT_STEP - 1},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

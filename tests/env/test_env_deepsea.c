@@ -9,7 +9,7 @@ static int32_t right_of(const lgv_model *m, int64_t cell) { return m->reward[cel
 static int32_t go_right(void *model, const lgv_obs *obs) { return right_of(model, obs->state); }
 static int32_t go_left(void *model, const lgv_obs *obs) { return !right_of(model, obs->state); }
 
-/* Right on the diagonal but for its last cell, where it goes left. */
+/* Right on the diagonal except in its last cell, where it goes left. */
 static int32_t turn_back_at_the_end(void *model, const lgv_obs *obs) {
   const lgv_model *m = model;
   return obs->stage == m->horizon - 1 ? go_left(model, obs) : go_right(model, obs);
@@ -97,7 +97,7 @@ static void observations_are_one_hot_and_end_in_zeros(void **state) {
   lgv_env_free(env);
 }
 
-/* Left is clipped at the wall; right after left cannot come back to the diagonal. */
+/* Left is clipped at the wall; right after left cannot return to the diagonal. */
 static void columns_are_clipped(void **state) {
   (void)state;
   lgv_env *env = make_deepsea(4, "env.randomize=false");
@@ -116,8 +116,8 @@ static void columns_are_clipped(void **state) {
   lgv_env_free(env);
 }
 
-/* Going left all the way ends at column 0 of the last row: the return is N(0, 1). Going right
- * returns q^(N-1) - 0.01 on average. Within 5 standard errors. */
+/* Always going left ends at column 0 of the last row: the return is N(0, 1). Going right returns
+ * q^(N-1) - 0.01 on average. Both are checked within 5 standard errors. */
 static void the_stochastic_version_has_its_noise(void **state) {
   (void)state;
   enum { N = 6, EPISODES = 20000 };

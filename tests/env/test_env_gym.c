@@ -1,4 +1,4 @@
-/* Gymnasium environments through the bridge: what arrives equals what a plain Python loop sees, bit
+/* Gymnasium environments through the bridge: observations equal those of a plain Python loop, bit
  * for bit, for every kind of space; parameters, wrappers and seeds reach the environment. */
 #include "env/env.h"
 
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* ---- The same course in a Python loop ---- */
+/* ---- The same episodes in a Python loop ---- */
 
 enum { STEPS = 60, MOST_BYTES = 1 << 22 };
 
@@ -27,7 +27,8 @@ static size_t obs_size(const lgv_env_spec *s) {
          (s->obs_kind == LGV_OBS_BYTE ? 1 : sizeof(float));
 }
 
-/* Plays random actions and writes them and the seeds of the resets for the other loop. */
+/* Plays random actions and writes them and the seeds of the resets to a file for the Python loop.
+ */
 static course play_here(const char *name, const char *extra, FILE *file) {
   lgv_env *env = make_gym(name, extra);
   const lgv_env_spec *spec = lgv_env_get_spec(env);
@@ -207,7 +208,7 @@ static void ends_are_kept_apart_and_the_last_observation_is_there(void **state) 
       {"gym:test/Clock-v0", "env.kwargs.end=terminated", true, false, 5},
       {"gym:test/Clock-v0", "env.kwargs.end=truncated", false, true, 5},
       {"gym:test/Limited-v0", NULL, false, true, 4},
-      {"gym:test/Clock-v0", "env.horizon=5", true, true, 5}, /* both at once, as Gymnasium has it */
+      {"gym:test/Clock-v0", "env.horizon=5", true, true, 5}, /* both at once, as in Gymnasium */
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     lgv_env *env = make_gym(rows[i].name, rows[i].extra);
@@ -246,7 +247,7 @@ static void first_observations(uint64_t seed, int count, float *out) {
   lgv_settings_free(settings);
 }
 
-/* The environment shows its seed and what 30 draws of its action space came to. */
+/* The observation holds the seed and the result of 30 draws from the action space. */
 static void seeds_reach_the_environment_and_its_actions(void **state) {
   (void)state;
   float a[9], b[9], c[9];
@@ -378,7 +379,7 @@ static void what_cannot_be_is_refused_with_what_to_do(void **state) {
   }
 }
 
-/* A package of that name that says what Python says when there is none. */
+/* A package of that name that fails with Python's message for a missing package. */
 static void a_missing_gymnasium_is_named_with_its_command(void **state) {
   (void)state;
   lgv_env *env;

@@ -1,5 +1,5 @@
-/* When things go wrong in a Gymnasium environment or to its process: what is said, what is kept,
- * and that nothing is left behind, whoever dies. */
+/* Failures in a Gymnasium environment or of its process: the messages, the kept state, and that no
+ * process is left behind, whichever side dies. */
 #include "file_helpers.h"
 #include "gym_helpers.h"
 
@@ -9,7 +9,7 @@
 
 #define FAULT "gym:test/Fault-v0"
 
-static const double patience = 60; /* seconds; what is waited for takes a fraction of one */
+static const double patience = 60; /* seconds; the events take a fraction of one */
 
 static double now(void) {
   struct timespec t;
@@ -63,7 +63,7 @@ static void wrong_steps_are_refused_with_their_number(void **state) {
     if (status != rows[i].status) fail_msg("%s: status %d: %s", rows[i].fault, status, err.message);
     if (!strstr(err.message, rows[i].part))
       fail_msg("%s: '%s' lacks '%s'", rows[i].fault, err.message, rows[i].part);
-    /* the process is well: another episode goes */
+    /* the process is fine: another episode works */
     assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
     lgv_env_free(env);
     expect_no_child();
@@ -103,13 +103,13 @@ static void the_traceback_is_told(void **state) {
   assert_non_null(strstr(notices, "Traceback (most recent call last):"));
   assert_non_null(strstr(notices, "in go_wrong"));
   assert_non_null(strstr(notices, "ValueError: this environment\nis broken"));
-  assert_null(strstr(notices, "worker.py")); /* our own frames are of no interest */
+  assert_null(strstr(notices, "worker.py")); /* frames of the package itself are hidden */
   lgv_env_free(env);
 }
 
 /* ---- Death and hanging ---- */
 
-/* Two good steps, then the third, which does not come back. */
+/* Two good steps, then a third that does not return. */
 static lgv_status third_step(lgv_env *env, lgv_outcome *outcome, lgv_obs *obs, lgv_error *err) {
   assert_int_equal(lgv_env_reset(env, obs, err), LGV_OK);
   for (int i = 0; i < 2; i++) assert_int_equal(lgv_env_step(env, 0, outcome, obs, err), LGV_OK);
@@ -133,9 +133,9 @@ static void a_worker_that_dies_is_replaced_once(void **state) {
     assert_int_equal(open_gym(FAULT, rows[i][0], notices, &env, &err), LGV_OK);
     assert_int_equal(third_step(env, &outcome, &obs, &err), LGV_OK);
     assert_true(outcome.truncated && !outcome.terminated && outcome.reward == 0);
-    assert_true(((const float *)obs.data)[0] == 2); /* the last one that was seen */
+    assert_true(((const float *)obs.data)[0] == 2); /* the last observation */
     if (!strstr(notices, rows[i][1])) fail_msg("'%s' lacks '%s'", notices, rows[i][1]);
-    assert_non_null(strstr(notices, "started once more"));
+    assert_non_null(strstr(notices, "restarted once"));
     assert_int_equal(third_step(env, &outcome, &obs, &err), LGV_ERR_ENV); /* the second time */
     assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_ERR_ENV);
     lgv_env_free(env);
@@ -175,7 +175,7 @@ static void a_death_at_a_reset_loses_nothing(void **state) {
   expect_no_child();
 }
 
-/* After a restart the course is that of the same seeds: episodes do not depend on the process. */
+/* After a restart the same seeds give the same episodes: they do not depend on the process. */
 static void seeds_go_on_after_a_restart(void **state) {
   (void)state;
   lgv_env *a = make_gym(FAULT, "env.kwargs.fault=die"), *b = make_gym(FAULT, "env.kwargs.fault=no");
@@ -193,7 +193,7 @@ static void seeds_go_on_after_a_restart(void **state) {
 
 static bool is_alive(pid_t pid) { return kill(pid, 0) == 0 || errno != ESRCH; }
 
-/* A process that is dead but not waited for by its new parent counts as gone. */
+/* A process that is dead but not yet reaped by its new parent counts as gone. */
 static bool is_gone(pid_t pid) {
   char path[64], text[256] = "";
   snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -386,7 +386,7 @@ static void an_interrupted_run_goes_on(void **state) {
   remove_tree(directory);
 }
 
-/* kill -9 on the program: the worker must not outlive it, idle, busy or hanging. */
+/* After kill -9 of the program, the worker must not survive, whether idle, busy or hanging. */
 static void nothing_outlives_a_killed_program(void **state) {
   (void)state;
   const char *const faults[] = {"env.kwargs.fault=slow", "env.kwargs.fault=hang",
@@ -401,7 +401,7 @@ static void nothing_outlives_a_killed_program(void **state) {
         "--steps", "100000000", "--set", "run.eval_every=0", "--out", out,         NULL};
     pid_t pid = start_cli(directory, arguments);
     char *text = NULL, *config = NULL;
-    /* config.json: the probe is gone, the environment of the run is there */
+    /* config.json exists: the probe is gone, the environment of the run is there */
     for (double begun = now(); !(config && text) && now() - begun < patience; rest()) {
       free(config);
       free(text);

@@ -1,5 +1,5 @@
-/* Random linear MDPs: valid laws, the definition of a linear MDP holds exactly, and the problem
- * depends on env.mdp_seed alone. */
+/* Random linear MDPs: rows are distributions, the definition of a linear MDP holds exactly, and the
+ * problem depends only on env.mdp_seed. */
 #include "env_helpers.h"
 
 typedef struct sizes {
@@ -8,7 +8,7 @@ typedef struct sizes {
 
 static sizes sizes_of(const lgv_model *m) { return (sizes){m->states, m->actions, m->horizon}; }
 
-/* Rows are laws, and of every stage each state can be entered. */
+/* Rows are distributions, and each state can be entered at every stage. */
 static void tabular_rows_are_laws_and_no_state_is_cut_off(void **state) {
   (void)state;
   const char *const settings[] = {NULL, "env.density=0.001 env.states=20", "env.density=1",
@@ -22,7 +22,7 @@ static void tabular_rows_are_laws_and_no_state_is_cut_off(void **state) {
       memset(column, 0, (size_t)n.S * sizeof *column);
       for (int64_t sa = 0; sa < n.S * n.A; sa++) {
         double sum = model_row(m, h, sa / n.A, (int32_t)(sa % n.A), row);
-        assert_true(sum == 0); /* nobody leaves before the horizon */
+        assert_true(sum == 0); /* no episode ends before the horizon */
         for (int64_t s = 0; s < n.S; s++) {
           assert_true(row[s] >= 0);
           sum += row[s];
@@ -46,7 +46,7 @@ static void tabular_rows_have_the_density_asked_for(void **state) {
   lgv_env *env = make_env("linear-mdp", "env.states=40 env.actions=5 env.horizon=30", 1);
   const lgv_model *m = lgv_env_get_model(env);
   double entries = 40.0 * 5 * 30 * 40, spread = sqrt(entries * 0.25 * 0.75);
-  /* With 40 states an empty row has probability 1e-5: it does not show. */
+  /* With 40 states an empty row has probability 1e-5, which is negligible. */
   assert_near((double)m->n_edges, 0.25 * entries, 5 * spread);
   double sum = 0, squares = 0;
   int64_t rows = 40 * 5 * 30;
@@ -210,7 +210,7 @@ static void low_rank_problems_are_linear(void **state) {
   }
 }
 
-/* One latent class: every pair has its law, on density * S states. */
+/* One latent class: every pair has its distribution, on density * S states. */
 static void one_latent_class_means_one_law(void **state) {
   (void)state;
   lgv_env *env = make_env("linear-mdp", "env.kind=low-rank env.dim=1 env.density=0.3", 1);

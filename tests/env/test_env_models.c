@@ -1,8 +1,8 @@
-/* Every registered environment that has an exact model behaves as the model says: next states,
- * rewards and the return of a random policy, each within 5 standard errors, with fixed seeds. */
+/* Every registered environment with an exact model behaves like the model: next states, rewards and
+ * the return of a random policy, each within 5 standard errors, with fixed seeds. */
 #include "env_helpers.h"
 
-/* Settings besides the defaults: small enough that a random policy sees all of the problem. */
+/* Settings besides the defaults, small enough for a random policy to see the whole problem. */
 static const struct {
   const char *env, *settings;
 } variations[] = {
@@ -37,7 +37,8 @@ static int64_t row_of(const lgv_model *m, const lgv_obs *obs, int32_t action) {
   return ((m->stationary ? 0 : obs->stage) * m->states + obs->state) * m->actions + action;
 }
 
-/* In the last step the clock hides whether the model left too, so its next state is not counted. */
+/* In the last step the clock hides whether the model ended the episode, so its next state is not
+ * counted. */
 static void count_step(tally *t, const lgv_obs *obs, int32_t action, const lgv_outcome *outcome,
                        const lgv_obs *next) {
   int64_t row = row_of(t->m, obs, action);
@@ -73,7 +74,8 @@ static double standard_error(double sum, double squares, double n) {
   return sqrt(fmax(0, squares / n - sum / n * (sum / n)) / n);
 }
 
-/* Counts against n p; where the normal approximation is poor (n p < 25), only possible or not. */
+/* Compares counts with n p; where the normal approximation is poor (n p < 25), only checks whether
+ * the transition is possible. */
 static void check_next(const tally *t, const char *what) {
   int64_t S = t->m->states, compared = 0;
   double *p = new_reals(S + 1);
@@ -163,7 +165,7 @@ static void variations_follow_their_models(void **state) {
     assert_true(check_env(variations[i].env, variations[i].settings));
 }
 
-/* Mean rewards lie inside the spec's bounds, which linear agents clip by. */
+/* Mean rewards are inside the spec's bounds, by which linear agents clip. */
 static void mean_rewards_lie_inside_the_bounds(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof variations / sizeof *variations; i++) {
@@ -177,7 +179,7 @@ static void mean_rewards_lie_inside_the_bounds(void **state) {
   }
 }
 
-/* The rows of the papers, as the file's head has them: left / stay / right. */
+/* The rows of the papers, as in the head of env_riverswim.c: left / stay / right. */
 static void the_river_has_the_published_current(void **state) {
   (void)state;
   enum { N = 5, RIGHT = 1 };

@@ -1,8 +1,8 @@
-/* The protocol with a worker process, seen from C: whatever a worker sends or does not send, there
- * is an error that says so, no crash, no wait without end, no process left behind.
+/* The protocol with a worker process, seen from C: whatever a worker sends or fails to send, there
+ * is a clear error, no crash, no endless wait, and no process left behind.
  *
- * The worker is this program itself, started in the place of Python: it is then called with -c.
- * What it does wrong is in the environment variable FAKE_WORKER. */
+ * The worker is this program itself, started instead of Python, with -c. The environment variable
+ * FAKE_WORKER says what it does wrong. */
 #include "base/memory.h"
 #include "env/remote.h"
 
@@ -53,7 +53,7 @@ static bool is(const fake *f, const char *fault) { return strcmp(f->fault, fault
 
 static bool is_game(const fake *f) { return strncmp(f->fault, "game", 4) == 0; }
 
-/* Some bytes changed, and sometimes the length. */
+/* Changes some bytes, and sometimes the length. */
 static void send_bytes(fake *f, const void *bytes, size_t size) {
   unsigned char packet[256] = {0};
   memcpy(packet, bytes, size);
@@ -236,7 +236,7 @@ static void broken_greetings_are_refused(void **state) {
       {"beyond-memory", "memory does not have", LGV_ERR_ENV},
       {"unsized", "memory does not have", LGV_ERR_ENV},
       {"obs-bytes", "outside its memory", LGV_ERR_ENV},
-      {"obs-size", "do not agree", LGV_ERR_ENV},
+      {"obs-size", "inconsistent sizes", LGV_ERR_ENV},
       {"save-bytes", "states outside", LGV_ERR_ENV},
       {"save-offset", "states outside", LGV_ERR_ENV},
   };
@@ -265,9 +265,9 @@ static void broken_answers_are_refused(void **state) {
   } rows[] = {
       {"step-exit", "ended with status 0 in step 1 of episode 1", LGV_ERR_ENV},
       {"step-silent", "no answer from the worker process within 3 s", LGV_ERR_ENV},
-      {"step-sequence", "an answer to something else", LGV_ERR_ENV},
-      {"step-slot", "makes no sense", LGV_ERR_ENV},
-      {"step-flag", "makes no sense", LGV_ERR_ENV},
+      {"step-sequence", "an answer to another command", LGV_ERR_ENV},
+      {"step-slot", "an invalid answer", LGV_ERR_ENV},
+      {"step-flag", "an invalid answer", LGV_ERR_ENV},
       {"step-status", "unknown status", LGV_ERR_ENV},
       {"step-nan", "the reward at stage 0 is not a finite number", LGV_ERR_NUMERIC},
       {"step-short", "too short an answer", LGV_ERR_ENV},
@@ -294,7 +294,7 @@ static void broken_answers_are_refused(void **state) {
   }
 }
 
-/* No-ops of no frames would go on for ever; points beyond all bounds would overflow the score. */
+/* No-ops of 0 frames would go on forever; huge rewards would overflow the score. */
 static void answers_that_no_game_gives_are_refused(void **state) {
   (void)state;
   const struct {
@@ -327,7 +327,7 @@ static void answers_that_no_game_gives_are_refused(void **state) {
   }
 }
 
-/* Shared memory that is taken away under our feet would end this process with SIGBUS. */
+/* Shared memory that shrinks while it is mapped would kill this process with SIGBUS. */
 static void memory_cannot_be_taken_back(void **state) {
   (void)state;
   lgv_env *env;
@@ -384,7 +384,7 @@ static void random_damage_does_no_harm(void **state) {
     lgv_env_free(env);
     expect_no_child();
   }
-  assert_true(opened > 50 && stepped > 50 && refused > 100); /* both ways were gone */
+  assert_true(opened > 50 && stepped > 50 && refused > 100); /* both outcomes occurred */
 }
 
 /* ---- Saved states ---- */
@@ -420,7 +420,51 @@ static void states_are_bounded_by_what_was_said(void **state) {
   expect_no_child();
 }
 
-/* Bytes of the file that holds what the worker writes. */
+/* A dead worker: its last step failed. */
+static remote *start_and_kill(const lgv_host *host) {
+  remote *r;
+  remote_reply reply;
+  lgv_error err = {0};
+  assert_int_equal(start_remote("step-exit", &r, host), LGV_OK);
+  assert_int_equal(lgv__remote_reset(r, 1, &reply, &err), LGV_OK);
+  assert_int_equal(lgv__remote_step(r, 0, 1, &reply, &err), LGV_ERR_ENV);
+  return r;
+}
+
+static void a_dead_worker_is_replaced_once(void **state) {
+  (void)state;
+  char notices[1024] = "";
+  const lgv_host host = {.timeout = 5, .restart = true, .notice = keep_notice, .context = notices};
+  remote_reply reply;
+  remote *old = start_and_kill(&host), *fresh = NULL;
+  assert_int_equal(lgv__remote_replace(old, LGV_ERR_ENV, &fresh, NULL), LGV_OK);
+  assert_non_null(strstr(notices, "It is restarted once"));
+  assert_int_equal(lgv__remote_replace(old, LGV_ERR_NUMERIC, &fresh, NULL), LGV_ERR_NUMERIC);
+  lgv__remote_stop(old);
+  assert_int_equal(lgv__remote_reset(fresh, 1, &reply, NULL), LGV_OK);
+  assert_int_equal(lgv__remote_step(fresh, 0, 1, &reply, NULL), LGV_ERR_ENV);
+  assert_int_equal(lgv__remote_replace(fresh, LGV_ERR_ENV, &old, NULL), LGV_ERR_ENV);
+  lgv__remote_stop(fresh);
+  expect_no_child();
+}
+
+static void a_worker_is_not_replaced_by_another_environment(void **state) {
+  (void)state;
+  const lgv_host host = {.timeout = 5, .restart = true}, no_restart = {.timeout = 5};
+  lgv_error err = {0};
+  remote *old = start_and_kill(&host), *fresh = NULL;
+  setenv("FAKE_WORKER", "game", 1);
+  assert_int_equal(lgv__remote_replace(old, LGV_ERR_ENV, &fresh, &err), LGV_ERR_ENV);
+  assert_non_null(strstr(err.message, "fake: the restarted environment differs"));
+  lgv__remote_stop(old);
+  old = start_and_kill(&no_restart);
+  assert_int_equal(lgv__remote_replace(old, LGV_ERR_ENV, &fresh, &err), LGV_ERR_ENV);
+  assert_null(fresh);
+  lgv__remote_stop(old);
+  expect_no_child();
+}
+
+/* The size of the file with the worker's output. */
 static int64_t log_size(void) {
   int64_t size = -1;
   for (int fd = 0; fd < 64; fd++) {
@@ -451,7 +495,7 @@ static void a_chatty_worker_does_not_fill_the_memory(void **state) {
   lgv_env_free(env);
 }
 
-/* A failed allocation, the first, the second and so on, gives a clean error. */
+/* Failing the first, second, ... allocation gives a clean error. */
 static void failed_allocations_are_reported(void **state) {
   (void)state;
   lgv_error err = {0};
@@ -499,6 +543,8 @@ int main(int count, char **arguments) {
       cmocka_unit_test(a_traceback_is_a_notice),
       cmocka_unit_test(random_damage_does_no_harm),
       cmocka_unit_test(states_are_bounded_by_what_was_said),
+      cmocka_unit_test(a_dead_worker_is_replaced_once),
+      cmocka_unit_test(a_worker_is_not_replaced_by_another_environment),
       cmocka_unit_test(a_chatty_worker_does_not_fill_the_memory),
       cmocka_unit_test(failed_allocations_are_reported),
       cmocka_unit_test(a_python_that_is_not_there_is_named),

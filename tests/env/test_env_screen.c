@@ -1,6 +1,7 @@
-/* Pictures of the Atari pipeline: the resize against what OpenCV made of the same pictures (see
- * fixtures/screens.py), and what must hold whatever OpenCV does. */
+/* Pictures of the Atari pipeline: the resize against OpenCV's results for the same pictures (see
+ * fixtures/screens.py), and properties that hold independently of OpenCV. */
 #include "base/arena.h"
+#include "base/spec.h"
 #include "env/screen.h"
 #include "env_helpers.h"
 
@@ -94,7 +95,7 @@ static void equals_opencv_on_screens_of_games(void **state) {
 
 /* ---- By itself ---- */
 
-/* Also of any number of taps: from 30 a side to 7 it takes 6. */
+/* Other numbers of taps: resizing from 30 to 7 takes 6. */
 static void a_small_pixel_is_the_mean_of_its_area(void **state) {
   (void)state;
   static const int32_t sizes[][3] = {{210, 160, 84}, {30, 30, 7}, {250, 160, 84}, {9, 8, 5}};
@@ -158,9 +159,9 @@ static void pictures_are_interleaved_oldest_first(void **state) {
   const uint8_t a[] = {1, 2}, b[] = {3, 4}, c[] = {5, 6}, d[] = {7, 8};
   const uint8_t *const pictures[] = {a, b, c, d};
   uint8_t out[8];
-  lgv__screen_interleave(pictures, 4, 2, out);
+  lgv__obs_interleave(pictures, 4, 2, 1, out);
   assert_memory_equal(out, ((uint8_t[]){1, 3, 5, 7, 2, 4, 6, 8}), 8);
-  lgv__screen_interleave(pictures, 3, 2, out);
+  lgv__obs_interleave(pictures, 3, 2, 1, out);
   assert_memory_equal(out, ((uint8_t[]){1, 3, 5, 2, 4, 6}), 6);
 }
 

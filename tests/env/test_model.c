@@ -1,5 +1,5 @@
-/* Exact models: values against closed forms and against the published RiverSwim variants, and what
- * building a model refuses. */
+/* Exact models: values against closed forms and against the published RiverSwim variants, and
+ * errors while building a model. */
 #include "env_helpers.h"
 
 /* ---- Building ---- */
@@ -23,7 +23,7 @@ static void seal(lgv_model *m) {
   if (lgv_model_seal(m, &err) != LGV_OK) fail_msg("%s", err.message);
 }
 
-/* Refuses to seal, with a message that holds `part`; frees the model. */
+/* Expects that sealing fails with a message that contains `part`; frees the model. */
 static void seal_is_refused(lgv_model *m, const char *part) {
   lgv_error err = {0};
   assert_int_equal(lgv_model_seal(m, &err), LGV_ERR_USAGE);
@@ -127,7 +127,7 @@ static void rewards_must_be_finite_and_inside(void **state) {
 /* ---- Values ---- */
 
 /* Two states, three stages, by hand: action 0 stays and pays 0.1; action 1 moves from 0 to 1 with
- * probability p, else leaves for good; state 1 pays 1 whatever is done. */
+ * probability p, else ends the episode; state 1 pays 1 for every action. */
 static void values_by_hand(void **state) {
   (void)state;
   const double p = 0.75;

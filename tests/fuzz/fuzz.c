@@ -8,11 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST_SIZE = 32, PARAMS_SIZE = 1 << 16 }; /* of an environment for which a plan is made */
+enum { MOST_SIZE = 32, PARAMS_SIZE = 1 << 16 }; /* of environments that get a plan */
 
 static void need(bool ok, const char *what) {
   if (ok) return;
-  perror(what); /* of the harness, not of what is tested */
+  perror(what); /* of the harness, not of the tested code */
   abort();
 }
 

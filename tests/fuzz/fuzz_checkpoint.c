@@ -1,4 +1,4 @@
-/* A checkpoint file: arrays of every kind are read back whole, or nothing of them is changed. */
+/* A checkpoint file: arrays of every kind are read completely, or nothing is changed. */
 #include "fuzz.h"
 
 #include "base/tensors.h"

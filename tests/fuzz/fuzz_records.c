@@ -1,4 +1,4 @@
-/* The JSON files that a run leaves in its directory, as those who come later read them. */
+/* The JSON files in a run's directory, as later commands read them. */
 #include "fuzz.h"
 
 #include "config/config_check.h"

@@ -1,6 +1,5 @@
-/* A checkpoint made with intent: a real one of a small run, in which numbers are replaced and all
- * checksums made to fit. The run is resumed from it and goes on: it may refuse or fail, with a
- * message.
+/* A forged checkpoint: a real one of a small run, in which numbers are replaced and all checksums
+ * corrected. A run resumes from it and continues: it may refuse or fail, with a message.
  *
  * Input: which run (1 byte), then changes of 11 bytes each: which array (1), which element (2), and
  * its new bits (8). */

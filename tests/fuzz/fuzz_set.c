@@ -1,4 +1,4 @@
-/* Values as --set gives them, one a line, and the plan that they make. */
+/* Values as --set passes them, one per line, and the plan made from them. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A file of settings, YAML or JSON, and the plan that it makes. */
+/* A file of settings, YAML or JSON, and the plan made from it. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,12 +1,11 @@
 /* The protocol with a worker process, as src/env/remote.c, env_gym.c and env_atari.c read it.
  *
- * The functions of src/env/process.h are defined here anew, so that no process is started: what a
- * worker would have sent lies ready in the socket, and behind it is the end of the connection.
+ * The functions of src/env/process.h are replaced here, so that no process is started: the packets
+ * that a worker would send are already in the socket, followed by the end of the connection.
  *
- * An input: a byte of choices (see the enum), a byte that says how many times 256 bytes the shared
- * memory has, then packets, each behind two bytes of its length. The memory holds the input over
- * and over. With COUNTS the answers have the right sequence numbers, which chance would not find.
- */
+ * An input has a byte of choices (see the enum), a byte with the size of the shared memory in units
+ * of 256 bytes, then packets, each after two bytes with its length. The memory holds the input over
+ * and over. With COUNTS the answers get the right sequence numbers, which chance would not find. */
 #include "fuzz.h"
 
 #include "env/env.h"
@@ -23,7 +22,7 @@ enum { HEAD = 2, MOST_PACKETS = 64, STEPS = 24, SEQUENCE_AT = 4, LONGEST = 60000
 static const uint8_t *input, *at; /* the next packet */
 static size_t input_size;
 
-/* ---- the process that is none ---- */
+/* ---- the fake process ---- */
 
 static void fill_memory(int fd) {
   size_t size = 256 * (size_t)input[1];
@@ -45,7 +44,7 @@ static void queue_packets(int socket) {
     at += 2 + length;
     if (n > 0 && length >= SEQUENCE_AT + sizeof n && (input[0] & COUNTS))
       memcpy(packet + SEQUENCE_AT, &n, sizeof n);
-    if (length == 0) break; /* the end of this worker; what follows is for the one after it */
+    if (length == 0) break; /* the end of this worker; the rest is for the next one */
     if (send(socket, packet, length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) break;
   }
   (void)!shutdown(socket, SHUT_WR);
@@ -59,7 +58,7 @@ lgv_status lgv__process_start(process *p, const char *python, bool show_output, 
   if (p->memory < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     return LGV_ERR_ENV;
   p->socket = pair[0];
-  p->lifeline = pair[1]; /* the worker's end, kept open so that we can send */
+  p->lifeline = pair[1]; /* the worker's end, kept open so that sending works */
   fill_memory(p->memory);
   queue_packets(pair[1]);
   return LGV_OK;

@@ -20,7 +20,7 @@ static bool run_file(const char *path) {
   if (file) fclose(file);
   if (copy) fclose(copy);
   if (ok) {
-    char *exact = malloc(size); /* no room behind it, so that reading further is seen */
+    char *exact = malloc(size); /* allocated exactly, so that a sanitizer finds overruns */
     if (size) memcpy(exact, bytes, size);
     LLVMFuzzerTestOneInput((const uint8_t *)exact, size);
     free(exact);
@@ -47,5 +47,5 @@ int main(int argc, char **argv) {
     if (count >= 0) free(entries);
   }
   printf("%d inputs\n", runs);
-  return ok && runs > 0 ? 0 : 1; /* a corpus that is not there is a failure */
+  return ok && runs > 0 ? 0 : 1; /* a missing corpus is a failure */
 }

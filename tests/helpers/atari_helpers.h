@@ -1,4 +1,4 @@
-/* What tests of Atari games share: a Python that has ALE, and the skip where there is none. */
+/* Helpers for tests of Atari games: a Python with ALE, and a skip if there is none. */
 #ifndef LGV_TESTS_ATARI_HELPERS_H
 #define LGV_TESTS_ATARI_HELPERS_H
 
@@ -17,7 +17,7 @@ static inline bool atari_is_there(void) {
   return system(command) == 0;
 }
 
-/* Without ALE the program ends here, as passed, unless CI is set. */
+/* Without ALE the program ends here as passed, unless CI is set. */
 static inline void need_atari(const char *test) {
   if (atari_is_there()) return;
   printf("%s: SKIPPED: no ale-py in %s; `scripts/setup-python` installs it\n", test,

@@ -1,5 +1,5 @@
-/* What tests of the command line share: a directory of its own for every test, and commands run in
- * it, whose words are kept. */
+/* Helpers for tests of the command line: a directory per test, and commands run in it, whose output
+ * is kept. */
 #ifndef LGV_TESTS_CLI_HELPERS_H
 #define LGV_TESTS_CLI_HELPERS_H
 
@@ -25,7 +25,7 @@ static inline int remove_place(void **state) {
   return 0;
 }
 
-/* Runs a shell command in the directory, where $L is the program; its exit code. */
+/* Runs a shell command in the directory, where $L is the program; returns its exit code. */
 static inline int shell(const char *command) {
   char line[4096];
   assert_true(snprintf(line, sizeof line,

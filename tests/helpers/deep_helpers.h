@@ -1,4 +1,4 @@
-/* A deep agent with its inside open to a test: the state struct that its hooks get. */
+/* A deep agent whose internals a test can see: the state struct that its hooks get. */
 #ifndef LGV_TESTS_DEEP_HELPERS_H
 #define LGV_TESTS_DEEP_HELPERS_H
 
@@ -36,8 +36,8 @@ static inline lgv_env_spec deep_spec(int32_t length, int32_t actions) {
                         .stationary = true};
 }
 
-/* Presets are left out: what extra does not set has the table's default. `change` (may be NULL)
- * sees the parameters before anything is laid out. */
+/* Presets are not applied: parameters that extra does not set have the table's defaults. `change`
+ * (may be NULL) gets the parameters before the layout. */
 static inline void deep_open(deep_rig *rig, const char *agent, lgv_env_spec env, const char *extra,
                              void (*change)(void *params)) {
   lgv_settings *settings = make_settings(NULL, agent, extra);

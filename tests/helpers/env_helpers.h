@@ -1,5 +1,5 @@
-/* What tests of environments share: a handle from settings, an episode of a scripted policy, rows
- * of a model, and an environment without its handle, whose state a test can look at and set. */
+/* Helpers for tests of environments: a handle from settings, an episode of a scripted policy, rows
+ * of a model, and an environment without its handle, whose state a test can read and set. */
 #ifndef LGV_TESTS_ENV_HELPERS_H
 #define LGV_TESTS_ENV_HELPERS_H
 
@@ -34,7 +34,8 @@ static inline lgv_env *make_env(const char *name, const char *extra, uint64_t se
 
 typedef int32_t (*choose_fn)(void *context, const lgv_obs *obs);
 
-/* One episode; returns its return. last (may be NULL) gets the last outcome, steps its length. */
+/* Plays one episode and returns its return. last (may be NULL) gets the last outcome, steps the
+ * length. */
 static inline double play(lgv_env *env, choose_fn choose, void *context, lgv_outcome *last,
                           int64_t *steps) {
   lgv_error err = {0};
@@ -78,7 +79,7 @@ static inline double optimal_value(const lgv_model *m) {
   return mean;
 }
 
-/* The value of drawing the action from the same law (A) everywhere. */
+/* The value of drawing the action from the same distribution (A) everywhere. */
 static inline double value_of(const lgv_model *m, const double *law) {
   int64_t rows = m->horizon * m->states;
   double *policy = new_reals(rows * m->actions), *values = new_reals(rows + m->states);

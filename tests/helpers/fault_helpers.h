@@ -1,5 +1,5 @@
-/* What tests of faults share: a run from its start or its last checkpoint to its end, and the
- * comparison of what two of them left. */
+/* Helpers for tests of faults: a run from its start or its last checkpoint to its end, and the
+ * comparison of the files of two runs. */
 #ifndef LGV_TESTS_FAULT_HELPERS_H
 #define LGV_TESTS_FAULT_HELPERS_H
 
@@ -8,7 +8,7 @@
 
 enum { FAULT_SEED = 3 };
 
-/* Begins, or goes on, and ends the run in the directory; frees it in every case. */
+/* Starts or resumes the run in the directory and finishes it; frees it in every case. */
 static inline lgv_status finish_run(const lgv_plan *plan, const char *directory, bool resume,
                                     lgv_error *err) {
   lgv_run *run;
@@ -37,7 +37,7 @@ static inline size_t read_bytes(const char *directory, const char *name, char **
   return size;
 }
 
-/* Two finished runs left the same bytes, and no half-written file. */
+/* Two finished runs left the same bytes and no partial file. */
 static inline void assert_same_records(const char *one, const char *other) {
   static const char *const names[] = {"config.json", "metrics.csv", "summary.json",
                                       "checkpoint.safetensors"};

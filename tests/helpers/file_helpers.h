@@ -1,5 +1,5 @@
-/* What tests of files share: a temporary directory, whole files in and out. Failures fail the test.
- */
+/* Helpers for tests of files: a temporary directory, reading and writing whole files. Failures fail
+ * the test. */
 #ifndef LGV_TESTS_FILE_HELPERS_H
 #define LGV_TESTS_FILE_HELPERS_H
 
@@ -18,7 +18,7 @@
 
 enum { TEMP_SIZE = 256 };
 
-/* Of programs that the test starts and that draw: leak checkers see what font libraries keep. */
+/* For child processes that draw: leak checkers would report memory that font libraries keep. */
 static inline void ignore_leaks_of_fonts(void) {
   setenv("LSAN_OPTIONS", "suppressions=" TEST_SOURCE_DIR "/lsan.supp:print_suppressions=0", 0);
 }

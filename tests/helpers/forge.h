@@ -1,5 +1,5 @@
-/* Checkpoints as somebody makes them who means harm: real ones with other numbers in them, and
- * checksums that fit. The format is that of src/base/tensors.c, written down a second time. */
+/* Forged checkpoints: real ones with other numbers in them, and checksums that match. The format is
+ * that of src/base/tensors.c, implemented a second time. */
 #ifndef LGV_TESTS_FORGE_H
 #define LGV_TESTS_FORGE_H
 
@@ -45,7 +45,7 @@ static inline void forge_put_sum(char *digits, uint64_t sum) {
   memcpy(digits, text, FORGE_DIGITS);
 }
 
-/* Where the digits behind "name": " stand in the metadata. */
+/* The position of the digits after "name": " in the metadata. */
 static inline char *forge_digits(char *header, const char *name) {
   char key[128];
   snprintf(key, sizeof key, "\"%s\": \"", name);
@@ -57,7 +57,7 @@ static inline size_t forge_item_size(const char *dtype) {
   return strcmp(dtype, "U8") == 0 ? 1 : strstr(dtype, "32") ? 4 : 8;
 }
 
-/* Takes the bytes of a checkpoint over; false if they are none. */
+/* Takes ownership of the bytes of a checkpoint; false if they are not one. */
 static inline bool forge_open(forge *f, unsigned char *bytes, size_t size) {
   uint64_t length;
   memset(f, 0, sizeof *f);
@@ -71,7 +71,7 @@ static inline bool forge_open(forge *f, unsigned char *bytes, size_t size) {
   memcpy(copy, header, length);
   char *digits = forge_digits(copy, "header");
   f->header_digits = digits ? header + (digits - copy) : NULL;
-  for (at = strstr(copy, "},"); at && f->n < FORGE_MOST;) { /* behind the metadata */
+  for (at = strstr(copy, "},"); at && f->n < FORGE_MOST;) { /* after the metadata */
     forge_array *a = &f->array[f->n];
     size_t begin, end;
     int used = 0;
@@ -91,7 +91,7 @@ static inline bool forge_open(forge *f, unsigned char *bytes, size_t size) {
   return f->n > 0 && f->header_digits;
 }
 
-/* Makes all checksums fit. */
+/* Corrects all checksums. */
 static inline void forge_seal(forge *f) {
   for (forge_array *a = f->array; a < f->array + f->n; a++)
     forge_put_sum(a->digits, forge_sum(a->count * a->item, a->data, a->count * a->item));
@@ -99,7 +99,7 @@ static inline void forge_seal(forge *f) {
   forge_put_sum(f->header_digits, forge_sum(f->header_length, f->bytes + 8, f->header_length));
 }
 
-/* The whole of a file, in memory of its own; NULL if it cannot be read. */
+/* The content of a file in allocated memory; NULL if it cannot be read. */
 static inline unsigned char *forge_read(const char *path, size_t *size) {
   FILE *file = fopen(path, "rb");
   *size = 0;
@@ -120,7 +120,7 @@ static inline bool forge_write(const forge *f, const char *path) {
   return fclose(file) == 0 && ok;
 }
 
-/* Sets an element to a whole number, cut to its type, or to a real one. */
+/* Sets an element to a whole number, truncated to its type, or to a real number. */
 static inline void forge_set(forge_array *a, size_t i, int64_t whole, double real) {
   float single = (float)real;
   bool is_real = a->dtype[0] == 'F';

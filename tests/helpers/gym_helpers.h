@@ -1,5 +1,5 @@
-/* What tests of Gymnasium environments share: the project's virtual environment, and the skip where
- * it could not be made. */
+/* Helpers for tests of Gymnasium environments: the project's virtual environment, and a skip if it
+ * is missing. */
 #ifndef LGV_TESTS_GYM_HELPERS_H
 #define LGV_TESTS_GYM_HELPERS_H
 
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Whether the bridge can be tested here. Where CI is set, it must. */
+/* Whether the bridge can be tested here. If CI is set, it must be. */
 static inline bool gym_is_there(void) {
   char command[4096 + 64];
   setenv("LANGEVIN_PYTHON", TEST_SOURCE_DIR "/../.venv/bin/python", 0);
@@ -22,7 +22,7 @@ static inline bool gym_is_there(void) {
   return system(command) == 0;
 }
 
-/* A group setup: without Gymnasium the program ends here, as passed, unless CI is set. */
+/* A group setup: without Gymnasium the program ends here as passed, unless CI is set. */
 static inline void need_gym(const char *test) {
   if (gym_is_there()) return;
   printf("%s: SKIPPED: no Gymnasium in %s; `scripts/setup-python` installs it\n", test,
@@ -42,7 +42,7 @@ static inline void keep_notice(void *context, const char *text) {
   snprintf(kept + used, 4000 - used, "%s\n", text);
 }
 
-/* env.import=gym_envs is added. notices: NULL, or 4000 bytes that warnings are written to. */
+/* Adds env.import=gym_envs. notices: NULL, or 4000 bytes for warnings. */
 static inline lgv_status open_gym(const char *name, const char *extra, char *notices, lgv_env **env,
                                   lgv_error *err) {
   lgv_settings *settings = make_settings(name, NULL, "env.import=gym_envs");

@@ -1,5 +1,6 @@
-/* Runs that are killed at random moments and go on, until they end as if nothing had happened:
- * every agent of the registry, with checkpoints written by the run itself and by a child of it. */
+/* Runs that are killed at random moments and resumed until they end as if nothing had happened:
+ * every agent of the registry, with checkpoints written by the run itself and by a child process.
+ */
 #ifndef LGV_TESTS_KILL_HELPERS_H
 #define LGV_TESTS_KILL_HELPERS_H
 
@@ -28,7 +29,7 @@ static inline pid_t start_life(const lgv_plan *plan, const char *directory) {
   _exit(status == LGV_OK ? 0 : 1);
 }
 
-/* One life of a random length, at most half of what the whole run takes. Returns whether it was
+/* One process of random lifetime, at most half the time of the whole run. Returns whether it was
  * killed; if not, the run is done. */
 static inline bool live(const lgv_plan *plan, const char *directory, double whole, lgv_rng *rng) {
   double seconds = 0.5 * whole * lgv_rng_uniform(rng);
@@ -43,7 +44,7 @@ static inline bool live(const lgv_plan *plan, const char *directory, double whol
   return false;
 }
 
-/* Kills runs of the agent `kills` times at least; returns how often it did. */
+/* Kills runs of the agent at least `kills` times; returns the number of kills. */
 static inline int kill_agent(const char *env, const char *agent, int kills, lgv_rng *rng) {
   char root[TEMP_SIZE], alone[PATH_MAX], killed[PATH_MAX];
   lgv_plan *plan = make_plan(env, agent, "run.steps=600 run.checkpoint_every=60");
@@ -71,7 +72,7 @@ static inline int kill_agent(const char *env, const char *agent, int kills, lgv_
   return done;
 }
 
-/* An environment for it: nchain is small, and its model suits linear agents too. */
+/* The environment: nchain is small, and its model also suits linear agents. */
 static inline int kill_every_agent(int kills_each, uint64_t seed) {
   int kills = 0;
   lgv_rng rng;

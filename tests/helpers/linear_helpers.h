@@ -1,6 +1,5 @@
-/* What the tests of the linear agents share: a core and a chain without an agent around them,
- * agents fed with hand-made data, small dense matrices, and sample moments with their standard
- * errors. */
+/* Helpers for tests of the linear agents: a core and a chain without an agent, agents fed with
+ * hand-made data, small dense matrices, and sample moments with their standard errors. */
 #ifndef LGV_TESTS_LINEAR_HELPERS_H
 #define LGV_TESTS_LINEAR_HELPERS_H
 
@@ -58,7 +57,8 @@ static inline void apply(const matrix *a, const double *x, double *y, int d) {
   }
 }
 
-/* A x = b by Gaussian elimination with pivots: independent of the library's Cholesky factors. */
+/* Solves A x = b by Gaussian elimination with pivots, independently of the library's Cholesky
+ * factors. */
 static inline void solve_directly(matrix a, const double *b, double *x, int d) {
   for (int i = 0; i < d; i++) x[i] = b[i];
   for (int c = 0; c < d; c++) {
@@ -114,14 +114,14 @@ static inline double sample_cov(const moments *m, int i, int j) {
   return (m->squares.at[i][j] - m->sum[i] * m->sum[j] / m->n) / (m->n - 1);
 }
 
-/* How far the sample covariance is from cov, in standard errors of a Gaussian sample. */
+/* The distance of the sample covariance from cov, in standard errors of a Gaussian sample. */
 static inline double cov_distance(const moments *m, const matrix *cov, int i, int j) {
   double error = sqrt((cov->at[i][i] * cov->at[j][j] + cov->at[i][j] * cov->at[i][j]) / (m->n - 1));
   return fabs(sample_cov(m, i, j) - cov->at[i][j]) / error;
 }
 
-/* Every entry of mean and covariance within 5 standard errors; chance lets one entry fail in 1.7
- * million. A variance that is wrong by a factor of 2 either way must be seen to be wrong. */
+/* Every entry of mean and covariance must be within 5 standard errors; by chance one entry in 1.7
+ * million fails. A variance that is wrong by a factor of 2 or 1/2 must be detected. */
 static inline void assert_law(const moments *m, const double *mean, const matrix *cov) {
   for (int i = 0; i < m->d; i++) {
     assert_true(fabs(m->sum[i] / m->n - mean[i]) < 5 * sqrt(cov->at[i][i] / m->n));
@@ -195,7 +195,7 @@ static inline void bench_add(bench *b, int64_t stage, int64_t s, int32_t a, doub
   assert_int_equal(lgv__lmc_absorb(&b->chain, &err), LGV_OK);
 }
 
-/* Targets, ridge solution and the chain's law of stage h. */
+/* Targets, ridge solution and the chain's distribution of stage h. */
 static inline void bench_prepare(bench *b, int64_t h) {
   lgv_error err = {0};
   lgv__lsvi_targets(&b->core, h);
@@ -203,7 +203,7 @@ static inline void bench_prepare(bench *b, int64_t h) {
   if (lgv__lmc_prepare(&b->chain, h, &err) != LGV_OK) fail_msg("%s", err.message);
 }
 
-/* Lambda_h as the tests see it: from the features and the visits alone. */
+/* Lambda_h computed from the features and the visits only. */
 static inline matrix bench_gram(const bench *b, int64_t h) {
   const lsvi *c = &b->core;
   matrix m = {0};

@@ -1,5 +1,5 @@
-/* What tests of networks share: a network with parameters, a tape and a random batch, and a second,
- * slow opinion on what it computes: plain loops in double. */
+/* Helpers for tests of networks: a network with parameters, a tape and a random batch, and a slow
+ * reference implementation: plain loops in double. */
 #ifndef LGV_TESTS_NET_HELPERS_H
 #define LGV_TESTS_NET_HELPERS_H
 
@@ -43,7 +43,7 @@ static inline void case_layout(void *context, lgv_layout *layout) {
   c->index = lgv_layout_array(layout, "index", LGV_I32, batch, LGV_SCRATCH);
 }
 
-/* Parameters, inputs in every form that belong together, and derivatives at the outputs. */
+/* Random parameters, equivalent inputs in every form, and derivatives at the outputs. */
 static inline void case_open(net_case *c, net_shape shape, int64_t batch, uint64_t seed) {
   lgv_error err = {0};
   *c = (net_case){.batch = batch};
@@ -87,7 +87,7 @@ static inline net_input case_input(const net_case *c) {
   return input;
 }
 
-/* ---- The second opinion ---- */
+/* ---- The reference implementation ---- */
 
 static inline void slow_conv(const net_layer *l, const double *params, const double *in,
                              double *out) {

@@ -1,4 +1,4 @@
-/* What the tests of optimizers share: an optimizer of a kernel set with settings and arrays. */
+/* Helpers for tests of optimizers: an optimizer of a kernel set with settings and arrays. */
 #ifndef LGV_TESTS_OPTIM_HELPERS_H
 #define LGV_TESTS_OPTIM_HELPERS_H
 
@@ -74,7 +74,7 @@ static inline void take_step(rig *r) {
   r->type->step(r->params, &r->step);
 }
 
-/* The parameter, residual included. */
+/* The parameter, including its residual. */
 static inline double value_of(const rig *r, size_t i) {
   return (double)r->step.w[i] + (r->step.residual ? (double)r->step.residual[i] : 0);
 }
@@ -101,7 +101,7 @@ static inline void sample_moments(const rig *r, double origin, double *mean, dou
   *variance = squares / (n - 1);
 }
 
-/* The sample's mean and variance are within 5 standard errors of those of a normal law. */
+/* The sample's mean and variance are within 5 standard errors of those of a normal distribution. */
 static inline void check_law(const char *what, const rig *r, double origin, double mean,
                              double variance) {
   double m, v, n = (double)r->step.count;

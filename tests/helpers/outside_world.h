@@ -1,8 +1,8 @@
-/* A problem whose state lives outside its arrays, as that of an emulator in another process does.
+/* A problem whose state is outside its arrays, like that of an emulator in another process.
  *
  * `outside` drifts by its own noise and by the action; episodes last 17 steps and every step pays
- * `pay`, in evaluations ten times that. With `forgets` an episode cannot go on after a restart;
- * with `bad_eval` evaluations have other observations than training. */
+ * `pay`, in evaluations ten times that. With `forgets` an episode cannot be resumed after a
+ * restart; with `bad_eval` evaluations have other observations than training. */
 #ifndef LGV_TESTS_OUTSIDE_WORLD_H
 #define LGV_TESTS_OUTSIDE_WORLD_H
 

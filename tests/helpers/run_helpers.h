@@ -1,4 +1,5 @@
-/* What tests share: settings from a list of assignments, a plan, a run. Failures fail the test. */
+/* Helpers for all tests: settings from a list of assignments, a plan, a run. Failures fail the
+ * test. */
 #ifndef LGV_TESTS_RUN_HELPERS_H
 #define LGV_TESTS_RUN_HELPERS_H
 

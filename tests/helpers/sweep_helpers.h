@@ -1,4 +1,4 @@
-/* What tests of sweeps share: a directory, and a sweep from the text of its file. */
+/* Helpers for tests of sweeps: a directory, and a sweep from the text of its file. */
 #ifndef LGV_TESTS_SWEEP_HELPERS_H
 #define LGV_TESTS_SWEEP_HELPERS_H
 

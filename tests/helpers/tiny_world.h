@@ -1,7 +1,7 @@
-/* A problem small enough to work out by hand, for tests of runs.
+/* A problem small enough to solve by hand, for tests of runs.
  *
  * `coin` has one state, two actions and a horizon of 3; action 0 pays 1/4, action 1 pays 1. `cycle`
- * takes action 1 with probability 1, 1/2, 0, 1, ... in turn, an episode each. So V* = 3, a policy
+ * takes action 1 with probability 1, 1/2, 0, 1, ..., one value per episode. So V* = 3, a policy
  * with probability p is worth 3/4 + 9/4 p, and three episodes cost a regret of 27/8, exactly. */
 #ifndef LGV_TESTS_TINY_WORLD_H
 #define LGV_TESTS_TINY_WORLD_H
@@ -11,7 +11,7 @@
 enum { COIN_HORIZON = 3 };
 
 typedef struct coin_params {
-  int64_t fail_at; /* the step, counted from 1 over all episodes, that fails; 0: none does */
+  int64_t fail_at; /* the step, counted from 1 over all episodes, that fails; 0: none */
 } coin_params;
 
 typedef struct coin {

@@ -1,6 +1,6 @@
 /* Every kernel set that this CPU runs, bit for bit against the definitions in kernels.h: many
- * shapes, strides and lists, in memory of exactly the right size (so that a sanitizer sees every
- * step too far) with NaN wherever nothing may be read. */
+ * shapes, strides and lists, in memory of exactly the right size (so that a sanitizer finds every
+ * overrun), with NaN wherever nothing may be read. */
 #include "math/kernels.h"
 
 #include <math.h>
@@ -29,17 +29,18 @@ static bool same_bits(float x, float y) {
   return memcmp(&x, &y, sizeof x) == 0 || (isnan(x) && isnan(y));
 }
 
-/* Whether a set multiplies and adds with one rounding: (1 + 2^-12)^2 - 1 - 2^-11 is 2^-24, or 0. */
+/* Whether a set multiplies and adds with one rounding: (1 + 2^-12)^2 - 1 - 2^-11 is then 2^-24,
+ * else 0. */
 static bool fuses(const lgv_kernel_set *set) {
   float a = 1 + 0x1p-12f, c = -1 - 0x1p-11f;
-  set->gemm(1, 1, 1, &a, 1, 1, &a, 1, 1, &c, 1);
+  set->product(&(lgv_product){.m = 1, .n = 1, .k = 1, .a = &a, .b = &a, .c = &c, .add = true});
   assert_true(c == 0x1p-24f || c == 0);
   return c != 0;
 }
 
 /* ---- Products ---- */
 
-/* The definition, on the memory of a product that was just computed by the set. */
+/* Checks a product that the set has just computed against the definition. */
 static void check_product(const lgv_kernel_set *set, const lgv_product *g, const float *before) {
   bool fused = fuses(set);
   for (int64_t i = 0; i < g->m; i++)
@@ -104,7 +105,7 @@ static void try_product(const lgv_kernel_set *set, int64_t m, int64_t n, int64_t
   if (end == END_GATED) g.gate = gate;
   set->product(&g);
   check_product(set, &g, before);
-  for (int64_t i = 0; i + 1 < m; i++) /* what lies between the rows of C was left alone */
+  for (int64_t i = 0; i + 1 < m; i++) /* the numbers between the rows of C are unchanged */
     for (int64_t j = n; j < g.c_row; j++)
       assert_true(same_bits(c[i * g.c_row + j], before[i * g.c_row + j]));
   void *all[] = {a, b, bias, gate, before, c, rows, cols, c_rows};

@@ -1,5 +1,5 @@
-/* BLAS runs on one thread, whatever the process had asked of it. With a BLAS that has no threads
- * this holds anyway; with a threaded OpenBLAS it is our doing. */
+/* BLAS runs on one thread, whatever the process has set. A BLAS without threads does so anyway; a
+ * threaded OpenBLAS is switched by the library. */
 #include "math/dense.h"
 
 #include "run_helpers.h"

@@ -1,4 +1,4 @@
-/* Products with helping threads have the bits of those without, whatever their form. */
+/* Products with helper threads have the same bits as those without, in every form. */
 #include "math/matmul_threads.h"
 
 #include "file_helpers.h"
@@ -22,7 +22,7 @@ static int fill(void **state) {
     bias[i] = (float)lgv_rng_normal(&rng);
     rows[i] = (int32_t)lgv_rng_below(&rng, 4096);
     cols[i] = (int32_t)lgv_rng_below(&rng, 4096);
-    places[i] = (i ^ 1) * 128; /* no two meet */
+    places[i] = (i ^ 1) * 128; /* no two are equal */
   }
   return 0;
 }
@@ -85,7 +85,7 @@ static void helpers_change_no_bit(void **state) {
   }
 }
 
-/* Falls asleep and wakes up in between. */
+/* Helpers fall asleep and wake up in between. */
 static void helpers_sleep_and_wake(void **state) {
   (void)state;
   lgv_matmul_threads *team;
@@ -120,7 +120,7 @@ static void who_helps_is_put_back(void **state) {
   lgv__matmul_threads_free(team);
 }
 
-/* Wide layers, so that products are worth handing over. */
+/* The layers are wide, so that products are worth handing over. */
 static char *record(const char *root, const char *threads) {
   char directory[PATH_MAX], extra[256];
   lgv_run *run;

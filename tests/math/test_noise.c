@@ -1,4 +1,5 @@
-/* Bulk normals: every kernel set against a scalar twin in double precision, and their law. */
+/* Bulk normals: every kernel set against a scalar version in double precision, and their
+ * distribution. */
 #include "math/kernels.h"
 
 #include "run_helpers.h"
@@ -124,7 +125,7 @@ static void seeding_is_repeatable_and_depends_on_the_stream(void **state) {
     }
 }
 
-/* ---- the law of the draws; DRAWS of them, so that a standard error is 1/2048 ---- */
+/* ---- the distribution of DRAWS draws, so that a standard error is 1/2048 ---- */
 
 static float *draws;
 
@@ -144,7 +145,7 @@ static int free_all(void **state) {
   return 0;
 }
 
-/* mean has variance / n as its own; 5 standard errors are allowed. */
+/* The variance of mean is variance / n; 5 standard errors are allowed. */
 static void check_mean(const char *what, double mean, double expected, double variance, double n) {
   double error = sqrt(variance / n);
   if (!(fabs(mean - expected) < 5 * error))
@@ -199,8 +200,8 @@ static void kolmogorov_and_smirnov_see_no_difference(void **state) {
     distance = fmax(distance, fmax(cdf - (double)i / N, (double)(i + 1) / N - cdf));
   }
   free(sorted);
-  assert_true(distance * sqrt(N) < 1.95); /* exceeded by chance once in 1000 */
-  assert_true(distance * sqrt(N) > 0.3);  /* a sample that fits too well is no sample */
+  assert_true(distance * sqrt(N) < 1.95); /* exceeded by chance once in 1000 tests */
+  assert_true(distance * sqrt(N) > 0.3);  /* a fit that is too good is not random */
 }
 
 /* The correlation of f(x[i]) and f(x[i + lag]) over pairs that start in lane j of a block. */
@@ -222,7 +223,7 @@ static void lanes_halves_and_neighbors_are_independent(void **state) {
       check_mean("correlation", correlation(lane, lag, false), 0, 1, n);
       check_mean("correlation of squares", correlation(lane, lag, true), 0, 1, n);
     }
-    /* Sine and cosine of one pair share the radius; they are independent all the same. */
+    /* Sine and cosine of one pair share the radius but are independent. */
     check_mean("correlation of a pair", correlation(lane, LGV_NOISE_BLOCK / 2, false), 0, 1, n);
     check_mean("that of squares", correlation(lane, LGV_NOISE_BLOCK / 2, true), 0, 1, n);
   }

@@ -34,7 +34,7 @@ static int64_t largest_layer(const net *n, int64_t length) {
   return length;
 }
 
-/* The scalar that finite differences look at: sum of d_outputs * outputs, in double. */
+/* The scalar for finite differences: the sum of d_outputs * outputs, in double. */
 static double slow_loss(const net_case *c, const double *params, double *scratch, int64_t size) {
   double loss = 0;
   for (int64_t s = 0; s < c->batch; s++) {
@@ -57,7 +57,7 @@ static void check_outputs(net_case *c, const double *params, double *scratch, in
 }
 
 /* One derivative by central differences in double: exact to about 1e-8 unless a rectifier switches
- * in between, which the step of 1e-6 makes so rare that no seed used here meets it. */
+ * in between, which is so rare with a step of 1e-6 that it happens for no seed used here. */
 static void check_derivative(net_case *c, double *params, int64_t i, double scale, double norm,
                              double *scratch, int64_t size) {
   const double h = 1e-6, kept = params[i];
@@ -153,7 +153,7 @@ static void convolutions_match_double(void **state) {
   (void)state;
   net_shape shape = image_shape(36, 36, 2, 3);
   on_every_kernel_set(shape, 2, outputs_and_gradients_match);
-  shape = image_shape(45, 38, 1, 2); /* the last rows and columns meet no window */
+  shape = image_shape(45, 38, 1, 2); /* no window covers the last rows and columns */
   on_every_kernel_set(shape, 1, outputs_and_gradients_match);
   shape.family = NET_NATURE; /* floats that need no conversion */
   shape.obs_kind = LGV_OBS_FLOAT;

@@ -1,5 +1,5 @@
-/* What net.h promises besides the right numbers: sizes, initial values, messages, and bits that
- * depend on nothing they should not depend on. On every kernel set where kernels matter. */
+/* The promises of net.h besides correct numbers: sizes, initial values, messages, and bits that
+ * depend only on what they should. On every kernel set where kernels matter. */
 #include "net_helpers.h"
 
 #include <math.h>
@@ -81,8 +81,8 @@ static void impossible_shapes_are_refused(void **state) {
   expect_failure(shape, "too large");
 }
 
-/* PyTorch's default: uniform in +-1/sqrt(fan_in), so of variance 1/(3 fan_in) and fourth moment
- * 1/(5 fan_in^2). */
+/* PyTorch's default: uniform in +-1/sqrt(fan_in), with variance 1/(3 fan_in) and fourth moment 1/(5
+ * fan_in^2). */
 static void initial_values_are_pytorchs(void **state) {
   (void)state;
   net n;
@@ -187,8 +187,8 @@ static void dirty(net_case *c) {
     for (int64_t i = 0; i < c->batch * c->n.layer[l].outputs; i++) c->tape.activation[l][i] = NAN;
 }
 
-/* Forward of a long batch and backward of its first part, on a tape with rubbish in it, must give
- * the bits of a forward and backward pass of that part on a fresh one. */
+/* A forward pass of a long batch and a backward pass of its first part, on a tape full of garbage,
+ * must give the same bits as both passes of that part on a fresh tape. */
 static void check_part_of_batch(void) {
   for (int which = 0; which < 3; which++) {
     const int64_t batch = 9, part = 4;

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Number i of a stream: 24 bits of a hash in [-0.5, 0.5); the script makes the same. */
+/* Number i of a stream: 24 bits of a hash in [-0.5, 0.5); the script computes the same. */
 static float noise(uint32_t seed, int64_t i) {
   uint32_t x = (uint32_t)i + seed * 0x9E3779B9u;
   x *= 2654435761u;
@@ -55,8 +55,8 @@ static void check_near(const oracle_case *o, const char *what, int block, double
              want);
 }
 
-/* Single entries are held against the block's root mean square; a sum of n entries that each err by
- * a random share of it, against sqrt(n) of it. */
+/* Single entries are compared relative to the block's root mean square; a sum of n entries with
+ * random errors, relative to sqrt(n) times that. */
 static void check_block(const oracle_case *o, int b, const float *grad, int64_t size) {
   const oracle_block *want = &o->block[b];
   double sum = 0, squares = 0, typical = sqrt(want->squares / (double)size);

@@ -1,4 +1,5 @@
-/* The replay against a plain list of episodes, hand-made vectors, and the law of its draws. */
+/* The replay against a plain list of episodes, hand-made vectors, and the distribution of its
+ * draws. */
 #include "replay/replay.h"
 
 #include "base/arena.h"
@@ -11,7 +12,7 @@ enum { LENGTH = 12, BATCH = 64 };
 
 typedef struct rig {
   lgv_env_spec env;
-  int64_t streams, capacity; /* streams: 0 is 1 */
+  int64_t streams, capacity; /* streams: 0 means 1 */
   int32_t n_step;
   bool with_first;
   replay r;
@@ -71,7 +72,7 @@ static int32_t index_at(const void *encoded, int64_t i) { return ((const int32_t
 
 /* ---- n-step ---- */
 
-/* Rewards 1, .5, -1, 1, n = 3, gamma .99, a bootstrap value of 2 behind the window. */
+/* Rewards 1, .5, -1, 1, n = 3, gamma .99, a bootstrap value of 2 after the window. */
 static void n_step_targets_follow_the_vectors(void **state) {
   (void)state;
   const double rewards[] = {1, .5, -1, 1}, expected[] = {2.455498, 1.0, 1.495};
@@ -104,7 +105,7 @@ static void truncation_keeps_the_value_and_the_last_observation(void **state) {
   lgv__arena_free(&t.arena);
 }
 
-/* The window ends at the newest observation, with as many steps as there are. */
+/* The window ends at the newest observation, with the available steps. */
 static void an_unfinished_window_bootstraps_from_the_newest_observation(void **state) {
   (void)state;
   rig t = {.env = index_spec(LGV_FORM_ONE_HOT), .capacity = 20, .n_step = 3};
@@ -118,7 +119,7 @@ static void an_unfinished_window_bootstraps_from_the_newest_observation(void **s
   lgv__arena_free(&t.arena);
 }
 
-/* An episode that was left without an end flag is not continued by the next one. */
+/* An episode that was abandoned without an end flag is not continued by the next one. */
 static void an_abandoned_episode_ends_where_it_was_left(void **state) {
   (void)state;
   rig t = {.env = index_spec(LGV_FORM_ONE_HOT), .capacity = 20, .n_step = 3};
@@ -140,7 +141,7 @@ typedef struct step {
   bool terminated;
 } step;
 
-/* Follows the list for the n-step target of step i; `count` steps are known. */
+/* Computes the n-step target of step i from the list, of which `count` steps are known. */
 static void expect(const step *all, int i, int count, int n, double *reward, double *discount,
                    int *next) {
   double g = 1;
@@ -154,7 +155,7 @@ static void expect(const step *all, int i, int count, int n, double *reward, dou
   }
 }
 
-/* Every draw must be one of the steps that fit into the ring, with the target of the list. */
+/* Every draw must be one of the steps in the ring, with the target from the list. */
 static void the_ring_equals_a_list_of_its_newest_steps(void **state) {
   (void)state;
   enum { STEPS = 3000 };
@@ -280,7 +281,7 @@ static void dense_observations_keep_their_bits(void **state) {
 }
 
 /* A stack as an environment shows it: pictures number - 3..number, the first one repeated; every
- * pixel of a picture is coded by its number. */
+ * pixel encodes the number of its picture. */
 static void stack(uint8_t *out, int32_t frames, int32_t depth, int first, int number) {
   for (int p = 0; p < 15; p++)
     for (int32_t f = 0; f < frames; f++) {
@@ -290,8 +291,8 @@ static void stack(uint8_t *out, int32_t frames, int32_t depth, int first, int nu
     }
 }
 
-/* What was seen comes back, whatever the number of pictures and channels, and wherever the ring
- * wraps; stacks that are partly overwritten are not drawn. */
+/* Observations are read back unchanged, for every number of pictures and channels, wherever the
+ * ring wraps; partly overwritten stacks are not drawn. */
 static void stacks_are_rebuilt_from_single_pictures(void **state) {
   (void)state;
   const int32_t shapes[][2] = {{4, 1}, {4, 3}, {3, 2}, {1, 3}};

@@ -1,4 +1,4 @@
-/* The sum tree against brute force, and prioritized draws against their law. */
+/* The sum tree against brute force, and prioritized draws against their distribution. */
 #include "replay/priority.h"
 
 #include "base/arena.h"
@@ -51,14 +51,14 @@ static void the_tree_equals_brute_force_over_a_million_edits(void **state) {
     assert_int_equal(lgv__sum_tree_find(&tree, target), brute_find(value, target));
     int64_t last = lgv__sum_tree_find(&tree, sum_tree_total(&tree)); /* where rounding may lead */
     assert_true(sum_tree_get(&tree, last) > 0);
-    double edge = brute_sum(value, lgv_rng_below(&rng, NUMBERS)); /* belongs to what follows */
+    double edge = brute_sum(value, lgv_rng_below(&rng, NUMBERS)); /* belongs to the next number */
     if (edge < sum_tree_total(&tree))
       assert_int_equal(lgv__sum_tree_find(&tree, edge), brute_find(value, edge));
   }
   lgv__arena_free(&arena);
 }
 
-/* Errors of rounding do not pile up: after the edits the root is as exact as a fresh sum. */
+/* Rounding errors do not accumulate: after the edits the root is as exact as a fresh sum. */
 static void rounding_does_not_pile_up(void **state) {
   (void)state;
   sum_tree tree;
@@ -161,7 +161,7 @@ static void fill(rig *t, const double *errors) {
 
 static const double errors[ENTRIES] = {1, 2, 0.5, 0.25, 3, 0, 0.1, 0, 1.5, 4, 0.75, 0};
 
-/* P(i) of Eq. 1, the uniform share included. */
+/* P(i) of Eq. 1, including the uniform share. */
 static void law(const rig *t, double *P) {
   double total = 0, N = (double)lgv__replay_size(&t->r), u = t->params.uniform;
   for (int e = 0; e < ENTRIES; e++) {
@@ -273,8 +273,8 @@ static void draws_are_uniform_if_all_priorities_are_zero(void **state) {
   lgv__arena_free(&t.arena);
 }
 
-/* In a ring that turns over many times, with stacks of pictures and episodes of any length, exactly
- * what can be drawn has a priority. */
+/* In a ring that wraps many times, with stacks of pictures and episodes of any length, exactly the
+ * entries that can be drawn have a priority. */
 static void only_what_can_be_drawn_has_a_priority(void **state) {
   (void)state;
   for (int frames = 0; frames <= 4; frames += 2) {

@@ -1,5 +1,5 @@
-/* A replay of several streams is so many replays of one: every entry, at every moment, against a
- * replay that saw that stream alone. */
+/* A replay of several streams equals several replays of one stream: every entry, at every moment,
+ * against a replay that saw only that stream. */
 #include "replay/priority.h"
 
 #include "base/arena.h"
@@ -35,7 +35,7 @@ static void open_rig(rig *t, int32_t frames, int64_t streams, int64_t capacity) 
   lgv__priority_open(&t->q);
 }
 
-/* A life of one stream: episodes of uneven length, pictures that tell stream and time. */
+/* The course of one stream: episodes of uneven length, pictures that encode stream and time. */
 typedef struct life {
   int stream, time, stage;
   uint8_t obs[PIXELS * MOST_FRAMES], next[PIXELS * MOST_FRAMES];
@@ -59,7 +59,7 @@ static lgv_transition live(life *l, int32_t frames, lgv_rng *rng) {
   double u = lgv_rng_uniform(rng);
   x.terminated = u < 0.1 * (l->stream + 1);
   x.truncated = u > 0.95;
-  bool left = u > 0.9; /* some episodes are given up: nobody says that they ended */
+  bool left = u > 0.9; /* some episodes are abandoned without an end */
   l->time++;
   l->stage = x.terminated || x.truncated || left ? 0 : l->stage + 1;
   return x;
@@ -92,7 +92,8 @@ static void assert_same(rig *all, int64_t stream, rig *one) {
   }
 }
 
-/* Capacity 35 is 11 for each of 3, and 2 are left over. Stream 2 begins later than the others. */
+/* A capacity of 35 is 11 for each of 3 streams, and 2 are left over. Stream 2 begins later than the
+ * others. */
 static void streams_never_meet(void **state) {
   (void)state;
   for (int32_t frames = 1; frames <= MOST_FRAMES; frames += 3) {
@@ -127,8 +128,8 @@ static void streams_never_meet(void **state) {
   }
 }
 
-/* Chi-square over what can be drawn, 5 standard errors; one stream has seen less than the others.
- */
+/* Chi-square over the entries that can be drawn, 5 standard errors; one stream has seen less than
+ * the others. */
 static void draws_are_uniform_over_all_streams(void **state) {
   (void)state;
   enum { DRAWS = 200000 };

@@ -5,7 +5,7 @@ cd "$1"
 allowed() {
   case $1 in
   base) echo base ;;
-  math) echo base math optim/optimizers.def ;;
+  math) echo base math ;;
   env) echo base math env ;;
   optim) echo base math optim ;;
   nn) echo base math nn ;;

@@ -40,16 +40,30 @@ static void scale(gauss_newton *g, const net_layer *layer, const float *delta, c
   }
 }
 
+/* c (in x out) += x^T y. */
+static void add_products(const net_layer *layer, const float *x, const float *y, int64_t rows,
+                         float *c) {
+  int64_t in = layer->inputs, out = layer->outputs;
+  lgv__kernels()->product(&(lgv_product){.m = in,
+                                         .n = out,
+                                         .k = rows,
+                                         .a = x,
+                                         .a_row = 1,
+                                         .a_col = in,
+                                         .b = y,
+                                         .b_row = out,
+                                         .c = c,
+                                         .c_row = out,
+                                         .add = true});
+}
+
 /* Sums over samples of x (slope * delta)^T and of x^2 (weight * delta^2)^T. */
 static void add_dense(gauss_newton *g, const net_layer *layer, const float *x, int64_t rows,
                       float *gradient, float *curvature) {
-  const lgv_kernel_set *kernels = lgv__kernels();
-  int64_t in = layer->inputs, out = layer->outputs;
   float *restrict squared = g->squared_x;
-  for (int64_t i = 0; i < rows * in; i++) squared[i] = x[i] * x[i];
-  kernels->gemm(in, out, rows, x, 1, in, g->scaled, out, 1, gradient + layer->weights, out);
-  kernels->gemm(in, out, rows, g->squared_x, 1, in, g->squared_delta, out, 1,
-                curvature + layer->weights, out);
+  for (int64_t i = 0; i < rows * layer->inputs; i++) squared[i] = x[i] * x[i];
+  add_products(layer, x, g->scaled, rows, gradient + layer->weights);
+  add_products(layer, g->squared_x, g->squared_delta, rows, curvature + layer->weights);
 }
 
 /* The first layer saw ones: at the index, or at all places before it. */
@@ -80,7 +94,16 @@ static void pass_down(gauss_newton *g, const net_layer *layer, const float *para
   const float *w = params + layer->weights;
   for (int64_t i = 0; i < in; i++)
     for (int64_t j = 0; j < out; j++) g->transposed[j * in + i] = w[i * out + j];
-  lgv__kernels()->gemm(rows, in, out, delta, out, 1, g->transposed, in, 0, below, in);
+  lgv__kernels()->product(&(lgv_product){.m = rows,
+                                         .n = in,
+                                         .k = out,
+                                         .a = delta,
+                                         .a_row = out,
+                                         .a_col = 1,
+                                         .b = g->transposed,
+                                         .b_row = in,
+                                         .c = below,
+                                         .c_row = in});
   for (int64_t i = 0; i < rows * in; i++) below[i] = x[i] > 0 ? below[i] : 0;
 }
 
