@@ -1,4 +1,4 @@
-# Short names for the usual work; CMakeLists.txt is the build. `make help` lists the targets.
+# Shortcuts for common tasks; CMakeLists.txt defines the build. `make help` lists the targets.
 #
 # Variables: BUILD (build folder), CC, JOBS, PREFIX and DESTDIR (install), WERROR=ON.
 
@@ -9,7 +9,7 @@ WERROR ?= $(if $(CI),ON,OFF)
 CMAKE  ?= cmake
 CTEST  ?= ctest
 
-# The stamp lives outside the build folder, so that `make clean` does not ask apt again.
+# The stamp is outside the build folder, so that `make clean` does not trigger apt again.
 SETUP   = .setup-stamp
 VENV    = .venv/.stamp
 SOURCES = $(shell find $(wildcard include src cli tests examples bench) -name '*.[ch]')
@@ -18,7 +18,7 @@ configure = mkdir -p $(1) && \
   { $(CMAKE) -G Ninja -S . -B $(1) -DLANGEVIN_WERROR=$(WERROR) $(2) >$(1)/configure.log 2>&1 || \
     { cat $(1)/configure.log; exit 1; }; }
 COMMA := ,
-# Instrumented builds: quick to compile, close to the source, asserts on.
+# Instrumented builds compile quickly, stay close to the source, and keep asserts.
 O1 = -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O1 -g"
 run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
@@ -28,10 +28,10 @@ run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 all: build
 
-help: ## this list
+help: ## print this list
 	@awk -F ': *[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-setup: ## install the Debian packages that are missing
+setup: ## install missing Debian packages
 	@scripts/setup
 	@touch $(SETUP)
 
@@ -39,38 +39,38 @@ $(SETUP): scripts/setup
 	@scripts/setup
 	@touch $@
 
-setup-python: $(SETUP) ## a virtual environment with Gymnasium in .venv
+setup-python: $(SETUP) ## create .venv, a virtual environment with Gymnasium
 	@scripts/setup-python
 
-# Without it the tests of the bridge skip and say so; where CI is set they must run.
+# Without it, the tests of the bridge are skipped with a message; if CI is set, they must run.
 $(VENV): scripts/setup-python pyproject.toml | $(SETUP)
 	@scripts/setup-python || { test -z "$(CI)" && echo "the tests of the Gymnasium bridge will be skipped"; }
 
-build: $(SETUP) ## the libraries and build/langevin
+build: $(SETUP) ## build the libraries and build/langevin
 	@$(call configure,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target langevin_product
 
-run: build ## a first experiment: Adam LMCDQN and DQN on the N-Chain, a table and a plot
+run: build ## run a first experiment: Adam LMCDQN and DQN on the N-Chain, a table and a plot
 	@scripts/demo $(BUILD)/langevin runs/demo
 
-run-atari: build setup-python ## Adam LMCDQN on Freeway for a few minutes, a table and a plot
+run-atari: build setup-python ## train Adam LMCDQN on Freeway for a few minutes, a table and a plot
 	@LANGEVIN_PYTHON=$(CURDIR)/.venv/bin/python scripts/demo-atari $(BUILD)/langevin runs/atari-demo
 
-bench-atari: build setup-python ## training on Freeway beside the same loop in PyTorch, one core each
+bench-atari: build setup-python ## compare training on Freeway with the same loop in PyTorch, one core each
 	@bench/peers/setup
 	@python3 bench/peers/atari.py --langevin $(BUILD)/langevin
 
-bench-peers: build ## updates, acting, training and linear agents beside PyTorch, JAX, NumPy, tianshou and others
+bench-peers: build ## compare updates, acting, training and linear agents with PyTorch, JAX, NumPy, tianshou and others
 	@bench/peers/setup
 	@.venv-peers/bin/python bench/peers/peers.py --langevin $(BUILD)/langevin
 
-bench-check: build ## instructions of fixed small workloads against those in bench/instructions.json (needs valgrind)
+bench-check: build ## compare instruction counts of small workloads with bench/instructions.json (needs valgrind)
 	@python3 bench/check.py --langevin $(BUILD)/langevin
 
-golden: build $(VENV) ## results of every agent on every environment against the digests in tests/golden/
+golden: build $(VENV) ## compare results of every agent on every environment with the digests in tests/golden/
 	@scripts/golden --langevin $(BUILD)/langevin
 
-bench-growth: build ## how costs grow with sizes: measures, and draws docs/figures/growth.png
+bench-growth: build ## measure how costs grow with sizes and draw docs/figures/growth.png
 	@bench/peers/setup
 	@.venv-peers/bin/python bench/growth.py --langevin $(BUILD)/langevin
 
@@ -84,66 +84,67 @@ test-report: build ## install Chromium and open a report in it
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)
 	@$(CTEST) --test-dir $(BUILD) --output-on-failure -R report
 
-test-all: build check-format $(VENV) ## the slow tests too
+test-all: build check-format $(VENV) ## run all tests, including the slow ones
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)
 	@$(call run_tests,$(BUILD))
 
-test-asan: $(SETUP) $(VENV) ## the quick tests under the address and undefined-behavior sanitizers
+test-asan: $(SETUP) $(VENV) ## run the quick tests under the address and undefined-behavior sanitizers
 	@$(call configure,build-asan,-DLANGEVIN_SANITIZE=address$(COMMA)undefined)
 	@$(CMAKE) --build build-asan -j $(JOBS)
 	@$(call run_tests,build-asan) -LE slow
 
-test-tsan: $(SETUP) $(VENV) ## the quick tests under the thread sanitizer
+test-tsan: $(SETUP) $(VENV) ## run the quick tests under the thread sanitizer
 	@$(call configure,build-tsan,-DLANGEVIN_SANITIZE=thread)
 	@$(CMAKE) --build build-tsan -j $(JOBS)
 	@$(call run_tests,build-tsan) -LE slow
 
-# Valgrind is some fifty times slower than the processor. Left out is what starts other programs, into which it does not
-# look and whose failure to start it does not pass on, and what would take hours: networks that learn, every agent,
-# thousands of files. These have the address sanitizer.
+# Valgrind is about fifty times slower than the processor. VALGRIND_NOT leaves out tests that start
+# other programs (valgrind neither looks into them nor reports that they failed to start) and tests
+# that would take hours: networks that learn, every agent, thousands of files. The address sanitizer
+# covers these.
 VALGRIND_TESTS ?= ^(test_|fuzz_)
 VALGRIND_NOT   ?= ^test_(bench|cli|dqn_(gauss|learn|returns)|env_(atari|gym|remote)|net$$|resume|run_(envs|hostile|kills|trainer)|smoke)
 
-test-valgrind: $(SETUP) ## three quarters of the quick tests in C under valgrind's memcheck
+test-valgrind: $(SETUP) ## run three quarters of the quick C tests under valgrind's memcheck
 	@scripts/setup valgrind
 	@$(call configure,build-valgrind,$(O1))
 	@$(CMAKE) --build build-valgrind -j $(JOBS)
 	@scripts/valgrind-tests build-valgrind '$(VALGRIND_TESTS)' '$(VALGRIND_NOT)' $(JOBS)
 
 SECONDS_EACH ?= 60
-fuzz: $(SETUP) ## every fuzz target for a minute (SECONDS_EACH=900: longer), by clang's libFuzzer
+fuzz: $(SETUP) ## run every fuzz target for a minute (SECONDS_EACH=900: longer) with clang's libFuzzer
 	@scripts/setup clang
 	@$(call configure,build-libfuzzer,-DCMAKE_C_COMPILER=clang -DLANGEVIN_FUZZ=ON $(O1) \
 	  -DLANGEVIN_SANITIZE=address$(COMMA)undefined$(COMMA)float-cast-overflow$(COMMA)fuzzer-no-link)
 	@$(CMAKE) --build build-libfuzzer -j $(JOBS) --target fuzz_targets
 	@scripts/fuzz build-libfuzzer $(SECONDS_EACH)
 
-mutants: $(SETUP) ## mistakes put in one at a time, each of which a test must notice
+mutants: $(SETUP) ## insert mistakes one at a time; a test must notice each of them
 	@scripts/mutants
 
-coverage: $(SETUP) $(VENV) ## which lines of src/ the quick tests run; fails below 90 %
+coverage: $(SETUP) $(VENV) ## show which lines of src/ the quick tests run; fail below 90 %
 	@scripts/setup gcovr
 	@$(call configure,build-coverage,-DCMAKE_C_FLAGS=--coverage $(O1))
 	@$(CMAKE) --build build-coverage -j $(JOBS)
 	@find build-coverage -name '*.gcda' -delete
-	@$(call run_tests,build-coverage) -LE slow -E '^(exports|install)$$' # counters have names of their own to export and to link
+	@$(call run_tests,build-coverage) -LE slow -E '^(exports|install)$$' # gcov's counters add names of their own
 	@scripts/coverage build-coverage 90
 
 MINUTES ?= 60
-soak: build ## a sweep for an hour (MINUTES=5: shorter): its memory and open files must not grow
+soak: build ## run a sweep for an hour (MINUTES=5: shorter); its memory and open files must not grow
 	@nice -n 10 scripts/soak $(BUILD)/langevin $(MINUTES) $(BUILD)/soak
 
-test-clang: $(SETUP) $(VENV) ## the quick tests, compiled by clang
+test-clang: $(SETUP) $(VENV) ## run the quick tests, compiled by clang
 	@scripts/setup clang
 	@$(call configure,build-clang,-DCMAKE_C_COMPILER=clang)
 	@$(CMAKE) --build build-clang -j $(JOBS)
 	@$(call run_tests,build-clang) -LE slow
 
-test-kills: build ## two hundred kills at random moments; LANGEVIN_KILLS_SEED=S for other moments
+test-kills: build ## kill runs two hundred times at random moments; LANGEVIN_KILLS_SEED=S for other moments
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target slow_kills
 	@$(BUILD)/slow_kills
 
-test-slurm: build ## a sweep on a Slurm cluster of one node, started for the test (as root)
+test-slurm: build ## run a sweep on a Slurm cluster of one node, started for the test (needs root)
 	@scripts/setup-slurm
 	@$(CTEST) --test-dir $(BUILD) --output-on-failure --verbose -L slurm
 
@@ -156,8 +157,8 @@ format: ## let clang-format rewrite the sources
 check-format: $(SETUP)
 	@clang-format --dry-run -Werror $(SOURCES)
 
-install: build ## into PREFIX (default /usr/local), below DESTDIR if set
+install: build ## install into PREFIX (default /usr/local), below DESTDIR if set
 	@$(CMAKE) --install $(BUILD) --prefix $(PREFIX)
 
-clean: ## remove what was built
+clean: ## remove the build folders
 	@rm -rf $(BUILD) build-asan build-tsan build-clang build-valgrind build-libfuzzer build-mutants build-coverage

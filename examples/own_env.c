@@ -1,8 +1,8 @@
-/* An environment of your own, outside the library, trained by a built-in agent.
+/* Trains a built-in agent on your own environment, outside the library.
  *
  * A lock opens if every digit of its code is entered in order; one wrong digit jams it until the
- * next try. Whoever tries at random opens it once in 3^8 = 6561 tries, so an agent must explore on
- * purpose. Everything below uses langevin.h alone:
+ * next try. Random digits open it once in 3^8 = 6561 tries, so an agent must explore deliberately.
+ * This file includes only langevin.h:
  *
  *   cc own_env.c $(pkg-config --cflags --libs langevin) && ./a.out
  */
@@ -12,7 +12,7 @@
 
 enum { CHOICES = 3 };
 
-/* ---- Parameters: settings env.length=... land in this struct, checked against the table. ---- */
+/* ---- Parameters: the setting env.length=... is checked against the table and stored here. ---- */
 
 typedef struct lock_params {
   int64_t length;
@@ -25,16 +25,16 @@ static const lgv_param lock_table[] = {
      .default_text = "8",
      .min = 1,
      .max = 1000,
-     .help = "digits of the code"},
+     .help = "digits in the code"},
     {0},
 };
 
-/* ---- State: what a lock remembers between steps. ---- */
+/* ---- State: what the lock remembers between steps. ---- */
 
 typedef struct lock {
   int64_t length;
-  int64_t *at;      /* [0]: digits that were right so far, or `length` if jammed; [1]: the stage */
-  lgv_model *model; /* optional: with it, optimal values and exact regret are known */
+  int64_t *at;      /* [0]: correct digits so far, or `length` if jammed; [1]: the stage */
+  lgv_model *model; /* optional: gives optimal values and exact regret */
 } lock;
 
 static int32_t right_digit(int64_t position) { return (int32_t)((7 * position + 2) % CHOICES); }
@@ -43,7 +43,7 @@ static lgv_status lock_spec(const void *params, lgv_env_spec *spec, lgv_error *e
   (void)err;
   const lock_params *p = params;
   *spec = (lgv_env_spec){
-      .obs_shape = {(int32_t)p->length + 1, 1, 1}, /* one-hot, for agents that look at it */
+      .obs_shape = {(int32_t)p->length + 1, 1, 1}, /* one-hot, for agents that use it */
       .obs_form = LGV_FORM_ONE_HOT,
       .actions = CHOICES,
       .states = p->length + 1,
@@ -55,14 +55,14 @@ static lgv_status lock_spec(const void *params, lgv_env_spec *spec, lgv_error *e
   return LGV_OK;
 }
 
-/* at[0] becomes an index, and a checkpoint is a file: anybody can have written it. */
+/* at[0] becomes an index, and it may come from a checkpoint, a file that anybody can write. */
 static const char *lock_fault(const void *self) {
   const lock *l = self;
   bool fits = l->at[0] >= 0 && l->at[0] <= l->length && l->at[1] >= 0 && l->at[1] <= l->length;
-  return fits ? NULL : "a place or a time that the lock has not";
+  return fits ? NULL : "a position or stage out of range";
 }
 
-/* Runs twice, to count and to place. What is named LGV_KEEP is saved in checkpoints. */
+/* Runs twice: to count, then to place. Checkpoints save LGV_KEEP arrays. */
 static void lock_layout(void *self, const void *params, const lgv_env_spec *spec,
                         lgv_layout *layout) {
   (void)spec;
@@ -105,7 +105,7 @@ static lgv_status lock_reset(void *self, lgv_rng *rng, lgv_error *err) {
 
 static lgv_status lock_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
                             lgv_error *err) {
-  (void)rng, (void)err; /* a lock that wears out would draw from rng, and from nothing else */
+  (void)rng, (void)err; /* a random lock would draw from rng, and only from it */
   lock *l = self;
   bool jammed = l->at[0] == l->length;
   bool right = !jammed && action == right_digit(l->at[0]);
@@ -143,7 +143,7 @@ static const lgv_env_type lock_type = {
     .state_index = lock_state,
 };
 
-/* ---- The experiment: settings, a plan, a batch of seeds. ---- */
+/* ---- The experiment: settings, a plan, and a batch of seeds. ---- */
 
 enum { SEEDS = 4 };
 

@@ -1,8 +1,9 @@
-/* A built-in agent inside your own loop: you own the clock and the simulator, the agent decides.
+/* Steps a built-in agent from your own loop: you own the clock and the simulator, the agent
+ * decides.
  *
- * A shop sells up to two pieces a day and orders 0, 1 or 2 each morning; the season lasts 20 days.
- * A sale earns 0.5, a piece left overnight costs 0.1. The agent sees the stock (0..4) and the day,
- * and is told what happened. No environment descriptor, no run, no files:
+ * A shop sells up to two items per day and orders 0, 1 or 2 each morning; the season lasts 20 days.
+ * A sale earns 0.5, an item left overnight costs 0.1. The agent sees the stock (0..4) and the day,
+ * and observes each transition. There is no environment descriptor, no run and no file:
  *
  *   cc own_loop.c $(pkg-config --cflags --libs langevin) && ./a.out
  */
@@ -12,15 +13,15 @@
 
 enum { SEASONS = 400, DAYS = 20, STOCK_MAX = 4, ORDERS = 3 };
 
-/* One day in the shop: the stock after it, and what it earned. */
+/* Simulates one day. Returns the stock after it; *earned is the day's income. */
 static int64_t sell(int64_t stock, int32_t order, lgv_rng *rng, double *earned) {
-  int64_t pieces = stock + order < STOCK_MAX ? stock + order : STOCK_MAX;
-  int64_t wanted = lgv_rng_below(rng, 3), sold = wanted < pieces ? wanted : pieces;
-  *earned = 0.5 * (double)sold - 0.1 * (double)(pieces - sold);
-  return pieces - sold;
+  int64_t items = stock + order < STOCK_MAX ? stock + order : STOCK_MAX;
+  int64_t wanted = lgv_rng_below(rng, 3), sold = wanted < items ? wanted : items;
+  *earned = 0.5 * (double)sold - 0.1 * (double)(items - sold);
+  return items - sold;
 }
 
-/* One season: act, let the world answer, tell the agent. *total: what was earned. */
+/* Plays one season: act, simulate the day, let the agent observe. *total is the season's income. */
 static lgv_status play_season(lgv_agent *agent, lgv_rng *world, double *total, lgv_error *err) {
   lgv_status status = lgv_agent_begin_episode(agent, err);
   lgv_obs today = {.state = 0, .stage = 0};
@@ -41,7 +42,7 @@ static lgv_status play_season(lgv_agent *agent, lgv_rng *world, double *total, l
 }
 
 static lgv_status make_agent(lgv_agent **agent, lgv_error *err) {
-  /* what the agent must know of the world */
+  /* what the agent must know about the problem */
   const lgv_env_spec shop = {.obs_shape = {STOCK_MAX + 1, 1, 1},
                              .actions = ORDERS,
                              .states = STOCK_MAX + 1,
@@ -52,8 +53,8 @@ static lgv_status make_agent(lgv_agent **agent, lgv_error *err) {
   lgv_settings *settings;
   lgv_status status = lgv_settings_create(&settings, err);
   if (status != LGV_OK) return status;
-  /* the world is stationary: every day teaches about every other; and the noise, 1/sqrt(beta), is
-   * of the size of a day's luck, so that one bad day does not settle the matter */
+  /* The problem is stationary, so pool the data of all days. The noise, 1/sqrt(beta), has the size
+   * of a day's luck, so that one bad day does not rule an action out. */
   static const char *const choices[] = {"agent.name=lmc-lsvi", "agent.pool=true", "agent.beta=10"};
   for (int i = 0; i < 3 && status == LGV_OK; i++)
     status = lgv_settings_assign(settings, choices[i], "own_loop.c", err);
@@ -81,7 +82,8 @@ int main(void) {
     fprintf(stderr, "own_loop: %s\n", err.message);
     return 1;
   }
-  printf("a shop of %d days: lmc-lsvi earned %.2f a season in its first 5 seasons\n", DAYS, first);
+  printf("a shop of %d days: lmc-lsvi earned %.2f per season in its first 5 seasons\n", DAYS,
+         first);
   printf("and %.2f in its last 100 of %d; the best policy earns 8.00 on average\n", last, SEASONS);
   return 0;
 }
