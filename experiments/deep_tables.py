@@ -5,7 +5,7 @@ The runs below DIR (at any depth) are grouped by env.n and the given keys of con
 agent.name). MODE is
   chain   N-Chain: the mean of the last ten evaluations and its standard error over seeds. In
           brackets: hard seeds / seeds (a seed is hard if its initial network does not already walk
-          right) and the score of the hard ones, the number of seeds whose network is dead at the end
+          right), the score of the hard ones, the number of seeds whose network is dead at the end
           (every hidden unit is 0 on a minibatch, or all states have the same value), and the median
           of the training visits to the goal
   solve   tasks that end when solved: solved seeds, the median episode, the median seconds per run
