@@ -69,8 +69,8 @@ if(TARGET langevin_cli AND python3) # without chromium it skips and says so
     $<TARGET_FILE:langevin_cli> ${PROJECT_BINARY_DIR})
   set_tests_properties(report_page PROPERTIES LABELS report SKIP_RETURN_CODE 77 TIMEOUT 300)
 endif()
-# The Python package: one test per file, and one more for all tests marked slow. They skip if .venv is
-# missing, unless CI is set.
+# The Python package: one test per file, and one more for all tests marked slow. They skip if .venv
+# is missing, unless CI is set.
 file(GLOB python_tests CONFIGURE_DEPENDS tests/python/test_*.py)
 set(python_sanitizers none)
 if(LANGEVIN_SANITIZE)
