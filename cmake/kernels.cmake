@@ -1,21 +1,21 @@
-# Compute kernels: src/math/kernel_*.c and src/optim/optim_*.c, compiled once per instruction set.
-# LGV_ISA names the set (LGV_KERNEL(name) appends it to every global name of a file), and LGV_LANES
-# is the number of floats in its vectors: a type wider than the hardware is many times slower than
-# one that fits. `ref` is plain scalar C. It is always built, and the tests compare the others with
-# it. LGV_KERNELS_X86 tells src/math/kernels.c which sets exist.
+# Compute kernels: src/math/kernel_*.c and src/optim/optim_*.c, compiled once per instruction
+# set. LGV_ISA names the set (LGV_KERNEL(name) appends it to every global name of a file) and
+# LGV_LANES is the number of floats in its vectors: a type wider than the hardware is many times
+# slower than one that fits. `ref` is plain scalar C, always built; the other sets are tested
+# against it. LGV_KERNELS_X86 tells src/math/kernels.c which sets exist.
 #
 # Only the matrix products may contract into fused multiply-adds.
 file(GLOB kernel_sources CONFIGURE_DEPENDS src/math/kernel_*.c src/optim/optim_*.c)
 set_source_files_properties(src/math/kernel_gemm.c src/math/kernel_gemv.c
   PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
 
-# Sanitizers add checks to every access of tiles that are unrolled by hand. At -O3 the compiler then
-# takes minutes for kernel_gemm.c, and the network tests take many more. Both are acceptable at -O1
-# with only the address sanitizer in the hottest files (it finds what pointer checks would find, at
-# the access itself).
+# Sanitizers add checks to every access of the unrolled tiles: the optimizer then takes minutes
+# for kernel_gemm.c at -O3, and the tests of networks take longer still. At -O1, and with only the
+# address sanitizer in the hottest files (it finds bad pointers when they are used), both are
+# acceptable.
 set(kernel_options)
 if(LANGEVIN_SANITIZE)
-  # at -O1, clang warns about each loop marked for vectors that it does not vectorize
+  # at -O1, clang warns about every loop that it was asked to vectorize
   set(kernel_options -O1 $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>)
   set_property(SOURCE src/math/kernel_gemm.c src/math/kernel_gemv.c APPEND
     PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
