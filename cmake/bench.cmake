@@ -1,5 +1,5 @@
-# bench/*.c: what `langevin bench` measures. It looks at internals, so it is a library of the command
-# line's own and no part of liblangevin.
+# bench/*.c: the measurements of `langevin bench`. They use internals, so they are a library of the
+# command line and not part of liblangevin.
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
 add_library(langevin_bench STATIC ${bench_sources})
 target_include_directories(langevin_bench PUBLIC ${PROJECT_SOURCE_DIR} PRIVATE src)

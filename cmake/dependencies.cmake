@@ -1,9 +1,9 @@
-# What the build needs from the system. One message names everything that is missing.
+# Dependencies of the build. One message names everything that is missing.
 find_package(Threads REQUIRED)
 find_package(PkgConfig QUIET)
 
 set(missing "")
-# need(WHAT variable...): each variable must hold what a find call found.
+# need(WHAT variable...): each variable must hold the result of a successful find call.
 function(need what)
   foreach(found ${ARGN})
     if(NOT ${found})
@@ -13,8 +13,8 @@ function(need what)
   endforeach()
 endfunction()
 
-# BLAS and LAPACK by their plain names: which implementation stands behind them is the system's
-# choice (update-alternatives on Debian), at build time and at run time alike.
+# BLAS and LAPACK have their plain names: the system chooses the implementation (update-alternatives
+# on Debian), at build time and at run time.
 foreach(name lapacke lapack blas yaml)
   find_library(LANGEVIN_LIB_${name} ${name})
   mark_as_advanced(LANGEVIN_LIB_${name})

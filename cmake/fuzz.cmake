@@ -1,5 +1,5 @@
-# tests/fuzz/fuzz_TARGET.c: an entry point that reads bytes of others. With LANGEVIN_FUZZ (clang) they are built for
-# libFuzzer; else replay.c runs each over its committed corpus, as a test.
+# tests/fuzz/fuzz_TARGET.c: an entry point that reads untrusted bytes. With LANGEVIN_FUZZ (clang)
+# the targets are built for libFuzzer; otherwise replay.c runs each over its corpus, as a test.
 option(LANGEVIN_FUZZ "build the fuzz targets for libFuzzer (needs clang)" OFF)
 file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
 add_custom_target(fuzz_targets)

@@ -1,8 +1,9 @@
-# Installed: both libraries, the header, the command line, the pkg-config file, the CMake package,
-# the man page, the completions and the Python package, which has the Python half of the Gymnasium bridge in it.
+# Installs both libraries, the header, the command line, the pkg-config file, the CMake package, the
+# man page, the completions and the Python package, which contains the Python half of the Gymnasium
+# bridge.
 include(CMakePackageConfigHelpers)
 
-# In a wheel (pyproject.toml): the shared library, in the package.
+# A wheel (pyproject.toml) has the shared library in the package.
 if(SKBUILD)
   install(TARGETS langevin_shared LIBRARY DESTINATION langevin COMPONENT python)
   return()
@@ -15,13 +16,13 @@ if(TARGET langevin_cli)
   install(TARGETS langevin_cli DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-# The Python half of the Gymnasium bridge: found beside the library, see src/env/process.c.
+# The Python half of the Gymnasium bridge; src/env/process.c finds it relative to the library.
 file(GLOB python_sources CONFIGURE_DEPENDS python/langevin/*.py python/langevin/*.pyi python/langevin/py.typed)
 file(GLOB experiment_files CONFIGURE_DEPENDS experiments/*.yaml)
 install(FILES ${experiment_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/experiments)
 install(FILES ${python_sources} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/python/langevin)
 
-# find_package(langevin): langevin::langevin (shared) and langevin::static
+# find_package(langevin) defines langevin::langevin (shared) and langevin::static.
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/langevin)
 install(EXPORT langevin-targets NAMESPACE langevin:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/langevin-config.cmake.in langevin-config.cmake
@@ -30,7 +31,7 @@ write_basic_package_version_file(langevin-config-version.cmake COMPATIBILITY Sam
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/langevin-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/langevin-config-version.cmake DESTINATION ${package_dir})
 
-# pkg-config: the prefix is found from the file's own place, so that a moved tree still works.
+# pkg-config finds the prefix relative to its own file, so a moved tree still works.
 file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/langevin.pc.in langevin.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/langevin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

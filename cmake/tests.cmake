@@ -1,5 +1,5 @@
-# tests/FOLDER/test_*.c is a cmocka program with the label FOLDER; slow_*.c has the label slow
-# and is left out of `make test`. Tests link the static library: they look at internals too.
+# tests/FOLDER/test_*.c is a cmocka program with the label FOLDER. slow_*.c has the label slow, and
+# `make test` leaves it out. Tests link the static library because they also use internals.
 file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/test_*.c tests/slow_*.c)
 if(NOT TARGET langevin_cli)
   list(FILTER test_sources EXCLUDE REGEX "/tests/(bench|cli|report)/")
@@ -27,14 +27,14 @@ foreach(source ${test_sources})
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout})
 endforeach()
 
-# A clock that jumps, for test_cli_clock to preload. Sanitizers come with the program.
+# A clock that jumps, which test_cli_clock preloads. The program itself links the sanitizers.
 if(TARGET langevin_cli)
   add_library(clock_shim MODULE tests/cli/clock_shim.c)
   target_compile_definitions(test_cli_clock PRIVATE TEST_CLOCK_SHIM="$<TARGET_FILE:clock_shim>")
   add_dependencies(test_cli_clock clock_shim)
 endif()
 
-# Examples are built as a user would, against the shared library, and run.
+# Examples are built against the shared library, as a user would, and run.
 file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
 foreach(source ${example_sources})
   get_filename_component(name ${source} NAME_WE)
@@ -47,7 +47,7 @@ endforeach()
 set(install_flags "")
 if(LANGEVIN_SANITIZE)
   set(install_flags -fsanitize=${LANGEVIN_SANITIZE})
-else() # sanitizers export names of their own
+else() # sanitizers export their own names
   add_test(NAME exports COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/exports_test.sh
     $<TARGET_FILE:langevin_shared> ${PROJECT_SOURCE_DIR}/include/langevin.h $<TARGET_FILE:langevin_static>)
   set_tests_properties(exports PROPERTIES LABELS install)
@@ -59,24 +59,25 @@ if(TARGET langevin_cli)
   add_test(NAME man COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/man_test.sh
     $<TARGET_FILE:langevin_cli> ${PROJECT_SOURCE_DIR}/docs/man/langevin.1)
   set_tests_properties(man PROPERTIES LABELS install)
-  # A cluster of one node, where Slurm is installed and this is root: scripts/setup-slurm.
+  # Starts a cluster of one node; needs Slurm (scripts/setup-slurm) and root.
   add_test(NAME slurm COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/slurm_test.sh $<TARGET_FILE:langevin_cli>)
   set_tests_properties(slurm PROPERTIES LABELS slurm TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()
 find_program(python3 python3)
-if(TARGET langevin_cli AND python3) # skips, and says so, without chromium
+if(TARGET langevin_cli AND python3) # without chromium it skips and says so
   add_test(NAME report_page COMMAND ${python3} ${PROJECT_SOURCE_DIR}/tests/report/report_page_test.py
     $<TARGET_FILE:langevin_cli> ${PROJECT_BINARY_DIR})
   set_tests_properties(report_page PROPERTIES LABELS report SKIP_RETURN_CODE 77 TIMEOUT 300)
 endif()
-# The Python package, a test a file; what they mark as slow is one more. They skip where .venv is missing, unless CI is set.
+# The Python package: one test per file, and one more for all tests marked slow. They skip if .venv
+# is missing, unless CI is set.
 file(GLOB python_tests CONFIGURE_DEPENDS tests/python/test_*.py)
 set(python_sanitizers none)
 if(LANGEVIN_SANITIZE)
   set(python_sanitizers ${LANGEVIN_SANITIZE})
 endif()
 set(python_test ${PROJECT_SOURCE_DIR}/tests/whole/python_test.sh $<TARGET_FILE:langevin_shared> ${python_sanitizers})
-if(NOT LANGEVIN_SANITIZE MATCHES thread) # Python itself is not built for it
+if(NOT LANGEVIN_SANITIZE MATCHES thread) # Python itself is not built for the thread sanitizer
   foreach(source ${python_tests})
     get_filename_component(name ${source} NAME_WE)
     string(REPLACE test_ python_ name ${name})
@@ -89,7 +90,7 @@ endif()
 add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/layers_test.sh ${PROJECT_SOURCE_DIR})
 set_tests_properties(layers PROPERTIES LABELS layers)
 
-# Where the leak sanitizer looks on: what is not ours (tests/lsan.supp says why).
+# Leaks that the leak sanitizer finds outside our code (tests/lsan.supp gives the reasons).
 if(LANGEVIN_SANITIZE)
   get_property(all_tests DIRECTORY PROPERTY TESTS)
   set_property(TEST ${all_tests} APPEND PROPERTY ENVIRONMENT

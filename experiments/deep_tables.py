@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Markdown tables of runs of deep agents:  experiments/deep_tables.py MODE DIR [KEY ...]
+"""Print Markdown tables of deep agents' runs:  experiments/deep_tables.py MODE DIR [KEY ...]
 
-Runs below DIR (any depth) are grouped by env.n and the given keys of config.json (default agent.name). MODE is
-  chain   N-Chain: mean of the last ten evaluations, its standard error over seeds; in brackets the share of hard seeds
-          (those whose initial network does not walk right already) and their score, the number of seeds whose network is
-          dead at the end (every hidden unit 0 on a minibatch, or the values of its states all the same), and the median
+The runs below DIR (at any depth) are grouped by env.n and the given keys of config.json (default
+agent.name). MODE is
+  chain   N-Chain: the mean of the last ten evaluations and its standard error over seeds. In
+          brackets: hard seeds / seeds (a seed is hard if its initial network does not already walk
+          right), the score of the hard ones, the number of seeds whose network is dead at the end
+          (every hidden unit is 0 on a minibatch, or all states have the same value), and the median
           of the training visits to the goal
-  solve   tasks that end when solved: solved seeds, the median episode, the median of the seconds a run took
+  solve   tasks that end when solved: solved seeds, the median episode, the median seconds per run
 """
 import csv
 import json

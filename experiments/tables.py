@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Markdown tables of a sweep's runs:  experiments/tables.py DIR KEY [KEY ...]
+"""Print Markdown tables of a sweep's runs:  experiments/tables.py DIR KEY [KEY ...]
 
-Runs below DIR are grouped by the given keys of config.json (agent.name agent.pool ...), so that several problems
-or seeds fall into one row. A row has the mean, its standard error and a 95 % bootstrap interval over the group's runs of:
-regret, regret in units of V*, the value of the last ten policies in percent of V*; and the median of the first recorded
-episode at which the mean of the last three recorded policies' values reached 90 % of V*.
+The runs below DIR are grouped by the given keys of config.json (agent.name agent.pool ...), so
+several problems or seeds can share a row. A row has the mean over the group's runs, its standard
+error and a 95 % bootstrap interval of: regret, regret in units of V*, and the value of the last ten
+policies in percent of V*. The last column is the median of the first recorded episode at which the
+mean value of the last three recorded policies reached 90 % of V*.
 """
 import csv
 import json

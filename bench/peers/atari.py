@@ -1,13 +1,14 @@
-"""Atari training in one run: Langevin beside the same loop in PyTorch (atari_torch.py), each on one core.
+"""Compare Atari training with the same loop in PyTorch (atari_torch.py), each on one core.
 
     make bench-atari                                  sets everything up, then
     python3 bench/peers/atari.py --langevin build/langevin --python .venv/bin/python --torch .venv-peers/bin/python
 
-Ours is measured from outside, as CPU time of the program and its worker process together, both pinned to one core. A
-longer and a shorter run differ by steps of full speed alone: set-up and the first updates drop out. Where the time goes
-comes from the same difference without updates, and without updates and acting (actions are drawn). The peer takes its
-own times, without set-up. Everything is measured in turn, several rounds; the best round of each counts, so that other
-programs on the machine cost little.
+Our program is measured from outside: the CPU time of the program and its worker process together,
+both pinned to one core. The difference of a longer and a shorter run contains only steps at full
+speed; setup and the first updates cancel out. The same difference without updates, and without
+updates and acting (random actions), shows where the time goes. The peer measures its own times,
+without setup. Everything is measured in turn, for several rounds. The best round of each counts, so
+other programs on the machine cost little.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import tempfile
 
 WANTED = 1.8
 
-# What a run leaves out. A warm-up that never ends has no updates; its actions cost nothing if they are drawn.
+# What a run leaves out. An endless warm-up has no updates, and its uniform actions cost nothing.
 PARTS = {
     "all": ["agent.warmup=32"],
     "no updates": ["agent.warmup=99999"],
@@ -63,8 +64,8 @@ def measure_peer(options, best):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--langevin", default="build/langevin")
-    parser.add_argument("--python", default=".venv/bin/python", help="has ale-py")
-    parser.add_argument("--torch", default=".venv-peers/bin/python", help="has torch, ale-py and OpenCV")
+    parser.add_argument("--python", default=".venv/bin/python", help="an interpreter with ale-py")
+    parser.add_argument("--torch", default=".venv-peers/bin/python", help="an interpreter with torch, ale-py and OpenCV")
     parser.add_argument("--game", default="freeway")
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -85,7 +86,7 @@ def main():
     print(form % ("langevin", rate, *(100 * share for share in shares.values())))
     theirs = [peer["share_" + name] for name in ("emulating", "acting", "updating")]
     print(form % ("PyTorch " + peer["torch"], peer["steps_per_cpu_second"], *(100 * share for share in theirs)))
-    print("ratio %.2f (wanted: %.1f)" % (ratio, WANTED))
+    print("ratio %.2f (target: %.1f)" % (ratio, WANTED))
     print(json.dumps({"langevin": {"steps_per_second": rate, **shares}, "peer": peer, "ratio": ratio}))
 
 

@@ -1,16 +1,18 @@
-"""The Atari loop of `langevin run --env atari:GAME --agent adam-lmcdqn` in PyTorch, for comparing speeds.
+"""The loop of `langevin run --env atari:GAME --agent adam-lmcdqn` in PyTorch, to compare speeds.
 
     pip install torch==2.13.0
     pip install ale-py opencv-python-headless numpy
     python bench/peers/atari_torch.py --game freeway --steps 2000
 
-Same network and initial law, same preprocessing (ALE in this process, OpenCV's INTER_AREA), same schedule: one
-update of Adam SGLD in the published code's form every 10 steps, 32 greedy steps first, n = 3, double Q, target
-network every 500 updates, batches of 32 from a ring of single frames. Eager PyTorch, written for speed: preallocated
-arrays, no copy that is not needed, an optimizer over lists of tensors (foreach), no denormals. (Channels last were
-slower here: 75 to 79 steps a second instead of 82.)
+It has the same network and initial distribution, the same preprocessing (ALE in this process,
+OpenCV's INTER_AREA) and the same schedule: one update of Adam SGLD in the published code's form
+every 10 steps, 32 greedy steps first, n = 3, double Q, a new target network every 500 updates, and
+batches of 32 from a ring of single frames. It is eager PyTorch written for speed: preallocated
+arrays, no unnecessary copies, an optimizer over lists of tensors (foreach), no denormals. (Channels
+last were slower here: 75 to 79 steps per second instead of 82.)
 
-Prints a JSON line: steps a second of CPU time and of the wall clock, and the share of emulation, acting and updating.
+It prints one JSON line: steps per second of CPU time and of wall-clock time, and the shares of
+emulation, acting and updating.
 """
 
 import argparse
@@ -85,7 +87,7 @@ class Atari:
 
 
 class Replay:
-    """Single frames in a ring; stacks are rebuilt, repeating the first frame of an episode."""
+    """A ring of single frames. Stacks are rebuilt, repeating the first frame of an episode."""
 
     def __init__(self, capacity):
         self.frame = np.zeros((capacity, SIZE, SIZE), np.uint8)
@@ -197,7 +199,7 @@ class Agent:
 
 
 def play(game, agent, steps, seed):
-    """Steps of training; returns seconds of CPU time in emulation, acting and updating."""
+    """Train for some steps; return the CPU seconds of emulation, acting and updating."""
     clock, spent = time.process_time, {"emulating": 0.0, "acting": 0.0, "updating": 0.0}
     env, age = Atari(game, seed), 0
     stack = env.reset()
@@ -232,7 +234,7 @@ def main():
     torch.set_flush_denormal(True)
     cv2.setNumThreads(0)
     agent = Agent(len(Atari(options.game, 0).actions), options.replay, 0)
-    play(options.game, agent, 200, 0)  # first calls choose kernels
+    play(options.game, agent, 200, 0)  # the first calls choose kernels
     cpu, wall = time.process_time(), time.perf_counter()
     spent = play(options.game, agent, options.steps, 1)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall

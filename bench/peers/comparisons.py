@@ -1,4 +1,5 @@
-"""What peers.py compares: each function checks that all compute the same, and returns what there is to time."""
+"""The comparisons of peers.py. Each function checks that all sides compute the same and returns the
+functions to time."""
 
 import dataclasses
 import functools
@@ -25,7 +26,7 @@ class Comparison:
     name: str
     peers: dict  # label -> a function that returns seconds
     wanted: dict = dataclasses.field(default_factory=dict)  # label -> least ratio
-    groups: tuple = ()  # of `langevin bench`, and the line there
+    groups: tuple = ()  # of `langevin bench`, with the line below
     line: str = ""
     ours: object = None  # or a function that returns seconds
 
@@ -34,7 +35,7 @@ def same(what, mine, theirs):
     mine, theirs = np.asarray(mine, np.float64), np.asarray(theirs, np.float64)
     error = np.abs(mine - theirs).max() / max(1e-3, np.abs(mine).max())
     if not error <= TOLERANCE:
-        raise SystemExit(f"{what}: the peer computes something else (relative difference {error:.2g})")
+        raise SystemExit(f"{what}: the peer computes a different result (relative difference {error:.2g})")
 
 
 # ---- Deep agents
@@ -58,8 +59,8 @@ class Pictures(Env):
 
 
 def module_of(flat, kind):
-    """Our flat vector (weights inputs x outputs, then biases, layer by layer; pictures height x width x channels) as a
-    module."""
+    """Turn our flat vector into a module. The vector has weights (inputs x outputs), then biases,
+    layer by layer; pictures are height x width x channels."""
     net = torch_dqn.Nature(ACTIONS) if kind == "nature" else torch_dqn.mlp(CHAIN, HIDDEN, 2)
     layers = [x for x in net.modules() if isinstance(x, (torch.nn.Linear, torch.nn.Conv2d))]
     at = 0
@@ -69,7 +70,7 @@ def module_of(flat, kind):
             flat_w = torch.tensor(flat[at : at + w.numel()])
             if isinstance(layer, torch.nn.Conv2d):
                 w.copy_(flat_w.view(w.shape[2], w.shape[3], w.shape[1], w.shape[0]).permute(3, 2, 0, 1))
-            elif w.shape[1] == 3136:  # behind the convolutions
+            elif w.shape[1] == 3136:  # after the convolutions
                 w.copy_(flat_w.view(7, 7, 64, w.shape[0]).permute(3, 2, 0, 1).reshape(w.shape))
             else:
                 w.copy_(flat_w.view(w.shape[1], w.shape[0]).T)
@@ -81,7 +82,7 @@ def module_of(flat, kind):
 
 
 def flat_of(net, attribute):
-    """The other way round: parameters ("data") or gradients ("grad")."""
+    """The inverse of module_of, for parameters ("data") or gradients ("grad")."""
     pieces = []
     for layer in (x for x in net.modules() if isinstance(x, (torch.nn.Linear, torch.nn.Conv2d))):
         w, b = getattr(layer.weight, attribute), getattr(layer.bias, attribute)
@@ -107,9 +108,11 @@ def batch_of(arrays, kind):
 
 
 def checked(kind):
-    """An agent of the library before an update, and the minibatch of it, on which PyTorch agrees."""
+    """Return an agent's parameters before an update and the minibatch of that update, after
+    checking that PyTorch computes the same on it."""
     if kind == "nature":
-        more = {"preset": "atari", "replay": 200, "update_every": 1, "warmup": 50, "lr": 1e-9}  # noise has no Q to find
+        # A small lr, because these pictures are noise and have no Q to learn.
+        more = {"preset": "atari", "replay": 200, "update_every": 1, "warmup": 50, "lr": 1e-9}
         agent = agent_class("adam-lmcdqn")(Pictures(), seed=1, **more)
     else:
         agent = agent_class("adam-lmcdqn")(langevin.NativeEnv("nchain", n=CHAIN), seed=1, replay=1000, **PAPER, **ALWAYS)
@@ -138,7 +141,7 @@ FORMS = list(LABELS)
 
 
 def torch_forms(kind):
-    """The three forms, each made to agree with the first on a minibatch and a step without noise."""
+    """Return the three forms, which agree on a minibatch and a step without noise."""
     before, batch, rule, double = checked(kind)
     quiet = dataclasses.replace(rule, beta=float("inf"), lr=1e-4)
     losses, ends = [], []
@@ -161,7 +164,7 @@ def replay_of(batch, copies):
 
 
 def layers_of(flat):
-    """(weights, biases) of every layer of the MLP."""
+    """Return (weights, biases) of every layer of the MLP."""
     sizes, found, at = [CHAIN, *HIDDEN, 2], [], 0
     for n, m in zip(sizes, sizes[1:]):
         found.append((flat[at : at + n * m].reshape(n, m), flat[at + n * m : at + n * m + m]))
@@ -220,7 +223,7 @@ def chain_loop(_):
 
 
 def feed_both(env, agent, peers, episodes):
-    """The agent plays so many episodes, and plans once more; its data are the peers' too."""
+    """Let the agent play some episodes and plan once more; the peers get the same data."""
     for _ in range(episodes):
         obs, info = env.reset()
         over, h = False, 0
@@ -235,7 +238,7 @@ def feed_both(env, agent, peers, episodes):
 
 
 def ucb_episode(_):
-    """The problem of bench_linear.c. With the data of 30 episodes all must find the same Q."""
+    """The problem of bench_linear.c. On the data of 30 episodes, all must compute the same Q."""
     states, actions, horizon, ridge, bonus = 100, 4, 4, 1.0, 1.0
     env = langevin.NativeEnv("linear-mdp", kind="low-rank", states=states, actions=actions, dim=400, horizon=horizon)
     agent = agent_class("lsvi-ucb")(env, seed=1, bonus=bonus, lambda_=ridge)
@@ -255,15 +258,15 @@ def ucb_episode(_):
             peer.absorb_step(h, pair, state, rng.random())
 
     peers = {
-        "NumPy, bonus worked out": lambda: best(lambda: episode(both[0])),
+        "NumPy, bonus recomputed": lambda: best(lambda: episode(both[0])),
         "NumPy, bonus kept": lambda: best(lambda: episode(both[1])),
     }
-    wanted = {"NumPy, bonus worked out": 10}
+    wanted = {"NumPy, bonus recomputed": 10}
     return Comparison("LSVI-UCB, d = 400: episode", peers, wanted, ("linear",), "lsvi-ucb, d = 400, H = 4")
 
 
 def numpy_chain(episodes, planned):
-    """With the data of so many episodes of the library; all but without noise both must find the same Q."""
+    """A NumPy chain on the library's data. With almost no noise, both must compute the same Q."""
     states, actions, horizon, cold = 12, 2, 40, 1e16
     env = langevin.NativeEnv("riverswim", n=states, horizon=horizon)
     agent = agent_class("lmc-lsvi")(env, seed=1, episodes=planned, beta=cold, updates=0, lambda_=1.0)
@@ -275,8 +278,9 @@ def numpy_chain(episodes, planned):
 
 
 def chain_of_lmc(path):
-    """LMC-LSVI with the theorem's J_k, lambda = 1, K = 3000. J_k grows with the data: the plain loop is timed once over the first
-    1000 episodes, NumPy's once on the episode after 100, so that over all 3000 both fall further behind."""
+    """LMC-LSVI with the theorem's J_k, lambda = 1, K = 3000. J_k grows with the data. The plain
+    loop is timed once over the first 1000 episodes and NumPy's once on the episode after 100, so
+    over all 3000 both would fall further behind."""
     settings = ["env.n=12", "agent.lambda=1", "agent.updates=0", "run.eval_every=0", "run.checkpoint_final=false"]
     settings += ["run.records=summary", "run.episodes=3000"]
 

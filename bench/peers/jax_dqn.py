@@ -1,9 +1,10 @@
-"""The update of torch_dqn.py in JAX: sampling, gradient, Adam SGLD and noise in one jitted function (an MLP, form paper)."""
+"""The update of torch_dqn.py in JAX: sampling, gradient, Adam SGLD and noise in one jitted function
+(an MLP, form paper)."""
 
 import os
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelizm_threads=1")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +18,8 @@ def forward(w, x):
 
 
 class Jitted:
-    """w: a list of (weights (inputs x outputs), biases) as arrays; replay: (obs, following, action, reward, discount)."""
+    """w is a list of (weights (inputs x outputs), biases); replay is (obs, following, action,
+    reward, discount)."""
 
     def __init__(self, w, w_target, replay, rule, count):
         self.w, self.w_target = jax.tree.map(jnp.array, w), jax.tree.map(jnp.array, w_target)
@@ -54,7 +56,7 @@ class Jitted:
         self._run = jax.jit(sample_and_learn, donate_argnums=(0, 2, 3))
 
     def learn_from(self, batch):
-        """On a given minibatch, for checking; returns the loss and the parameters after it, and changes nothing."""
+        """Return the loss on a given minibatch and the parameters after a step; changes nothing."""
         batch = tuple(jnp.asarray(x) for x in batch)
         new, _, _, value = self._learn(self.w, self.w_target, self.m, self.v, self.key, batch)
         return float(value), new

@@ -1,6 +1,6 @@
-"""Whole training loops of other libraries on the N-Chain of 100 (Osband et al., 2016): environment, acting, replay, and one
-update of DQN (100-32-32-2, batch 32, Adam) a step. Each function trains for so many steps and returns the CPU seconds
-of a step, without set-up.
+"""Training loops of other libraries on the N-Chain of 100 (Osband et al., 2016): environment,
+acting, replay, and one update of DQN (100-32-32-2, batch 32, Adam) per step. Each function trains
+for the given number of steps and returns the CPU seconds per step, without setup.
 """
 
 import time
@@ -15,7 +15,8 @@ HIDDEN, BATCH, LENGTH, LR, TARGET_EVERY, REPLAY = [32, 32], 32, 100, 1e-3, 100, 
 
 
 class NChain(gymnasium.Env):
-    """States 0..n-1, start 1, n + 8 steps: 0.001 at the left end, 1 at the right one; observations are thermometers."""
+    """States 0..n-1, start at 1, n + 8 steps. The left end pays 0.001, the right end 1.
+    Observations are thermometers."""
 
     def __init__(self, n=LENGTH):
         self.n, self.table = n, np.tri(n, dtype=np.float32)

@@ -1,5 +1,5 @@
-"""Times in the manner of `langevin bench`: CPU time, the best of several repetitions, everything in turn, and of the turns
-the median."""
+"""Timing in the manner of `langevin bench`: CPU time, the best of several repetitions, everything
+in turn, and the median of the turns."""
 
 import json
 import resource
@@ -10,7 +10,7 @@ import time
 
 
 def best(work, least=0.15, repetitions=5):
-    """Seconds of one call of work()."""
+    """Return the seconds of one call of work()."""
     begun = time.process_time()
     work()
     once = max(time.process_time() - begun, 1e-7)
@@ -25,14 +25,14 @@ def best(work, least=0.15, repetitions=5):
 
 
 def ours(langevin, groups, only):
-    """{line: (seconds a unit, share of its limit)} of `langevin bench`."""
+    """Return {line: (seconds per unit, share of its limit)} from `langevin bench`."""
     command = [langevin, "bench", *groups, "--quick", "--rounds", "5", "--json", "--only", only]
     report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return {line["name"]: (line["seconds_per_unit"], line["share"]) for line in report["lines"]}
 
 
 def ours_run(langevin, env, agent, settings, steps):
-    """CPU seconds of so many steps of `langevin run`, without its start."""
+    """Return the CPU seconds of that many steps of `langevin run`, without startup."""
 
     def spent(count):
         with tempfile.TemporaryDirectory() as folder:
@@ -48,7 +48,7 @@ def ours_run(langevin, env, agent, settings, steps):
 
 
 class Turns:
-    """name -> the times of all turns."""
+    """The times of all turns, by name."""
 
     def __init__(self):
         self.times = {}

@@ -1,8 +1,10 @@
-"""LSVI-UCB (Jin et al., 2020) and LMC-LSVI in NumPy, vectorized, over the same data as the library: counts of (s, a, s') a
-stage; dense features and an inverse Gram matrix kept by rank-one updates (O(d^2) a transition) for the first.
+"""LSVI-UCB (Jin et al., 2020) and LMC-LSVI in NumPy, vectorized, on the same data as the library:
+counts of (s, a, s') per stage. LSVI-UCB has dense features and keeps an inverse Gram matrix through
+rank-one updates (O(d^2) per transition).
 
-LsviUcb.plan has two ways to the bonus: `whole` works out phi^T Lambda^-1 phi of all pairs every episode (O(S A d^2)); with
-`kept` they are updated by the same rank-one step (O(S A d)), the best form we know.
+LsviUcb.plan computes the bonus in two ways. By default it recomputes phi^T Lambda^-1 phi of all
+pairs every episode (O(S A d^2)). With `kept` the same rank-one step updates these values (O(S A
+d)), which is the best form we know.
 """
 
 import numpy as np
@@ -40,8 +42,8 @@ class LsviUcb:
 
 
 class LmcLsvi:
-    """One-hot features, so that Lambda is a vector; the chain of every stage is taken step by step, J_k times as the theorem has
-    it (condition number of Lambda, K episodes planned)."""
+    """One-hot features, so Lambda is a vector. Each stage takes the J_k chain steps of the theorem
+    one by one (J_k depends on the condition number of Lambda and the K planned episodes)."""
 
     def __init__(self, states, actions, horizon, planned, beta, ridge=1.0, eta_scale=0.25):
         self.S, self.A, self.H, self.beta, self.ridge, self.eta_scale = states, actions, horizon, beta, ridge, eta_scale

@@ -1,10 +1,11 @@
-"""Langevin beside PyTorch, JAX, NumPy, tianshou and Stable-Baselines3, in one run on one core.
+"""Compare Langevin with PyTorch, JAX, NumPy, tianshou and Stable-Baselines3, on one core.
 
     make bench-peers
     .venv-peers/bin/python bench/peers/peers.py --langevin build/langevin [--turns N] [--only TEXT]
 
-Before anything is timed, peers and library must agree on a minibatch: targets, losses and gradients, within 1e-5. Then
-everything is measured in turn; the median of the turns counts (measure.py).
+Before anything is timed, the peers and the library must agree on a minibatch: targets, losses and
+gradients, within 1e-5. Then everything is measured in turn; the median of the turns counts
+(measure.py).
 """
 
 import argparse
@@ -20,8 +21,8 @@ def arguments():
     parser.add_argument("--langevin", default="build/langevin")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--core", type=int, default=0)
-    parser.add_argument("--only", default="", help="comparisons with this in their name")
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout, in place of the table")
+    parser.add_argument("--only", default="", help="only comparisons whose name contains TEXT", metavar="TEXT")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of the table")
     return parser.parse_args()
 
 
@@ -32,12 +33,12 @@ def main():
         os.environ[name] = "1"
     os.environ.setdefault("LANGEVIN_LIBRARY", os.path.join(os.path.dirname(options.langevin), "liblangevin.so"))
     sys.path[:0] = [os.path.join(HERE, "..", "..", "python"), HERE]
-    from comparisons import COMPARISONS  # the libraries are loaded when threads and core are settled
+    from comparisons import COMPARISONS  # load the libraries after threads and core are set
     from measure import Turns, ours, text_of
 
     chosen = [make(options.langevin) for name, make in COMPARISONS if options.only in name]
     if not chosen:
-        sys.exit(f"no comparison has '{options.only}' in its name; there are {', '.join(n for n, _ in COMPARISONS)}")
+        sys.exit(f"no comparison's name contains '{options.only}'; the comparisons are {', '.join(n for n, _ in COMPARISONS)}")
     turns = Turns()
     for turn in range(options.turns):
         for c in chosen:
@@ -59,7 +60,7 @@ def main():
         return
     for row in rows:
         what = row["what"] if row["who"] == "langevin" else ""
-        goal = "" if row["wanted"] is None else f"wanted {row['wanted']:g}: {'yes' if row['ratio'] >= row['wanted'] else 'NO'}"
+        goal = "" if row["wanted"] is None else f"target {row['wanted']:g}: {'met' if row['ratio'] >= row['wanted'] else 'MISSED'}"
         print(f"{what:52} {row['who']:34} {text_of(row['seconds']):>9} {row['ratio']:>9.3g} x  {goal}")
 
 

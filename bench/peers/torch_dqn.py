@@ -1,12 +1,12 @@
 """One update of DQN with Adam SGLD (Adam LMCDQN) in PyTorch, in three forms that compute the same.
 
     Eager      modules and a loop over their tensors: how such an agent is usually written
-    Flat       all parameters in one vector, so that the optimizer is a few operations
-    Compiled   Flat, with loss, gradient and step by torch.compile
+    Flat       all parameters in one vector, so the optimizer is a few operations
+    Compiled   Flat, with loss, gradient and step through torch.compile
 
-y = r + d max_a Q(s', a; w-), or with double Q the action of the online network; g = the gradient of the mean of
-(y - Q(s, a; w))^2; then, moments first or last by `form` as in src/optim/optim_asgld.c,
-w -= lr (g + a m / root) and w += noise xi.
+The target is y = r + d max_a Q(s', a; w-), or with double Q the action of the online network, and g
+is the gradient of the mean of (y - Q(s, a; w))^2. Then w -= lr (g + a m / root) and w += noise xi.
+The moments are updated before or after, by `form`, as in src/optim/optim_asgld.c.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ torch.set_flush_denormal(True)
 
 @dataclasses.dataclass
 class Rule:
-    """Of Adam SGLD; noise 0 leaves it out."""
+    """The parameters of Adam SGLD; noise 0 adds none."""
 
     lr: float
     a: float
@@ -48,7 +48,7 @@ def mlp(inputs, hidden, outputs):
 
 
 class Nature(nn.Module):
-    """Takes bytes (batch, 84, 84, 4), as the replay has them."""
+    """Takes bytes (batch, 84, 84, 4), as the replay stores them."""
 
     def __init__(self, actions):
         super().__init__()
@@ -107,7 +107,7 @@ class Eager:
 
 
 def flat_step(rule, w, m, v, g, xi):
-    """The same over one vector; writes w, m and v."""
+    """The step of Eager over one vector; writes w, m and v."""
     if rule.form == "paper":
         drift = g + rule.a * m / torch.sqrt(v + rule.eps)
     m.lerp_(g, 1 - rule.beta1)
@@ -120,7 +120,7 @@ def flat_step(rule, w, m, v, g, xi):
 
 
 class Flat:
-    """The tensors of the modules are views of `w`, their gradients views of `g`."""
+    """The tensors of the modules are views of `w`, and their gradients are views of `g`."""
 
     def __init__(self, online, target, rule, double):
         self.online, self.target, self.rule, self.double = online, target, rule, double
@@ -162,7 +162,7 @@ class Compiled(Flat):
 
 
 class Replay:
-    """Transitions in preallocated tensors; a minibatch is one gather a tensor."""
+    """Transitions in preallocated tensors; a minibatch is one gather per tensor."""
 
     def __init__(self, obs, following, action, reward, discount):
         self.all = (obs, following, action, reward, discount)
