@@ -5,6 +5,7 @@
 #include "base/param.h"
 #include "base/spec.h"
 #include "base/tensors.h"
+#include "optim/optim_type.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -25,7 +25,7 @@
 #ifndef LGV_OPTIM_LAZY_ADAM_H
 #define LGV_OPTIM_LAZY_ADAM_H
 
-#include "optim/optim_params.h"
+#include "optim/optim_type.h"
 
 enum { LAZY_NOW, LAZY_SNAPSHOT, LAZY_CLOCKS };
 

@@ -37,13 +37,13 @@ static inline lgv_env_spec deep_spec(int32_t length, int32_t actions) {
 }
 
 /* Presets are left out: what extra does not set has the table's default. `change` (may be NULL)
- * sees the parameters before anything is laid out. */
-static inline void deep_open(deep_rig *rig, const char *agent, lgv_env_spec env, const char *extra,
-                             void (*change)(void *params)) {
+ * sees the parameters before anything is laid out. problem: the environment and the budget. */
+static inline void deep_open_for(deep_rig *rig, const char *agent, lgv_problem problem,
+                                 const char *extra, void (*change)(void *params)) {
   lgv_settings *settings = make_settings(NULL, agent, extra);
   lgv_error err = {0};
   bool is_set[64];
-  *rig = (deep_rig){.problem = {.env = env}};
+  *rig = (deep_rig){.problem = problem};
   assert_int_equal(lgv__settings_agent_type(settings, &rig->type, &err), LGV_OK);
   rig->params = calloc(1, rig->type->params_size);
   rig->self = calloc(1, rig->type->state_size);
@@ -70,6 +70,11 @@ static inline void deep_open(deep_rig *rig, const char *agent, lgv_env_spec env,
   lgv_rng_seed(p->eval, 1, "eval");
   assert_int_equal(rig->type->open(rig->self, &err), LGV_OK);
   lgv_settings_free(settings);
+}
+
+static inline void deep_open(deep_rig *rig, const char *agent, lgv_env_spec env, const char *extra,
+                             void (*change)(void *params)) {
+  deep_open_for(rig, agent, (lgv_problem){.env = env}, extra, change);
 }
 
 static inline void deep_close(deep_rig *rig) {
@@ -110,6 +115,18 @@ static inline lgv_status deep_observe(deep_rig *rig, int64_t stage, int from, in
                       .reward = reward,
                       .terminated = terminated};
   return rig->type->observe(rig->self, &t, err);
+}
+
+/* One update of an agent that has one network, whether or not it is due. */
+static inline lgv_status deep_update(deep_rig *rig, lgv_error *err) {
+  dqn_params *p = rig->params, kept = *p;
+  int64_t steps = ((dqn *)rig->self)->count[DQN_STEPS];
+  p->update_every = 0;
+  p->updates = 1;
+  if (p->warmup > steps) p->warmup = steps;
+  lgv_status status = rig->type->end_episode(rig->self, err);
+  *p = kept;
+  return status;
 }
 
 /* A walk of random transitions in episodes of 4 steps. */

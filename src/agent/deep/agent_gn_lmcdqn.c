@@ -50,6 +50,7 @@
 #include "agent/deep/pairs.h"
 #include "agent/deep/state_batch.h"
 #include "base/error.h"
+#include "base/param.h"
 #include "math/kernels.h"
 #include "replay/replay.h"
 
@@ -68,53 +69,21 @@ typedef struct params {
   int64_t updates, capacity, batch;
 } params;
 
-#define REAL(field_, fallback_, min_, max_, open_, help_)                                          \
-  {                                                                                                \
-    .name = #field_, .type = LGV_REAL, .offset = offsetof(params, field_),                         \
-    .default_text = fallback_, .min = min_, .max = max_, .open = open_, .help = help_              \
-  }
-
+/* clang-format off */
 static const lgv_param param_table[] = {
-    {.name = "hidden",
-     .type = LGV_INTS,
-     .offset = offsetof(params, hidden),
-     .default_text = "32",
-     .min = 1,
-     .max = 1e6,
-     .help = "widths of the hidden layers"},
-    REAL(gamma, "0.99", 0, 1, 0, "discount"),
-    REAL(sigma, "0", 0, 1e6, 0,
-         "standard deviation of a target's error; 0: (1 - gamma) prior_output, or prior_output / "
-         "horizon if gamma is 1"),
-    REAL(step, "0.5", 0, 1, LGV_OPEN_MIN, "share of an error that an update makes up for"),
-    REAL(upper_step, "0.01", 0, 1, 0, "step of the layers above the first, in units of its step"),
-    REAL(prior_output, "0", 0, 1e6, 0,
-         "prior deviation of the output; 0: the greatest size of the environment's rewards"),
-    REAL(prior_bias, "0.1", 0, 1e6, LGV_OPEN_MIN, "prior deviation of biases"),
-    {.name = "updates",
-     .type = LGV_INT,
-     .offset = offsetof(params, updates),
-     .default_text = "0",
-     .min = 0,
-     .max = 1e9,
-     .help = "J: chain steps between episodes; 0: 60, or the horizon if that is longer"},
-    {.name = "capacity",
-     .type = LGV_INT,
-     .offset = offsetof(params, capacity),
-     .default_text = "100000",
-     .min = 1,
-     .max = 1e9,
-     .help = "the most distinct transitions"},
-    {.name = "batch",
-     .type = LGV_INT,
-     .offset = offsetof(params, batch),
-     .default_text = "0",
-     .min = 0,
-     .max = 1e9,
-     .help = "known states that a chain step looks at; 0: all"},
-    REAL(curvature_decay, "0.99", 0, 1, LGV_OPEN_MAX,
-         "decay of the mean curvature of what states share, if a step does not look at all"),
+    LGV_INTS_ROW(params, hidden, "hidden", "32", 1, 1e6, "widths of the hidden layers"),
+    LGV_REAL_ROW(params, gamma, "gamma", "0.99", 0, 1, 0, "discount"),
+    LGV_REAL_ROW(params, sigma, "sigma", "0", 0, 1e6, 0, "standard deviation of a target's error; 0: (1 - gamma) prior_output, or prior_output / horizon if gamma is 1"),
+    LGV_REAL_ROW(params, step, "step", "0.5", 0, 1, LGV_OPEN_MIN, "share of an error that an update makes up for"),
+    LGV_REAL_ROW(params, upper_step, "upper_step", "0.01", 0, 1, 0, "step of the layers above the first, in units of its step"),
+    LGV_REAL_ROW(params, prior_output, "prior_output", "0", 0, 1e6, 0, "prior deviation of the output; 0: the greatest size of the environment's rewards"),
+    LGV_REAL_ROW(params, prior_bias, "prior_bias", "0.1", 0, 1e6, LGV_OPEN_MIN, "prior deviation of biases"),
+    LGV_INT_ROW(params, updates, "updates", "0", 0, 1e9, "J: chain steps between episodes; 0: 60, or the horizon if that is longer"),
+    LGV_INT_ROW(params, capacity, "capacity", "100000", 1, 1e9, "the most distinct transitions"),
+    LGV_INT_ROW(params, batch, "batch", "0", 0, 1e9, "known states that a chain step looks at; 0: all"),
+    LGV_REAL_ROW(params, curvature_decay, "curvature_decay", "0.99", 0, 1, LGV_OPEN_MAX, "decay of the mean curvature of what states share, if a step does not look at all"),
     {0}};
+/* clang-format on */
 
 enum { COUNT_STEPS, COUNT_UPDATES, COUNTERS };
 enum {
@@ -190,7 +159,7 @@ static int64_t first_shared(const self *s) {
 
 static const char *counter_fault(const void *self_) {
   bool ok = lgv__are_counts(((const self *)self_)->count, COUNTERS);
-  return ok ? NULL : "a counter that is no count";
+  return ok ? NULL : "counter out of range";
 }
 
 /* Of the states, their data, and the order in which a step draws them. */
@@ -213,7 +182,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   s->draw = problem->replay;
   s->seed_noise = problem->noise;
   net_shape shape = shape_of(p, &problem->env);
-  lgv_status built = lgv__net_build(&s->net, &shape, NULL); /* resolve has tried it */
+  lgv_status built = lgv__net_build(&s->net, &shape, NULL); /* resolve checked it */
   assert(built == LGV_OK);
   (void)built;
   size_t n = (size_t)s->net.params, actions = (size_t)s->env.actions;

@@ -24,20 +24,20 @@ static void distinct_layout(distinct *d, int64_t inputs, int64_t most, lgv_layou
 }
 
 void lgv__sparse_first_layout(sparse_first *s, dqn *c, const dqn_params *p,
-                              const lgv_problem *problem, dqn_form form, lgv_layout *layout) {
-  net_shape shape = lgv__dqn_shape(p, &problem->env, form.heads);
-  lgv_status built = lgv__net_build(&s->whole, &shape, NULL); /* lgv__dqn_resolve has tried it */
+                              const lgv_problem *problem, dqn_sizes sizes, lgv_layout *layout) {
+  net_shape shape = lgv__dqn_shape(p, &problem->env, sizes.heads);
+  lgv_status built = lgv__net_build(&s->whole, &shape, NULL); /* lgv__dqn_resolve checked it */
   assert(built == LGV_OK);
   (void)built;
-  form.above_first = true;
-  lgv__dqn_layout(c, p, problem, form, layout);
+  sizes.above_first = true;
+  lgv__dqn_layout(c, p, problem, sizes, layout);
   int64_t inputs = s->whole.layer[0].inputs, B = p->batch, most = p->double_q ? 2 * B : B;
   s->core = c;
   s->units = s->whole.layer[0].outputs;
   s->stride = most * s->units + CACHE_LINE;
-  size_t batch = (size_t)B, width = (size_t)(form.copies * s->units);
-  size_t x = (size_t)(form.copies * s->stride);
-  lgv__lazy_rows_layout(&s->rows, inputs + 1, form.copies * s->units, problem->optimizer,
+  size_t batch = (size_t)B, width = (size_t)(sizes.copies * s->units);
+  size_t x = (size_t)(sizes.copies * s->stride);
+  lgv__lazy_rows_layout(&s->rows, inputs + 1, sizes.copies * s->units, problem->optimizer,
                         problem->optim_params, layout);
   distinct_layout(&s->online, inputs, most, layout);
   distinct_layout(&s->behind, inputs, B, layout);
@@ -60,7 +60,7 @@ void lgv__sparse_first_open(sparse_first *s) {
   dqn *c = s->core;
   const net_layer *first = &s->whole.layer[0];
   size_t units = (size_t)s->units;
-  for (int64_t k = 0; k < c->form.copies; k++) {
+  for (int64_t k = 0; k < c->sizes.copies; k++) {
     lgv__net_init(&s->whole, s->draw, c->init);
     for (int64_t row = 0; row <= first->inputs; row++) /* biases follow the weights */
       memcpy(s->rows.w + row * s->rows.width + k * s->units,
@@ -68,7 +68,7 @@ void lgv__sparse_first_open(sparse_first *s) {
     memcpy(c->w + k * c->dim, s->draw + first->biases + first->n_biases,
            (size_t)c->dim * sizeof *c->w);
   }
-  memcpy(c->w_target, c->w, (size_t)(c->form.copies * c->dim) * sizeof *c->w);
+  memcpy(c->w_target, c->w, (size_t)(c->sizes.copies * c->dim) * sizeof *c->w);
   lgv__lazy_rows_open(&s->rows);
 }
 
@@ -113,7 +113,7 @@ static void first_forward(sparse_first *s, const float *row, const float *bias, 
   memcpy(s->sum, bias, (size_t)width * sizeof *bias);
   if (row) kernels->add_scaled(width, row, 1, s->sum);
   kernels->rectify(width, s->sum);
-  for (int64_t k = 0; k < s->core->form.copies; k++)
+  for (int64_t k = 0; k < s->core->sizes.copies; k++)
     memcpy(of_copy(s, x, k) + place * units, s->sum + k * units, (size_t)units * sizeof *x);
 }
 
@@ -176,8 +176,8 @@ static void upper_backward(sparse_first *s, int64_t copy) {
     const float *in = l > 0 ? c->tape.activation[l - 1] : x;
     float *d_in = l > 0 ? c->tape.delta[l & 1] : s->d_x;
     lgv__layer_dense_backward(layer, w, in, rows, d_out, d_in, c->tape.scratch, c->grad);
-    if (l == c->net.n_layers - 1 && c->form.heads > 1)
-      lgv__kernels()->scale(rows * layer->inputs, 1.0f / (float)c->form.heads, d_in);
+    if (l == c->net.n_layers - 1 && c->sizes.heads > 1)
+      lgv__kernels()->scale(rows * layer->inputs, 1.0f / (float)c->sizes.heads, d_in);
     d_out = d_in;
   }
 }
@@ -225,7 +225,7 @@ static double gradient_squares(const sparse_first *s) {
 }
 
 static int64_t dead_units(const sparse_first *s) {
-  const float *x = of_copy(s, s->x, s->core->form.copies - 1);
+  const float *x = of_copy(s, s->x, s->core->sizes.copies - 1);
   int64_t dead = 0;
   for (int64_t j = 0; j < s->units; j++) {
     int64_t i = 0;

@@ -3,7 +3,7 @@
  *
  * An observation takes one row of the layer's weights, so that the rows of all copies for the same
  * observation lie together in one row of lazy_adam.h, (copies x units), and the biases, which are
- * always on, are its last row. The core's network is what stands above (dqn_form.above_first).
+ * always on, are its last row. The core's network is what stands above (dqn_sizes.above_first).
  * Observations that occur more than once in a minibatch go through the networks once: their
  * derivatives add up. Values, gradients and steps are those of lgv__dqn_forward, lgv__dqn_backward,
  * lgv__dqn_step and lgv__dqn_refresh_target over the whole network, but for rounding.
@@ -50,7 +50,7 @@ typedef struct sparse_first {
 bool lgv__sparse_first_fits(const dqn_params *params, const lgv_problem *problem);
 /* Lays out the core as well. */
 void lgv__sparse_first_layout(sparse_first *s, dqn *c, const dqn_params *params,
-                              const lgv_problem *problem, dqn_form form, lgv_layout *layout);
+                              const lgv_problem *problem, dqn_sizes sizes, lgv_layout *layout);
 /* In place of lgv__dqn_open, with the same draws. */
 void lgv__sparse_first_open(sparse_first *s);
 /* Q of one copy for one observation, (outputs), until the next call. Writes only scratch. */

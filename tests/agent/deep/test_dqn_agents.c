@@ -1,8 +1,7 @@
 /* What each deep agent adds to DQN, and where it becomes DQN again. */
 #include "deep_helpers.h"
 
-#include "agent/deep/dither.h"
-#include "agent/deep/langevin_dqn.h"
+#include "agent/deep/epsilon_greedy.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -205,7 +204,7 @@ static void noisy_net_without_noise_is_greedy_dqn(void **state) {
 
 /* Of the first layer before its rectifier, for a one-hot input: E = mu_w + mu_b and Var = sigma^2
  * E[f^2]^2 + sigma_b^2 E[f^2] with E[f^2] = E|e| = sqrt(2/pi), sigma = sigma_b = sigma0/sqrt(p). */
-static void effective_weights_have_the_variance_of_factorised_noise(void **state) {
+static void effective_weights_have_the_variance_of_factorized_noise(void **state) {
   (void)state;
   enum { DRAWS = 20000, AT = 3 };
   deep_rig rig;
@@ -265,7 +264,7 @@ static void the_gradient_of_sigma_is_that_of_mu_times_the_noise(void **state) {
 
 /* ---- the Langevin family ---- */
 
-static void epsilon_falls_in_a_line_behind_the_warmup(void **state) {
+static void epsilon_falls_linearly_after_the_warmup(void **state) {
   (void)state;
   const struct {
     int64_t step;
@@ -273,11 +272,11 @@ static void epsilon_falls_in_a_line_behind_the_warmup(void **state) {
   } rows[] = {{0, .9},   {99, .9},   {100, .9}, {110, .7},
               {120, .5}, {139, .12}, {140, .1}, {9999, .1}};
   const dqn_params p = {.warmup = 100};
-  const dither_params dither = {.start = .9, .end = .1, .steps = 40};
+  const epsilon_params epsilon = {.start = .9, .end = .1, .steps = 40};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     int64_t count[DQN_COUNTERS] = {[DQN_STEPS] = rows[i].step};
     const dqn c = {.p = &p, .count = count};
-    assert_true(fabs(lgv__dither_epsilon(&dither, &c) - rows[i].epsilon) < 1e-15);
+    assert_true(fabs(epsilon_of(&epsilon, &c) - rows[i].epsilon) < 1e-15);
   }
 }
 
@@ -303,38 +302,63 @@ static void langevin_dqn_without_noise_is_dqn(void **state) {
                    LIFE "agent.epsilon_start=0 agent.epsilon_end=0");
 }
 
-static double feel_good_loss(langevin *s, const float *w) {
-  dqn *c = &s->core;
+static double feel_good_loss(dqn *c, double feel_good, const float *w) {
   lgv__dqn_forward_obs(c, w);
   lgv__dqn_loss(c);
   double optimism = 0;
   for (int64_t i = c->p->batch; i < 2 * c->p->batch; i++)
     optimism += (double)c->q[i * 2 + lgv__dqn_first_best(c->q + i * 2, 2)];
-  return c->loss - s->p->feel_good * optimism / (double)c->p->batch;
+  return c->loss - feel_good * optimism / (double)c->p->batch;
 }
 
-/* From 0.01 to a fifth of it in 40 steps, or in 10 episodes of 4 steps. */
-static void the_step_size_falls_with_the_budget(void **state) {
-  (void)state;
-  lgv_rng rng;
-  lgv_rng_seed(&rng, 6, "walk");
-  for (int by_episodes = 0; by_episodes < 2; by_episodes++) {
-    deep_rig rig;
-    deep_open(&rig, "adam-lmcdqn", deep_spec(5, 2),
-              "agent.final_lr=0.2 agent.warmup=1 agent.update_every=1 agent.batch=2 optim.lr=0.01",
-              NULL);
-    langevin *s = rig.self;
-    s->steps_planned = by_episodes ? 0 : 40;
-    s->episodes_planned = by_episodes ? 10 : 0;
-    for (int episode = 1; episode <= 12; episode++) {
-      deep_walk(&rig, 4, &rng);
-      /* the last update of an episode comes before its end is counted */
-      int counted = by_episodes ? episode - 1 : episode;
-      double spent = counted < 10 ? counted / 10.0 : 1;
-      assert_float_equal(*s->lr, 0.01 * (1 - 0.8 * spent), 1e-12);
-    }
-    deep_close(&rig);
+/* By how much of optim.lr times the gradient the last update moved w. */
+static double lr_scale_of(const dqn *c, const float *before, double lr) {
+  double moved = 0, norm = 0;
+  for (int64_t i = 0; i < c->dim; i++) {
+    moved += ((double)before[i] - (double)c->w[i]) * (double)c->grad[i];
+    norm += (double)c->grad[i] * (double)c->grad[i];
   }
+  return moved / (lr * norm);
+}
+
+/* The step size of every update of a life of 12 episodes of 4 steps, an update per step. */
+static void check_schedule(int64_t steps, int64_t episodes, double final) {
+  deep_rig rig;
+  lgv_rng rng;
+  char extra[256];
+  lgv_problem problem = {.env = deep_spec(5, 2), .steps = steps, .episodes = episodes};
+  lgv_rng_seed(&rng, 6, "walk");
+  snprintf(extra, sizeof extra,
+           "agent.final_lr=%g agent.warmup=1 agent.update_every=1 agent.batch=2 optim.lr=0.01 "
+           "optim.a=0 optim.beta=inf optim.compensated=true",
+           final);
+  deep_open_for(&rig, "adam-lmcdqn", problem, extra, NULL);
+  dqn *c = rig.self;
+  float *before = malloc((size_t)c->dim * sizeof *before);
+  for (int t = 0; t < 48; t++) {
+    lgv_error err = {0};
+    memcpy(before, c->w, (size_t)c->dim * sizeof *before);
+    int from = (int)lgv_rng_below(&rng, 5), to = (int)lgv_rng_below(&rng, 5);
+    assert_int_equal(deep_observe(&rig, t % 4, from, t & 1, to, 1, t % 4 == 3, &err), LGV_OK);
+    double spent = steps ? (t + 1.0) / (double)steps : episodes ? t / 4 / (double)episodes : 0;
+    double expected = 1 - (1 - final) * (spent < 1 ? spent : 1);
+    if (t > 0 && fabs(lr_scale_of(c, before, 0.01) - expected) > 1e-4)
+      fail_msg("step %d: %.6g, not %.6g", t, lr_scale_of(c, before, 0.01), expected);
+    if (t % 4 == 3) assert_int_equal(rig.type->end_episode(rig.self, &err), LGV_OK);
+  }
+  free(before);
+  deep_close(&rig);
+}
+
+/* It falls linearly over the stated budget, steps before episodes, stays at its final value beyond,
+ * and without a budget it does not fall. */
+static void the_step_size_falls_with_the_stated_budget_alone(void **state) {
+  (void)state;
+  check_schedule(40, 0, 0.2);
+  check_schedule(0, 10, 0.2);
+  check_schedule(40, 3, 0.2);
+  check_schedule(0, 0, 0.2);
+  check_schedule(40, 0, 1);
 }
 
 /* Evaluation sees the mean: of all samples so far at first, an exponential one later. */
@@ -349,8 +373,8 @@ static void evaluation_acts_by_the_mean_of_the_samples(void **state) {
             "agent.average=8 agent.warmup=1 agent.update_every=1 agent.batch=2 optim.beta=10 "
             "optim.lr=0.01",
             NULL);
-  langevin *s = rig.self;
-  const dqn *c = &s->core;
+  const dqn *c = rig.self;
+  float *w_mean = deep_array(&rig, "w_mean", NULL);
   double *mean = calloc((size_t)c->dim, sizeof *mean);
   for (int t = 0, updates = 0; t < STEPS; t++) {
     deep_walk(&rig, 1, &rng);
@@ -359,12 +383,12 @@ static void evaluation_acts_by_the_mean_of_the_samples(void **state) {
     double share = 1.0 / (updates < WINDOW ? updates : WINDOW);
     for (int64_t i = 0; i < c->dim; i++) {
       mean[i] += share * ((double)c->w[i] - mean[i]);
-      assert_float_equal(s->w_mean[i], mean[i], 1e-5);
+      assert_float_equal(w_mean[i], mean[i], 1e-5);
     }
   }
-  for (int64_t i = 0; i < c->net.params; i++) s->w_mean[i] = -c->w[i];
-  s->w_mean[c->net.params - 2] = 1000; /* the biases of both actions, far apart */
-  s->w_mean[c->net.params - 1] = -1000;
+  for (int64_t i = 0; i < c->net.params; i++) w_mean[i] = -c->w[i];
+  w_mean[c->net.params - 2] = 1000; /* the biases of both actions, far apart */
+  w_mean[c->net.params - 1] = -1000;
   c->w[c->net.params - 2] = -1000;
   c->w[c->net.params - 1] = 1000;
   float data[DEEP_MOST_LENGTH];
@@ -387,21 +411,20 @@ static void the_feel_good_gradient_agrees_with_finite_differences(void **state) 
             "agent.warmup=99 agent.update_every=1 agent.hidden=8,8 agent.feel_good=2 "
             "optim.lr=1e-12 optim.beta=inf",
             NULL);
-  langevin *s = rig.self;
-  dqn *c = &s->core;
+  dqn *c = rig.self;
   deep_walk(&rig, 99, &rng);
   assert_int_equal(deep_observe(&rig, 0, 1, 0, 2, 1, true, &err), LGV_OK);
   float *grad = malloc((size_t)c->dim * sizeof *grad);
   memcpy(grad, c->grad, (size_t)c->dim * sizeof *grad);
   double worst = 0, step = 1e-3;
   double loss = c->loss;
-  assert_float_equal(loss, feel_good_loss(s, c->w), 1e-5);
+  assert_float_equal(loss, feel_good_loss(c, 2, c->w), 1e-5);
   for (int64_t i = 0; i < c->dim; i++) {
     float kept = c->w[i];
     c->w[i] = kept + (float)step;
-    double above = feel_good_loss(s, c->w);
+    double above = feel_good_loss(c, 2, c->w);
     c->w[i] = kept - (float)step;
-    double below = feel_good_loss(s, c->w);
+    double below = feel_good_loss(c, 2, c->w);
     c->w[i] = kept;
     worst = fmax(worst, fabs((above - below) / (2 * step) - (double)grad[i]));
   }
@@ -424,10 +447,8 @@ static void the_backward_sweep_carries_values_from_stage_to_stage(void **state) 
   deep_open(&rig, "lmc-dqn", deep_spec(6, 2),
             "agent.stages=per-stage agent.updates=60 agent.warmup=4 optim.lr=0.2 optim.beta=inf",
             no_hidden_layers);
-  langevin *s = rig.self;
-  dqn *c = &s->core;
-  assert_int_equal(s->H, H);
-  assert_int_equal(c->form.copies, H);
+  dqn *c = rig.self;
+  assert_int_equal(c->sizes.copies, H);
   assert_null(c->w_target);
   memset(c->w, 0, (size_t)(H * c->dim) * sizeof *c->w);
   const double reward[H] = {1, 2, 4, 8};
@@ -460,13 +481,13 @@ int main(void) {
       cmocka_unit_test(masks_are_drawn_with_their_probability),
       cmocka_unit_test(votes_are_counted),
       cmocka_unit_test(noisy_net_without_noise_is_greedy_dqn),
-      cmocka_unit_test(effective_weights_have_the_variance_of_factorised_noise),
+      cmocka_unit_test(effective_weights_have_the_variance_of_factorized_noise),
       cmocka_unit_test(the_gradient_of_sigma_is_that_of_mu_times_the_noise),
-      cmocka_unit_test(epsilon_falls_in_a_line_behind_the_warmup),
+      cmocka_unit_test(epsilon_falls_linearly_after_the_warmup),
       cmocka_unit_test(without_feel_good_it_is_adam_lmcdqn),
       cmocka_unit_test(lmc_dqn_is_adam_lmcdqn_without_its_bias),
       cmocka_unit_test(langevin_dqn_without_noise_is_dqn),
-      cmocka_unit_test(the_step_size_falls_with_the_budget),
+      cmocka_unit_test(the_step_size_falls_with_the_stated_budget_alone),
       cmocka_unit_test(evaluation_acts_by_the_mean_of_the_samples),
       cmocka_unit_test(the_feel_good_gradient_agrees_with_finite_differences),
       cmocka_unit_test(the_backward_sweep_carries_values_from_stage_to_stage),
