@@ -5,7 +5,7 @@
     Compiled   Flat, with loss, gradient and step by torch.compile
 
 y = r + d max_a Q(s', a; w-), or with double Q the action of the online network; g = the gradient of the mean of
-(y - Q(s, a; w))^2; then, moments first or last by `form` as in src/optim/optim_asgld.c,
+(y - Q(s, a; w))^2; then, moments first or last by `form` as in src/optim/optim_langevin.c,
 w -= lr (g + a m / root) and w += noise xi.
 """
 

@@ -242,7 +242,7 @@ lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count
                               lgv_error *err) {
   LGV_TRY(check_usable(agent, err));
   if (!agent->type->q_values)
-    return lgv_fail(err, LGV_ERR_USAGE, "%s has no values of actions to tell", agent->type->name);
+    return lgv_fail(err, LGV_ERR_USAGE, "%s has no values of actions", agent->type->name);
   for (size_t i = 0; i < count; i++) {
     LGV_TRY(check_obs(agent, &obs[i], err));
     LGV_TRY(agent->type->q_values(agent->self, &obs[i], q + i * (size_t)agent->problem.env.actions,

@@ -23,7 +23,6 @@ const lgv_env_spec *lgv__agent_env(const lgv_agent *agent); /* what it was made 
 /* What it has learned: kept arrays other than experience, which is checked when it comes in. */
 LGV_CHECK lgv_status lgv__agent_check_finite(const lgv_agent *agent, lgv_error *err);
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed); /* a fresh evaluation stream */
-const lgv_env_spec *lgv__agent_env(const lgv_agent *agent);
 void lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts); /* if it has any */
 void lgv__agent_stats(const lgv_agent *agent, double *values);
 

@@ -2,7 +2,7 @@
  *
  * A layer over one-hot observations has one row of weights an observation, and a minibatch has a
  * gradient for the rows it holds; for all others it is 0. Adam moves those too, since their means m
- * and v live on. With b1, b2 for alpha1, alpha2 of optim_adam, x = sqrt(v), c1 = 1 - b1^t, c2 =
+ * and v live on. With b1, b2 for alpha1, alpha2 of adam, x = sqrt(v), c1 = 1 - b1^t, c2 =
  * 1 - b2^t, the k-th of n steps that a row sits out, at time t = s + k, is
  *     w -= p_k m / (x + eps z_k),   p_k = (lr / c1) sqrt(c2) (b1 / sqrt(b2))^k,
  *                                   z_k = sqrt(c2) / b2^(k/2),

@@ -1,6 +1,6 @@
 /* GN-LMCDQN: one Langevin chain whose target is the posterior of a network's weights, with a
  * Gauss-Newton preconditioner. Not from a paper: it keeps the idea of Ishfaq et al. (ICLR 2024) and
- * changes what stands between that idea and deep exploration.
+ * changes what keeps that idea from deep exploration.
  *
  * The potential is a sum over all the data, not a minibatch mean, with a Gaussian prior:
  *     U(w) = sum over pairs (s, a) of weight (Q(s, a; w) - y)^2 / 2 + sum over weights of
@@ -38,7 +38,7 @@
  * Between episodes the chain makes J = agent.updates steps; acting is greedy in w. A state's row of
  * the first layer stays at its draw of the prior, which is its law, until the state is known.
  *
- * With agent.batch = B > 0 a step looks at B of the known states and speaks for all of them, see
+ * With agent.batch = B > 0 a step uses B of the known states to represent all of them, see
  * state_batch.h: the rows of the drawn states move, and what all states share. Targets of every
  * pair use the value that its next state had when it was last drawn. With a thermometer all states
  * share the first layer, too.
@@ -110,7 +110,7 @@ typedef struct self {
   int64_t *count;          /* (COUNTERS) */
   double *stat;            /* (STATS) */
   float *w;                /* (actions x net.params) */
-  float *centre;           /* (actions): c of the output's bias */
+  float *center;           /* (actions): c of the output's bias */
   float *best;             /* (states): max_a Q(s, a; w-); w-: when the state was last drawn */
   float *grad, *curvature; /* (net.params); 0 outside of `follow` */
   float *q;                /* (states): of one action, the drawn ones */
@@ -191,7 +191,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   s->stat = lgv_layout_array(out, "stats", LGV_F64, STATS, LGV_KEEP);
   s->noise = lgv_layout_array(out, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
   s->w = lgv_layout_array(out, "w", LGV_F32, actions * n, LGV_KEEP);
-  s->centre = lgv_layout_array(out, "centre", LGV_F32, actions, LGV_KEEP);
+  s->center = lgv_layout_array(out, "centre", LGV_F32, actions, LGV_KEEP);
   lgv__pairs_layout(&s->data, (int32_t)s->net.layer[0].inputs, s->env.actions, s->p->capacity, out);
   size_t states = (size_t)s->data.capacity;
   s->batch = (state_batch){.size = s->p->batch,
@@ -230,7 +230,7 @@ static double bias_deviation(const self *s, int32_t layer) {
 
 /* Takes the mean over all inputs out of an action's values. A network without hidden layers is a
  * table, whose entries have nothing in common. */
-static void centre_values(self *s, int32_t action) {
+static void center_values(self *s, int32_t action) {
   if (s->net.n_layers == 1) return;
   int32_t length = (int32_t)s->net.layer[0].inputs;
   bool thermometer = s->env.obs_form == LGV_FORM_THERMOMETER;
@@ -242,7 +242,7 @@ static void centre_values(self *s, int32_t action) {
   }
   float *bias = weights_of(s, action) + s->net.layer[s->net.n_layers - 1].biases;
   *bias -= (float)(sum / length);
-  s->centre[action] = -(float)(sum / length);
+  s->center[action] = -(float)(sum / length);
 }
 
 static lgv_status open_agent(void *self_, lgv_error *err) {
@@ -256,7 +256,7 @@ static lgv_status open_agent(void *self_, lgv_error *err) {
         weights_of(s, a)[layer->weights + i] = (float)(p * lgv_rng_normal(s->init));
       }
     }
-    centre_values(s, a);
+    center_values(s, a);
   }
   lgv__noise_seed(s->noise, s->seed_noise);
   return LGV_OK;
@@ -308,7 +308,7 @@ static void note_values(self *s, int32_t action) {
 
 /* w -= eps G grad U, plus noise of variance 2 eps G, for `count` parameters of one prior; clears
  * their gradient and curvature. */
-static void move(self *s, float *w, int64_t begin, int64_t count, double prior, float centre,
+static void move(self *s, float *w, int64_t begin, int64_t count, double prior, float center,
                  double step) {
   const lgv_kernel_set *kernels = lgv__kernels();
   float xi[LGV_NOISE_BLOCK], ridge = (float)(1 / (prior * prior)), eps = (float)step;
@@ -319,7 +319,7 @@ static void move(self *s, float *w, int64_t begin, int64_t count, double prior, 
     kernels->normals(s->noise, xi, (size_t)(n + 31) / 32 * 32);
     for (int64_t i = 0; i < n; i++) {
       float pace = eps / (curvature[i] + ridge);
-      to[i] += sqrtf(2 * pace) * xi[i] - pace * (grad[i] + ridge * (to[i] - centre));
+      to[i] += sqrtf(2 * pace) * xi[i] - pace * (grad[i] + ridge * (to[i] - center));
     }
     memset(grad, 0, (size_t)n * sizeof *grad);
     memset(curvature, 0, (size_t)n * sizeof *curvature);
@@ -356,7 +356,7 @@ static void follow(self *s, int32_t action) {
     const net_layer *layer = &s->net.layer[l];
     if (l > 0) move(s, w, layer->weights, layer->n_weights, prior_deviation(s, l), 0, above);
     move(s, w, layer->biases, layer->n_biases, bias_deviation(s, l),
-         l == top ? s->centre[action] : 0, above);
+         l == top ? s->center[action] : 0, above);
   }
 }
 
@@ -466,7 +466,7 @@ static void stats(const void *self_, double *values) {
   memcpy(values, ((const self *)self_)->stat, sizeof(double) * STATS);
 }
 
-/* Its observations are indices: there are its values, and that is enough. */
+/* Observations are indices: the exported values are enough. */
 static void policy_parts(const void *self_, lgv_policy_parts *parts) { (void)self_, (void)parts; }
 
 const lgv_agent_type lgv__agent_gn_lmcdqn = {

@@ -368,15 +368,17 @@ void lgv__dqn_backward(dqn *c, const float *w, float *grad) {
 }
 
 /* In eight sums, so that it can use vectors and still has one order. */
-static double norm(const float *x, int64_t count) {
+double lgv__dqn_squares(const float *x, int64_t count) {
   double sum[8] = {0}, total = 0;
   int64_t i = 0;
   for (; i + 8 <= count; i += 8)
     for (int j = 0; j < 8; j++) sum[j] += (double)x[i + j] * (double)x[i + j];
   for (; i < count; i++) total += (double)x[i] * (double)x[i];
   for (int j = 0; j < 8; j++) total += sum[j];
-  return sqrt(total);
+  return total;
 }
+
+static double norm(const float *x, int64_t count) { return sqrt(lgv__dqn_squares(x, count)); }
 
 static void clip_gradient(dqn *c) {
   double length = norm(c->grad, c->dim);

@@ -68,7 +68,7 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
 /* For agents with a plain output layer. */
 #define DQN_SHARED_BIAS_ROW \
   LGV_BOOL_ROW(dqn_params, shared_bias, "shared_bias", "false", "the output layer has one bias for all actions")
-/* For agents whose exploration needs rows of the first layer that tell the states apart. */
+/* For agents whose exploration needs first-layer rows that distinguish the states. */
 #define DQN_ONE_HOT_GAIN_ROW \
   LGV_REAL_ROW(dqn_params, one_hot_gain, "one_hot_gain", "0", 0, 1e6, 0, "one-hot observations of n states are this times sqrt(n) where they are on, so that initial values differ between states however many there are; 0: they are 1")
 /* For agents that draw by lgv__dqn_sample and weigh by c->weight. */
@@ -78,7 +78,7 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
   LGV_REAL_ROW(dqn_params, priority.beta, "priority_beta", "0.4", 0, 1, 0, "how far weights undo the bias of such draws when learning begins"), \
   LGV_REAL_ROW(dqn_params, priority.beta_end, "priority_beta_end", "1", 0, 1, 0, "the value it moves to"), \
   LGV_INT_ROW(dqn_params, priority.beta_steps, "priority_beta_steps", "100000", 0, 1e12, "environment steps over which it moves, from agent.warmup on"), \
-  LGV_REAL_ROW(dqn_params, priority.uniform, "priority_uniform", "0.001", 0, 1, 0, "share of draws that are uniform nevertheless")
+  LGV_REAL_ROW(dqn_params, priority.uniform, "priority_uniform", "0.001", 0, 1, 0, "share of draws that stay uniform")
 #define DQN_GRAD_CLIP_ROW \
   LGV_REAL_ROW(dqn_params, grad_clip, "grad_clip", "0", 0, 1e12, 0, "greatest norm of a gradient, which is shortened to it; 0: any")
 /* clang-format on */
@@ -228,6 +228,8 @@ void lgv__dqn_step(dqn *c, int64_t copy);
 /* Counts the update, takes statistics, stops if the loss or a parameter is not finite, and makes
  * c->error the priorities of the minibatch. */
 LGV_CHECK lgv_status lgv__dqn_end_update(dqn *c, lgv_error *err);
+
+double lgv__dqn_squares(const float *x, int64_t count); /* their sum */
 
 /* ---- hooks that agents share; the core is the first member of their state ---- */
 /* open: draws every copy's parameters, and starts the target network with the same. */

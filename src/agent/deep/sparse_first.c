@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Copies lie a line more than a power of two apart, or they would contend for the same places of a
- * cache. */
+/* Copies lie a line more than a power of two apart, so that they do not contend for the same places
+ * of a cache. */
 enum { CACHE_LINE = 16 }; /* floats */
 
 /* ---- memory ---- */
@@ -40,7 +40,7 @@ void lgv__sparse_first_layout(sparse_first *s, dqn *c, const dqn_params *p,
   lgv__lazy_rows_layout(&s->rows, inputs + 1, sizes.copies * s->units, problem->optimizer,
                         problem->optim_params, layout);
   distinct_layout(&s->online, inputs, most, layout);
-  distinct_layout(&s->behind, inputs, B, layout);
+  distinct_layout(&s->next, inputs, B, layout);
   s->of_obs = lgv_layout_array(layout, "of_obs", LGV_I32, batch, LGV_SCRATCH);
   s->of_next = lgv_layout_array(layout, "of_next", LGV_I32, batch, LGV_SCRATCH);
   s->of_double = lgv_layout_array(layout, "of_double", LGV_I32, batch, LGV_SCRATCH);
@@ -91,7 +91,7 @@ const float *lgv__sparse_first_values(sparse_first *s, int64_t copy, const lgv_o
 
 /* ---- learning ---- */
 
-/* Which of the distinct observations this is, if need be a new one. */
+/* Which of the distinct observations this is; adds it if it is new. */
 static int32_t find_or_add(const sparse_first *s, distinct *d, int32_t state) {
   int32_t *place = &d->place[state >= 0 ? state : bias_row(s)];
   if (*place < d->count && d->state[*place] == state) return *place;
@@ -121,10 +121,10 @@ void lgv__sparse_first_begin(sparse_first *s) {
   dqn *c = s->core;
   const int32_t *obs = (const int32_t *)(const void *)c->batch.obs;
   const int32_t *next = (const int32_t *)(const void *)c->batch.next;
-  s->online.count = s->behind.count = 0;
+  s->online.count = s->next.count = 0;
   for (int64_t i = 0; i < c->p->batch; i++) {
     s->of_obs[i] = find_or_add(s, &s->online, obs[i]);
-    s->of_next[i] = find_or_add(s, &s->behind, next[i]);
+    s->of_next[i] = find_or_add(s, &s->next, next[i]);
   }
   s->learned = s->online.count;
   for (int64_t i = 0; c->p->double_q && i < c->p->batch; i++)
@@ -135,8 +135,8 @@ void lgv__sparse_first_begin(sparse_first *s) {
     first_forward(s, state >= 0 ? lgv__lazy_rows_online(&s->rows, state) : NULL, bias, i, s->x);
   }
   bias = lgv__lazy_rows_target(&s->rows, bias_row(s));
-  for (int64_t i = 0; i < s->behind.count; i++) {
-    int32_t state = s->behind.state[i];
+  for (int64_t i = 0; i < s->next.count; i++) {
+    int32_t state = s->next.state[i];
     first_forward(s, state >= 0 ? lgv__lazy_rows_target(&s->rows, state) : NULL, bias, i,
                   s->x_target);
   }
@@ -158,7 +158,7 @@ static const float *upper_forward(sparse_first *s, const float *w, float *x, int
 void lgv__sparse_first_forward(sparse_first *s, int64_t copy, float *q, float *q_next,
                                float *q_target) {
   dqn *c = s->core;
-  hand_out(c, upper_forward(s, c->w_target, s->x_target, copy, s->behind.count, &c->target_tape),
+  hand_out(c, upper_forward(s, c->w_target, s->x_target, copy, s->next.count, &c->target_tape),
            s->of_next, q_target);
   const float *out = upper_forward(s, c->w, s->x, copy, s->online.count, &c->tape);
   hand_out(c, out, s->of_obs, q);
@@ -206,21 +206,12 @@ void lgv__sparse_first_end(sparse_first *s) {
 
 /* ---- statistics ---- */
 
-static double squares(const float *x, int64_t count) {
-  double sum[8] = {0}, total = 0;
-  int64_t i = 0;
-  for (; i + 8 <= count; i += 8)
-    for (int j = 0; j < 8; j++) sum[j] += (double)x[i + j] * (double)x[i + j];
-  for (; i < count; i++) total += (double)x[i] * (double)x[i];
-  for (int j = 0; j < 8; j++) total += sum[j];
-  return total;
-}
-
-/* Of the copy that was in hand last, as c->grad is. */
+/* Of the last copy, as c->grad is. */
 static double gradient_squares(const sparse_first *s) {
   const float *grad = s->grad + s->rows.width - s->units;
-  double sum = squares(grad + s->core->p->batch * s->rows.width, s->units);
-  for (int64_t i = 0; i < s->learned; i++) sum += squares(grad + i * s->rows.width, s->units);
+  double sum = lgv__dqn_squares(grad + s->core->p->batch * s->rows.width, s->units);
+  for (int64_t i = 0; i < s->learned; i++)
+    sum += lgv__dqn_squares(grad + i * s->rows.width, s->units);
   return sum;
 }
 
@@ -235,7 +226,7 @@ static int64_t dead_units(const sparse_first *s) {
   return dead;
 }
 
-/* Rows count as they are stored: the steps that they are sitting out are left out. */
+/* Rows count as they are stored, without the steps that they have yet to make up for. */
 void lgv__sparse_first_watch(sparse_first *s) {
   dqn *c = s->core;
   if ((c->count[DQN_UPDATES] - 1) % DQN_WATCH_EVERY != 0) return;
@@ -243,7 +234,7 @@ void lgv__sparse_first_watch(sparse_first *s) {
   for (int32_t l = 0; l < c->net.n_layers - 1; l++) units += (double)c->net.layer[l].outputs;
   double dead = units * lgv__net_dead_share(&c->net, &c->tape, s->learned) + (double)dead_units(s);
   stat[DQN_STAT_GRAD_NORM] = hypot(stat[DQN_STAT_GRAD_NORM], sqrt(gradient_squares(s)));
-  stat[DQN_STAT_WEIGHT_NORM] =
-      hypot(stat[DQN_STAT_WEIGHT_NORM], sqrt(squares(s->rows.w, s->rows.rows * s->rows.width)));
+  stat[DQN_STAT_WEIGHT_NORM] = hypot(
+      stat[DQN_STAT_WEIGHT_NORM], sqrt(lgv__dqn_squares(s->rows.w, s->rows.rows * s->rows.width)));
   stat[DQN_STAT_DEAD] = dead / (units + (double)s->units);
 }

@@ -64,6 +64,35 @@ static void a_terminated_step_has_no_value_beyond(void **state) {
   deep_close(&rig);
 }
 
+/* An episode that a clock cut off goes on in its target; one that terminated has ended, whether or
+ * not the clock ran out at the same step. With n = 1 and n = 3. */
+static void only_a_clock_leaves_a_value_beyond(void **state) {
+  (void)state;
+  const bool flags[][2] = {{true, false}, {false, true}, {true, true}}; /* terminated, truncated */
+  for (int i = 0; i < 6; i++) {
+    deep_rig rig;
+    lgv_error err = {0};
+    float a[DEEP_MOST_LENGTH], b[DEEP_MOST_LENGTH];
+    bool terminated = flags[i / 2][0], truncated = flags[i / 2][1];
+    dqn *c =
+        open_table(&rig, i % 2 ? QUIET "agent.gamma=0.5 agent.n_step=3" : QUIET "agent.gamma=0.5");
+    fill_table(c->w_target, target_q);
+    lgv_transition t = {.obs = deep_obs(&rig, 1, 0, a),
+                        .next = deep_obs(&rig, 2, 1, b),
+                        .reward = 7,
+                        .terminated = terminated,
+                        .truncated = truncated};
+    assert_int_equal(rig.type->observe(rig.self, &t, &err), LGV_OK);
+    lgv__dqn_sample(c);
+    lgv__dqn_forward(c, c->w, c->w_target);
+    lgv__dqn_targets(c);
+    float beyond = fmaxf(target_q[2 * ACTIONS], target_q[2 * ACTIONS + 1]);
+    assert_true(beyond > 1);
+    assert_float_equal(c->y[0], terminated ? 7 : 7 + 0.5f * beyond, 1e-5);
+    deep_close(&rig);
+  }
+}
+
 static void double_targets_with_equal_networks_are_plain_ones(void **state) {
   (void)state;
   float y[2][32];
@@ -611,6 +640,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(targets_follow_hand_made_tables),
       cmocka_unit_test(a_terminated_step_has_no_value_beyond),
+      cmocka_unit_test(only_a_clock_leaves_a_value_beyond),
       cmocka_unit_test(double_targets_with_equal_networks_are_plain_ones),
       cmocka_unit_test(losses_have_their_closed_forms),
       cmocka_unit_test(every_sample_has_the_loss_of_its_own_action),
