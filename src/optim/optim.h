@@ -1,4 +1,4 @@
-/* What the files of the optimizers share: the one loop over the parameters.
+/* The loop over the parameters that all optimizer files share.
  *
  * An optimizer is a rule for a single parameter: from the gradient, a standard normal and the
  * parameter's own state (slots) to a move. optim_walk applies it to all of them, block by block, so
@@ -35,7 +35,7 @@ typedef struct optim_move {
   float drift, noise; /* w += drift, then w += noise */
 } optim_move;
 
-/* What is the same for all parameters of a step, in single precision. An optimizer that needs more
+/* The constants of a step, in single precision. An optimizer that needs more
  * makes this the first member of a struct of its own. */
 typedef struct optim_constants {
   float lr, a, eps;

@@ -11,7 +11,7 @@
  * agent.members = heads: one network with K heads and one prior network of the same shape; the
  * gradient below the heads is divided by K. networks: K separate networks and priors (the ensemble
  * of bsuite, Osband et al., 2020). All members learn from the same minibatch; sparse_first.h makes
- * it cheap for networks over one-hot observations.
+ * that cheap for networks over one-hot observations.
  *
  * Evaluation: agent.eval = sample draws a member for each episode; vote takes the action that most
  * members prefer. With K = 1 and prior_scale = 0 this is DQN, draw for draw. */
@@ -63,7 +63,7 @@ typedef struct self {
   const params *p;
   int64_t *member;    /* (streams + 1): acts in this episode of each; last, in this evaluation */
   random_prior prior; /* one for every copy */
-  bool sparse;        /* first layers live in `first`, the core has what is above */
+  bool sparse;        /* first layers are in `first`, the core has the layers above */
   sparse_first first;
   uint64_t *mask;               /* (replay): bit k: member k learns from it; NULL if all do */
   float *q, *q_next, *q_target; /* (batch x outputs): prior included */

@@ -16,8 +16,8 @@
  * heads on one network: member = copy * heads + head. All copies lie one after the other in one
  * vector; the gradient has room for one copy, because they are updated one after the other.
  *
- * Invariants: (1) whatever decides the future is LGV_KEEP: parameters, target, optimizer slots,
- * replay, counters, streams; (2) nothing is allocated after open; (3) evaluation writes only
+ * Invariants: (1) everything that decides the future is LGV_KEEP: parameters, target, optimizer
+ * slots, replay, counters, streams; (2) nothing is allocated after open; (3) evaluation writes only
  * scratch and the eval stream; (4) w- changes in lgv__dqn_refresh_target only. */
 #ifndef LGV_AGENT_DEEP_DQN_CORE_H
 #define LGV_AGENT_DEEP_DQN_CORE_H
@@ -93,7 +93,7 @@ typedef struct dqn_sizes {
   int32_t heads;       /* groups of outputs, one for each action; 0: 1 */
   int32_t atoms;       /* outputs of one head for each action, one after the other; 0: 1 */
   int32_t cosines;     /* of the network's embedding of tau; 0: there is none */
-  int32_t taus;        /* the most of them that an observation meets; 0: 1 */
+  int32_t taus;        /* most draws of tau per observation; 0: 1 */
   int32_t vectors;     /* parameter vectors that belong together, such as (mu, sigma); 0: 1 */
   bool distributional; /* outputs describe a distribution, and the agent computes Q from them */
   bool with_first;     /* minibatches hold the first observation of the episode too */
@@ -154,14 +154,14 @@ typedef struct dqn {
   const float *q_target; /* (batch x outputs): Q(s', .; w-) */
   float *y;              /* (batch) */
   float *d_q;            /* (rows x outputs): d loss / d Q */
+  float *weight;         /* (batch): of each sample's loss; NULL: all 1 */
+  float *error;          /* (batch): how wrong each sample was, for its priority */
+  double loss;           /* summed over heads and copies */
+  double lr_scale;       /* of the next steps: 1 unless the agent changes it */
   /* of distributional agents, which fill them; else NULL */
-  float *act_q;    /* (A): Q of one observation */
-  float *mean;     /* (batch x A): Q of the minibatch */
-  int32_t *best;   /* (batch): a* */
-  float *weight;   /* (batch): of each sample's loss; NULL: all 1 */
-  float *error;    /* (batch): how wrong each sample was, for its priority */
-  double loss;     /* summed over heads and copies */
-  double lr_scale; /* of the next steps: 1 unless the agent changes it */
+  float *act_q;  /* (A): Q of one observation */
+  float *mean;   /* (batch x A): Q of the minibatch */
+  int32_t *best; /* (batch): a* */
 } dqn;
 
 /* ---- life ---- */
@@ -217,8 +217,8 @@ bool lgv__dqn_refresh_target(dqn *c, int64_t copy);
  * become c->error. */
 void lgv__dqn_loss_clear(dqn *c);
 void lgv__dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, float *d_q);
-/* The same for a loss of the agent's own: what it made of sample i, whose derivatives, `count`
- * numbers, take their share of the mean. */
+/* The same for an agent with a loss of its own: adds sample i's and scales its derivatives, `count`
+ * numbers, by their share of the mean. */
 void lgv__dqn_loss_of(dqn *c, int64_t i, float loss, float *d_outputs, int64_t count);
 void lgv__dqn_loss(dqn *c); /* both, for one head, with c->weight */
 /* grad = gradient at w; what lies below the output layer is divided by the number of heads. */
@@ -239,7 +239,7 @@ lgv_status lgv__dqn_begin_episode(void *self, lgv_error *err); /* nothing to do 
 /* q_values of agents that evaluate by w alone and whose outputs are Q. */
 lgv_status lgv__dqn_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
 void lgv__dqn_stats(const void *self, double *values);
-void lgv__dqn_policy_parts(const void *self,
-                           lgv_policy_parts *parts); /* of agents that have w alone */
+/* policy_parts of agents that have w alone. */
+void lgv__dqn_policy_parts(const void *self, lgv_policy_parts *parts);
 
 #endif
