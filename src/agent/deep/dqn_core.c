@@ -70,18 +70,8 @@ static lgv_status check_pictures(const dqn_params *p, const lgv_env_spec *env, l
                   "floats: set agent.net = mlp, or let the environment return uint8 pictures");
 }
 
-lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes sizes,
-                            lgv_error *err) {
+static lgv_status check_replay(const dqn_params *p, const lgv_problem *problem, lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
-  dqn_sizes whole = complete(sizes);
-  if ((double)env->actions * whole.heads * whole.atoms > INT32_MAX)
-    return lgv_fail(err, LGV_ERR_USAGE, "%d actions are too many for a network", env->actions);
-  LGV_TRY(check_pictures(p, env, err));
-  net_shape shape = shape_of(p, env, whole);
-  net built;
-  LGV_TRY(lgv__net_build(&built, &shape, err));
-  p->net = built.shape.family;
-  p->hidden = built.shape.hidden;
   if (p->warmup >= p->replay)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.warmup = %lld transitions never fit into agent.replay = %lld",
@@ -92,12 +82,27 @@ lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes
                     "and be %d at most",
                     env->obs_shape[2], env->frames, REPLAY_MOST_FRAMES);
   int64_t streams = lgv__dqn_streams(problem), least = (env->frames > 1 ? env->frames : 1) + 1;
-  if (p->replay / streams < least) /* fewer, and no stack of pictures would ever be whole */
+  if (p->replay / streams < least) /* with fewer, no stack of pictures would ever be whole */
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.replay = %lld must hold at least %lld steps of each of run.envs = %lld "
                     "environments",
                     (long long)p->replay, (long long)least, (long long)streams);
   return LGV_OK;
+}
+
+lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes sizes,
+                            lgv_error *err) {
+  const lgv_env_spec *env = &problem->env;
+  sizes = complete(sizes);
+  if ((double)env->actions * sizes.heads * sizes.atoms > INT32_MAX)
+    return lgv_fail(err, LGV_ERR_USAGE, "%d actions are too many for a network", env->actions);
+  LGV_TRY(check_pictures(p, env, err));
+  net_shape shape = shape_of(p, env, sizes);
+  net built;
+  LGV_TRY(lgv__net_build(&built, &shape, err));
+  p->net = built.shape.family;
+  p->hidden = built.shape.hidden;
+  return check_replay(p, problem, err);
 }
 
 /* ---- memory ---- */
@@ -146,20 +151,69 @@ static const char *experience_fault(const void *self) {
   return fault || !c->p->priority.on ? fault : lgv__priority_fault(&c->priority, &c->replay);
 }
 
-void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_sizes sizes,
-                     lgv_layout *layout) {
-  sizes = complete(sizes);
-  net_shape shape = shape_of(p, &problem->env, sizes);
-  if (sizes.above_first) shape = above_first(shape);
+static int64_t rows_of(const dqn *c) { return c->p->batch * (1 + c->sizes.with_first); }
+
+static void layout_counters(dqn *c, lgv_layout *layout) {
+  c->count = lgv_layout_array(layout, "counters", LGV_I64, DQN_COUNTERS, LGV_KEEP);
+  c->t = lgv_layout_array(layout, "optim.t", LGV_I64, (size_t)c->sizes.copies, LGV_KEEP);
+  lgv_layout_check(layout, counter_fault, c);
+  c->noise = lgv_layout_array(layout, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
+  c->stat = lgv_layout_array(layout, "stats", LGV_F64, DQN_STATS, LGV_KEEP);
+}
+
+static void layout_experience(dqn *c, int64_t streams, lgv_layout *layout) {
+  const dqn_params *p = c->p;
+  lgv__replay_layout(&c->replay, &c->env, streams, p->replay, (int32_t)p->n_step, p->gamma, layout);
+  lgv_layout_check(layout, experience_fault, c);
+  lgv__replay_batch_layout(&c->batch, &c->replay, p->batch, c->sizes.with_first, layout);
+}
+
+static void layout_passes(dqn *c, lgv_layout *layout) {
+  int64_t B = c->p->batch, rows = rows_of(c);
+  int64_t both = c->sizes.cosines ? rows : rows + B; /* lgv__dqn_forward joins obs and next */
+  lgv__net_tape_layout(&c->tape, &c->net, "tape", both, true, layout);
+  lgv__net_tape_layout(&c->target_tape, &c->net, "target_tape", B, false, layout);
+  lgv__net_tape_layout(&c->act_tape, &c->net, "act_tape", 1, false, layout);
+  size_t seen = lgv__replay_encoded_bytes(&c->env),
+         d_q = (size_t)(rows * c->sizes.taus * c->outputs);
+  c->seen = lgv_layout_array(layout, "seen", LGV_U8, seen, LGV_SCRATCH);
+  c->values = lgv_layout_array(layout, "values", LGV_F64, (size_t)c->A, LGV_SCRATCH);
+  c->y = lgv_layout_array(layout, "y", LGV_F32, (size_t)B, LGV_SCRATCH);
+  c->d_q = lgv_layout_array(layout, "d_q", LGV_F32, d_q, LGV_SCRATCH);
+  c->error = lgv_layout_array(layout, "error", LGV_F32, (size_t)B, LGV_SCRATCH);
+}
+
+/* Arrays that not every agent has; the others' stay NULL. */
+static void layout_extras(dqn *c, lgv_layout *layout) {
+  size_t B = (size_t)c->p->batch, A = (size_t)c->A;
+  if (c->sizes.distributional) {
+    c->mean = lgv_layout_array(layout, "mean", LGV_F32, B * A, LGV_SCRATCH);
+    c->best = lgv_layout_array(layout, "best", LGV_I32, B, LGV_SCRATCH);
+    c->act_q = lgv_layout_array(layout, "act_q", LGV_F32, A, LGV_SCRATCH);
+  }
+  if (c->p->priority.on) {
+    lgv__priority_layout(&c->priority, &c->p->priority, &c->replay, c->p->batch, layout);
+    c->weight = lgv_layout_array(layout, "weight", LGV_F32, B, LGV_SCRATCH);
+  }
+}
+
+static void build_net(dqn *c) {
+  net_shape shape = shape_of(c->p, &c->env, c->sizes);
+  if (c->sizes.above_first) shape = above_first(shape);
   lgv_status built = lgv__net_build(&c->net, &shape, NULL); /* lgv__dqn_resolve checked it */
   assert(built == LGV_OK);
   (void)built;
+}
+
+void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_sizes sizes,
+                     lgv_layout *layout) {
   c->p = p;
   c->env = problem->env;
-  c->sizes = sizes;
+  c->sizes = complete(sizes);
+  build_net(c);
   c->A = problem->env.actions;
-  c->outputs = sizes.heads * c->A * sizes.atoms;
-  c->dim = sizes.vectors * c->net.params;
+  c->outputs = c->sizes.heads * c->A * c->sizes.atoms;
+  c->dim = c->sizes.vectors * c->net.params;
   c->optimizer = problem->optimizer;
   c->optim_params = problem->optim_params;
   c->lr_scale = 1;
@@ -168,39 +222,11 @@ void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dq
   c->draw = problem->replay;
   c->eval = problem->eval;
   c->seed_noise = problem->noise;
-  size_t copies = (size_t)sizes.copies, B = (size_t)p->batch, rows = B * (1 + sizes.with_first);
-  c->count = lgv_layout_array(layout, "counters", LGV_I64, DQN_COUNTERS, LGV_KEEP);
-  c->t = lgv_layout_array(layout, "optim.t", LGV_I64, copies, LGV_KEEP);
-  lgv_layout_check(layout, counter_fault, c);
-  c->noise = lgv_layout_array(layout, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
-  c->stat = lgv_layout_array(layout, "stats", LGV_F64, DQN_STATS, LGV_KEEP);
+  layout_counters(c, layout);
   layout_vectors(c, problem, layout);
-  lgv__replay_layout(&c->replay, &problem->env, lgv__dqn_streams(problem), p->replay,
-                     (int32_t)p->n_step, p->gamma, layout);
-  lgv_layout_check(layout, experience_fault, c);
-  lgv__replay_batch_layout(&c->batch, &c->replay, p->batch, sizes.with_first, layout);
-  size_t both = sizes.cosines ? rows : rows + B; /* lgv__dqn_forward takes obs and next together */
-  lgv__net_tape_layout(&c->tape, &c->net, "tape", (int64_t)both, true, layout);
-  lgv__net_tape_layout(&c->target_tape, &c->net, "target_tape", p->batch, false, layout);
-  lgv__net_tape_layout(&c->act_tape, &c->net, "act_tape", 1, false, layout);
-  c->seen =
-      lgv_layout_array(layout, "seen", LGV_U8, lgv__replay_encoded_bytes(&c->env), LGV_SCRATCH);
-  c->values = lgv_layout_array(layout, "values", LGV_F64, (size_t)c->A, LGV_SCRATCH);
-  c->y = lgv_layout_array(layout, "y", LGV_F32, B, LGV_SCRATCH);
-  size_t d_outputs = rows * (size_t)sizes.taus * (size_t)c->outputs;
-  c->d_q = lgv_layout_array(layout, "d_q", LGV_F32, d_outputs, LGV_SCRATCH);
-  c->error = lgv_layout_array(layout, "error", LGV_F32, B, LGV_SCRATCH);
-  c->mean = c->act_q = c->weight = NULL;
-  c->best = NULL;
-  if (sizes.distributional) {
-    c->mean = lgv_layout_array(layout, "mean", LGV_F32, B * (size_t)c->A, LGV_SCRATCH);
-    c->best = lgv_layout_array(layout, "best", LGV_I32, B, LGV_SCRATCH);
-    c->act_q = lgv_layout_array(layout, "act_q", LGV_F32, (size_t)c->A, LGV_SCRATCH);
-  }
-  if (p->priority.on) {
-    lgv__priority_layout(&c->priority, &p->priority, &c->replay, p->batch, layout);
-    c->weight = lgv_layout_array(layout, "weight", LGV_F32, B, LGV_SCRATCH);
-  }
+  layout_experience(c, lgv__dqn_streams(problem), layout);
+  layout_passes(c, layout);
+  layout_extras(c, layout);
 }
 
 lgv_status lgv__dqn_open(void *self, lgv_error *err) {
@@ -259,8 +285,6 @@ void lgv__dqn_sample(dqn *c) {
   else
     lgv__replay_sample(&c->replay, c->draw, &c->batch);
 }
-
-static int64_t rows_of(const dqn *c) { return c->p->batch * (1 + c->sizes.with_first); }
 
 static bool chooses_online(const dqn *c) { return c->p->double_q && !c->sizes.no_target; }
 
