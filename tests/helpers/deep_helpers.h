@@ -145,4 +145,52 @@ static inline void deep_walk(deep_rig *rig, int steps, lgv_rng *rng) {
   }
 }
 
+enum { DEEP_LENGTH = 10 }; /* of the observations in a life */
+
+/* Trains on one fixed walk, choosing actions too, so that the acting streams are compared as well.
+ */
+static inline void deep_live(deep_rig *rig, int steps, void (*after_step)(deep_rig *rig)) {
+  lgv_rng rng;
+  lgv_error err = {0};
+  float data[DEEP_MOST_LENGTH];
+  lgv_rng_seed(&rng, 9, "world");
+  int at = 0;
+  for (int i = 0; i < steps; i++) {
+    int32_t action;
+    if (i % 4 == 0) assert_int_equal(rig->type->begin_episode(rig->self, &err), LGV_OK);
+    lgv_obs obs = deep_obs(rig, at, i % 4, data);
+    assert_int_equal(rig->type->act(rig->self, &obs, LGV_TRAIN, &action, &err), LGV_OK);
+    int to = (at * 3 + action + (int)lgv_rng_below(&rng, 2)) % DEEP_LENGTH;
+    if (deep_observe(rig, i % 4, at, action, to, to == 7, i % 4 == 3, &err) != LGV_OK)
+      fail_msg("%s", err.message);
+    if (after_step) after_step(rig);
+    if (i % 4 == 3) assert_int_equal(rig->type->end_episode(rig->self, &err), LGV_OK);
+    at = i % 4 == 3 ? 0 : to;
+  }
+}
+
+/* After the same life both agents have the same parameters to the bit. */
+static inline void deep_assert_same_life(const char *a, const char *a_extra, const char *b,
+                                         const char *b_extra) {
+  deep_rig left, right;
+  deep_open(&left, a, deep_spec(DEEP_LENGTH, 2), a_extra, NULL);
+  deep_open(&right, b, deep_spec(DEEP_LENGTH, 2), b_extra, NULL);
+  dqn *c = left.self, *d = right.self;
+  size_t bytes = (size_t)c->dim * sizeof *c->w;
+  float *start = malloc(bytes);
+  memcpy(start, c->w, bytes);
+  deep_live(&left, 400, NULL);
+  deep_live(&right, 400, NULL);
+  assert_int_equal(c->dim, d->dim);
+  assert_true(c->count[DQN_UPDATES] > 100);
+  assert_memory_not_equal(c->w, start, bytes);
+  assert_memory_equal(c->w, d->w, bytes);
+  assert_memory_equal(c->w_target, d->w_target, bytes);
+  free(start);
+  deep_close(&left);
+  deep_close(&right);
+}
+
+#define DEEP_LIFE "agent.update_every=2 agent.target_every=9 agent.hidden=8,8 optim.lr=1e-3 "
+
 #endif

@@ -1,4 +1,4 @@
-/* What the tests of optimizers share: an optimizer of a kernel set with settings and arrays. */
+/* Shared by the tests of optimizers: an optimizer of a kernel set with settings and arrays. */
 #ifndef LGV_TESTS_OPTIM_HELPERS_H
 #define LGV_TESTS_OPTIM_HELPERS_H
 

@@ -64,8 +64,8 @@ static void a_terminated_step_has_no_value_beyond(void **state) {
   deep_close(&rig);
 }
 
-/* An episode that a clock cut off goes on in its target; one that terminated has ended, whether or
- * not the clock ran out at the same step. With n = 1 and n = 3. */
+/* An episode that a clock cut off continues in its target; one that terminated has ended, whether
+ * or not the clock ran out at the same step. With n = 1 and n = 3. */
 static void only_a_clock_leaves_a_value_beyond(void **state) {
   (void)state;
   const bool flags[][2] = {{true, false}, {false, true}, {true, true}}; /* terminated, truncated */
@@ -205,7 +205,7 @@ static void an_update_changes_the_priorities_of_its_minibatch(void **state) {
   deep_close(&rig);
 }
 
-/* beta is 0 until agent.warmup and moves to 1 over the 20 steps behind it. */
+/* beta is 0 until agent.warmup and moves to 1 over the 20 steps after it. */
 static void weights_grow_uneven_as_learning_goes_on(void **state) {
   (void)state;
   const int64_t steps[] = {5, 30, 40, 50, 1000};
@@ -428,7 +428,7 @@ static void a_gain_multiplies_one_hot_inputs(void **state) {
   deep_close(&rig);
 }
 
-/* What the observation is decides, if the user does not. */
+/* The observation decides, unless the user does. */
 static void presets_follow_the_observation(void **state) {
   (void)state;
   static const char *const cases[][4] = {

@@ -103,7 +103,7 @@ static int32_t act(deep_rig *rig, int state, lgv_mode mode) {
   return action;
 }
 
-/* All kept arrays of a rig, one behind the other. */
+/* All kept arrays of a rig, one after the other. */
 static unsigned char *keep(const deep_rig *rig, size_t *bytes) {
   const lgv_layout *table = &rig->arena.table;
   unsigned char *all = malloc(table->used);
