@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/param.h"
 #include "math/kernels.h"
-#include "optim/optim_params.h"
+#include "optim/optim_type.h"
 #include "registry.h"
 
 #include <stdio.h>
@@ -77,6 +77,7 @@ static void prepare(subject *s, const lgv_optim_type *type, size_t count, bool c
   lgv__params_defaults(type->params, s->params);
   if (type->resolve) type->resolve(s->params);
   s->step = (lgv_optim_step){.count = count,
+                             .lr_scale = 1,
                              .w = s->w,
                              .g = s->g,
                              .residual = compensated ? s->residual : NULL,

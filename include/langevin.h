@@ -286,36 +286,6 @@ typedef struct lgv_env_type {
   bool (*picture)(const void *self, lgv_picture *picture);
 } lgv_env_type;
 
-/* ---- Optimizers ---- */
-
-/* One step over flat vectors. Noise comes from a bulk generator in blocks, so that it is added
- * while the parameters are in cache. Optimizer files are compiled once for every set of compute
- * kernels. */
-
-enum { LGV_OPTIM_SLOTS = 4 };
-typedef struct lgv_noise lgv_noise; /* bulk N(0, 1) floats; its state is part of a checkpoint */
-
-typedef struct lgv_optim_step {
-  size_t count;
-  float *w;                     /* (count): parameters, updated in place */
-  const float *g;               /* (count): gradient */
-  float *slot[LGV_OPTIM_SLOTS]; /* (count) each: the optimizer's own state, zero at the start */
-  float *residual;              /* (count): low part of two-float parameters, or NULL */
-  int64_t t;                    /* 1 at the first step */
-  lgv_noise *noise;
-} lgv_optim_step;
-
-typedef struct lgv_optim_type {
-  const char *name;
-  const char *summary;
-  const lgv_param *params;
-  size_t params_size;
-  int32_t slots; /* how many of slot[] it uses */
-  void (*step)(const void *params, const lgv_optim_step *step);
-  /* Optional: fills in values that depend on others, before the first step. */
-  void (*resolve)(void *params);
-} lgv_optim_type;
-
 /* ---- Agents ---- */
 
 typedef enum lgv_mode { LGV_TRAIN, LGV_EVAL } lgv_mode;
@@ -326,6 +296,8 @@ typedef struct lgv_transition {
   double reward;
   bool terminated, truncated;
 } lgv_transition;
+
+typedef struct lgv_optim_type lgv_optim_type; /* the library's own: optim.name chooses one */
 
 /* What an agent is made for. */
 typedef struct lgv_problem {

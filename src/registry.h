@@ -3,6 +3,7 @@
 #define LGV_REGISTRY_H
 
 #include "langevin.h"
+#include "optim/optim_type.h"
 
 extern const lgv_env_type *const lgv__envs[];     /* NULL-terminated */
 extern const lgv_agent_type *const lgv__agents[]; /* NULL-terminated */

@@ -5,6 +5,7 @@
 #include "base/param.h"
 #include "base/spec.h"
 #include "base/tensors.h"
+#include "optim/optim_type.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@ struct lgv_agent {
   const lgv_agent_type *type;
   void *params, *optim_params, *self;
   bool opened;  /* type->open succeeded, so close is due */
-  bool corrupt; /* by a file that was refused too late: nothing may use the arrays */
+  bool corrupt; /* a file was refused too late: nothing may use the arrays */
   lgv_problem problem;
   lgv_arena arena;
 };
@@ -182,8 +183,8 @@ lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err) {
   return agent->type->begin_episode(agent->self, err);
 }
 
-/* Agents that need states look at nothing else. What others see goes into a network or a replay,
- * where NaN shows much later, or never; sparse forms are kept as an index. */
+/* Agents that need states read nothing else. Observations of the others go into a network or a
+ * replay, where NaN shows much later, or never; sparse forms are kept as an index. */
 static lgv_status check_obs(const lgv_agent *agent, const lgv_obs *obs, lgv_error *err) {
   const lgv_env_spec *env = &agent->problem.env;
   if (agent->type->traits & LGV_NEEDS_STATES) return LGV_OK;
@@ -250,7 +251,7 @@ lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count
                               lgv_error *err) {
   LGV_TRY(check_usable(agent, err));
   if (!agent->type->q_values)
-    return lgv_fail(err, LGV_ERR_USAGE, "%s has no values of actions to tell", agent->type->name);
+    return lgv_fail(err, LGV_ERR_USAGE, "%s has no values of actions", agent->type->name);
   for (size_t i = 0; i < count; i++) {
     LGV_TRY(check_obs(agent, &obs[i], err));
     LGV_TRY(agent->type->q_values(agent->self, &obs[i], q + i * (size_t)agent->problem.env.actions,

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "langevin.h"
 
-/* Checks that the agent can live with the environment, then lets it resolve what was left open. */
+/* Checks that the agent can use the environment, then lets it resolve what was left open. */
 LGV_CHECK lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params,
                                         const bool *is_set, const lgv_problem *problem,
                                         lgv_error *err);
@@ -19,11 +19,10 @@ LGV_CHECK lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *pa
                                       lgv_error *err);
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent);
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent);
-const lgv_env_spec *lgv__agent_env(const lgv_agent *agent); /* what it was made for */
-/* What it has learned: kept arrays other than experience, which is checked when it comes in. */
+const lgv_env_spec *lgv__agent_env(const lgv_agent *agent); /* that it was made for */
+/* Checks the learned state: kept arrays other than experience, which is checked when it arrives. */
 LGV_CHECK lgv_status lgv__agent_check_finite(const lgv_agent *agent, lgv_error *err);
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed); /* a fresh evaluation stream */
-const lgv_env_spec *lgv__agent_env(const lgv_agent *agent);
 void lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts); /* if it has any */
 void lgv__agent_stats(const lgv_agent *agent, double *values);
 

@@ -70,6 +70,12 @@ int lgv__params_find(const lgv_param *table, const char *name) {
   return -1;
 }
 
+bool lgv__params_is_set(const lgv_param *table, const bool *is_set, const char *name) {
+  int row = lgv__params_find(table, name);
+  assert(row >= 0);
+  return is_set[row];
+}
+
 const char *lgv__param_entry(const lgv_param *param, const char *name) {
   size_t length = strlen(param->name);
   bool inside = param->type == LGV_MAP && strncmp(name, param->name, length) == 0;

@@ -4,6 +4,7 @@
 
 #include "config/run_params.h"
 #include "langevin.h"
+#include "registry.h" /* what an optimizer is */
 
 typedef struct lgv_setting {
   char *key, *value, *origin; /* origin: "--set", "file.yaml:3:5", ... */

@@ -14,10 +14,10 @@
 #define LGV_PASTE(a, b) LGV_PASTE2(a, b)
 #define LGV_KERNEL(name) LGV_PASTE(name, LGV_ISA)
 
-/* 16 lanes of xoshiro128++: word i of lane j is s[i][j]. */
-struct lgv_noise {
+/* Bulk N(0, 1) floats from 16 lanes of xoshiro128++: word i of lane j is s[i][j]. */
+typedef struct lgv_noise {
   uint32_t s[4][16];
-};
+} lgv_noise;
 
 enum { LGV_NOISE_BLOCK = 512 }; /* normals per call: they stay in the first-level cache */
 

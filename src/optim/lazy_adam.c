@@ -33,7 +33,7 @@ static double settled_of(const optim_params *p) {
 }
 
 bool lgv__lazy_rows_fit(const lgv_optim_type *optimizer, const void *params) {
-  if (!optimizer || strcmp(optimizer->name, "adam") != 0) return false;
+  if (!optimizer || !optimizer->is_adam) return false;
   const optim_params *p = params;
   return p->l2 == 0 && !p->compensated && 1 - decay_v(p) <= most_growth * (1 - base_of(p)) &&
          horizon_of(p) <= MOST_HORIZON && settled_of(p) <= MOST_SETTLED;
@@ -174,7 +174,8 @@ void lgv__lazy_rows_step(lazy_rows *l, int64_t row, const float *g) {
                          .w = l->w + at,
                          .g = g,
                          .slot = {l->m + at, l->v + at},
-                         .t = ++l->at[row]};
+                         .t = ++l->at[row],
+                         .lr_scale = 1};
   l->adam->step(l->p, &step);
 }
 

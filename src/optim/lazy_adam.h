@@ -1,20 +1,20 @@
 /* Rows of parameters under Adam, of which an update touches only a few.
  *
- * A layer over one-hot observations has one row of weights an observation, and a minibatch has a
- * gradient for the rows it holds; for all others it is 0. Adam moves those too, since their means m
- * and v live on. With b1, b2 for alpha1, alpha2 of optim_adam, x = sqrt(v), c1 = 1 - b1^t, c2 =
+ * A layer over one-hot observations has one row of weights per observation. A minibatch has a
+ * gradient for its own rows; for all others it is 0. Adam moves those too, since their means m and
+ * v decay slowly. With b1, b2 for alpha1, alpha2 of adam, x = sqrt(v), c1 = 1 - b1^t, c2 =
  * 1 - b2^t, the k-th of n steps that a row sits out, at time t = s + k, is
  *     w -= p_k m / (x + eps z_k),   p_k = (lr / c1) sqrt(c2) (b1 / sqrt(b2))^k,
  *                                   z_k = sqrt(c2) / b2^(k/2),
  * so that all of them together are, with S the sum of p_k, z the mean of z_k weighted by p_k, and V
  * its variance,
  *     w -= S m / (x + eps z) (1 + V (eps / (x + eps z))^2),   m *= b1^n,   v *= b2^n.
- * The bracket is the second order of the sum in z_k about its mean. What is left out is of third
+ * The bracket is the second order of the sum in z_k about its mean. The remainder is of third
  * order and, where v fades much slower than m (lgv__lazy_rows_fit), below the rounding of a float,
  * unless x < eps in the first few steps.
  * Terms past the horizon, where (b1 / sqrt(b2))^k < 2^-30, are left out as well.
  *
- * So a row is brought up to date when it is asked for, and an update costs what its own rows cost.
+ * So a row is brought up to date when it is asked for, and an update costs as much as its own rows.
  * The same holds for the target network: lgv__lazy_rows_snapshot only notes the time; a row is
  * copied when it is asked for or about to change. The result is that of dense Adam steps and dense
  * copies but for rounding.
@@ -25,7 +25,7 @@
 #ifndef LGV_OPTIM_LAZY_ADAM_H
 #define LGV_OPTIM_LAZY_ADAM_H
 
-#include "optim/optim_params.h"
+#include "optim/optim_type.h"
 
 enum { LAZY_NOW, LAZY_SNAPSHOT, LAZY_CLOCKS };
 

@@ -1,4 +1,4 @@
-/* What the files of the optimizers share: the one loop over the parameters.
+/* The loop over the parameters that all optimizer files share.
  *
  * An optimizer is a rule for a single parameter: from the gradient, a standard normal and the
  * parameter's own state (slots) to a move. optim_walk applies it to all of them, block by block, so
@@ -19,7 +19,7 @@
 
 #include "math/flush.h"
 #include "math/kernels.h"
-#include "optim/optim_params.h"
+#include "optim/optim_type.h"
 
 /* ---- The rule for one parameter ---- */
 
@@ -35,7 +35,7 @@ typedef struct optim_move {
   float drift, noise; /* w += drift, then w += noise */
 } optim_move;
 
-/* What is the same for all parameters of a step, in single precision. An optimizer that needs more
+/* The constants of a step, in single precision. An optimizer that needs more
  * makes this the first member of a struct of its own. */
 typedef struct optim_constants {
   float lr, a, eps;
@@ -44,12 +44,18 @@ typedef struct optim_constants {
   float keep_v, gain_v; /* alpha2, 1 - alpha2 */
 } optim_constants;
 
-static inline optim_constants optim_constants_of(const optim_params *p) {
+static inline double optim_lr(const optim_params *p, const lgv_optim_step *step) {
+  return p->lr * step->lr_scale;
+}
+
+static inline optim_constants optim_constants_of(const optim_params *p,
+                                                 const lgv_optim_step *step) {
+  double lr = optim_lr(p, step);
   return (optim_constants){
-      .lr = (float)p->lr,
+      .lr = (float)lr,
       .a = (float)p->a,
       .eps = (float)p->eps,
-      .noise = p->beta > 0 ? (float)sqrt(2 * p->lr / p->beta) : 0,
+      .noise = p->beta > 0 ? (float)sqrt(2 * lr / p->beta) : 0,
       .keep_m = (float)p->alpha1,
       .gain_m = (float)(1 - p->alpha1),
       .keep_v = (float)p->alpha2,
@@ -66,6 +72,35 @@ enum { OPTIM_M, OPTIM_V, OPTIM_MOMENTS };
 OPTIM_INLINE void optim_update_moments(const optim_constants *k, optim_point *x) {
   x->slot[OPTIM_M] = k->keep_m * x->slot[OPTIM_M] + k->gain_m * x->g;
   x->slot[OPTIM_V] = k->keep_v * x->slot[OPTIM_V] + k->gain_v * x->g * x->g;
+}
+
+/* ---- Adam ---- */
+
+/* Adam (Kingma, Ba 2015) in the arrangement of PyTorch: what adam and langevin-adam share, to the
+ * bit. With c1 = 1 - alpha1^t and c2 = 1 - alpha2^t:
+ *   m  = alpha1 m + (1 - alpha1) g
+ *   v  = alpha2 v + (1 - alpha2) g^2
+ *   w -= (lr / c1) m / (sqrt(v) / sqrt(c2) + eps) */
+typedef struct adam_constants {
+  optim_constants common;
+  float rate;          /* lr / c1 */
+  float root_unbiased; /* 1 / sqrt(c2) */
+} adam_constants;
+
+static inline adam_constants adam_constants_of(const optim_params *p, const lgv_optim_step *step) {
+  double t = (double)step->t, c1 = 1 - pow(p->alpha1, t), c2 = 1 - pow(p->alpha2, t);
+  return (adam_constants){
+      .common = optim_constants_of(p, step),
+      .rate = (float)(optim_lr(p, step) / c1),
+      .root_unbiased = (float)(1 / sqrt(c2)),
+  };
+}
+
+/* Updates the moments. */
+OPTIM_INLINE float adam_drift(const adam_constants *k, optim_point *x) {
+  optim_update_moments(&k->common, x);
+  float root = sqrtf(x->slot[OPTIM_V]) * k->root_unbiased;
+  return -k->rate * x->slot[OPTIM_M] / (root + k->common.eps);
 }
 
 /* ---- The loop ---- */

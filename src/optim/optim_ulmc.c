@@ -12,7 +12,7 @@
  *   w -= lr u
  *
  * With a constant gradient the velocity settles at g / friction after 1 / (lr friction) steps: the
- * drift is then lr g / friction a step. */
+ * drift is then lr g / friction per step. */
 #include "optim/optim.h"
 
 enum { DRIFT_ASGLD, DRIFT_PLAIN };
@@ -24,30 +24,19 @@ typedef struct ulmc_params {
   int32_t drift;
 } ulmc_params;
 
+/* clang-format off */
 static const lgv_param param_table[] = {
     OPTIM_COMMON_ROWS("1e-3"),
-    OPTIM_BETA("1e10"),
-    OPTIM_A("0.1"),
-    OPTIM_ALPHA1("0.9"),
-    OPTIM_ALPHA2("0.999", OPTIM_ALPHA2_HELP),
-    OPTIM_EPS("1e-8", "keeps the Adam term finite: sqrt(v) + eps"),
-    {.name = "friction",
-     .type = LGV_REAL,
-     .offset = offsetof(ulmc_params, friction),
-     .default_text = "1",
-     .min = 0,
-     .max = 1e6,
-     .open = LGV_OPEN_MIN,
-     .help = "gamma: the velocity forgets at the rate lr friction a step, which must be below 2"},
-    {.name = "drift",
-     .type = LGV_CHOICE,
-     .offset = offsetof(ulmc_params, drift),
-     .default_text = "asgld",
-     .choices = drift_names,
-     .help = "asgld: with the Adam term, noise in the position; plain: the gradient alone, noise "
-             "in the velocity"},
+    OPTIM_BETA_ROW("1e10"),
+    OPTIM_A_ROW("0.1"),
+    OPTIM_ALPHA1_ROW("0.9"),
+    OPTIM_ALPHA2_ROW("0.999", OPTIM_ALPHA2_HELP),
+    OPTIM_EPS_ROW("1e-8", "keeps the Adam term finite: sqrt(v) + eps"),
+    LGV_REAL_ROW(ulmc_params, friction, "friction", "1", 0, 1e6, LGV_OPEN_MIN, "gamma: the velocity decays at the rate lr friction per step, which must be below 2"),
+    LGV_CHOICE_ROW(ulmc_params, drift, "drift", "asgld", drift_names, "asgld: with the Adam term, noise in the position; plain: the gradient alone, noise in the velocity"),
     {0},
 };
+/* clang-format on */
 
 enum { SLOT_U = OPTIM_MOMENTS, SLOTS };
 
@@ -76,11 +65,12 @@ OPTIM_INLINE optim_move plain_rule(const void *constants, optim_point *x) {
 static void take_step(const void *params, const lgv_optim_step *step) {
   const ulmc_params *p = params;
   const optim_params *c = &p->common;
+  double lr = optim_lr(c, step);
   ulmc_constants k = {
-      .common = optim_constants_of(c),
-      .keep_u = (float)(1 - c->lr * p->friction),
+      .common = optim_constants_of(c, step),
+      .keep_u = (float)(1 - lr * p->friction),
   };
-  k.common.noise = (float)sqrt(2 * c->lr * p->friction / c->beta);
+  k.common.noise = (float)sqrt(2 * lr * p->friction / c->beta);
   if (p->drift == DRIFT_ASGLD)
     optim_walk(step, c, asgld_rule, &k, SLOTS, k.common.noise > 0);
   else

@@ -1,5 +1,4 @@
 /* lgv_agent_q_values: what evaluations act by, and a look that changes nothing. */
-#include "agent/deep/langevin_dqn.h"
 #include "deep_helpers.h"
 #include "registry.h"
 #include "tiny_world.h"
@@ -124,16 +123,17 @@ static void langevin_agents_tell_the_mean_of_their_samples(void **state) {
   (void)state;
   deep_rig rig;
   open_trained(&rig, "adam-lmcdqn", "agent.average=20 agent.warmup=8 optim.lr=1e-2");
-  langevin *s = rig.self;
+  dqn *c = rig.self;
+  const float *w_mean = deep_array(&rig, "w_mean", NULL);
   bool differs = false;
   for (int i = 0; i < LENGTH; i++) {
     double q[2];
     float data[DEEP_MOST_LENGTH];
     lgv_obs obs = deep_obs(&rig, i, 0, data);
     values_of(&rig, i, q);
-    const float *mean = lgv__dqn_values(&s->core, s->w_mean, &obs);
+    const float *mean = lgv__dqn_values(c, w_mean, &obs);
     assert_true(q[0] == (double)mean[0] && q[1] == (double)mean[1]);
-    differs |= q[0] != (double)lgv__dqn_values(&s->core, s->core.w, &obs)[0];
+    differs |= q[0] != (double)lgv__dqn_values(c, c->w, &obs)[0];
   }
   assert_true(differs);
   deep_close(&rig);
@@ -146,7 +146,7 @@ static void ensembles_tell_the_mean_of_their_members(void **state) {
                "agent.members=networks agent.heads=3 agent.prior_scale=0 agent.warmup=8 "
                "agent.hidden=4,4 optim.name=sgd");
   dqn *c = rig.self;
-  assert_int_equal(c->form.copies, 3);
+  assert_int_equal(c->sizes.copies, 3);
   for (int i = 0; i < LENGTH; i++) {
     double q[2], sum[2] = {0};
     float data[DEEP_MOST_LENGTH];

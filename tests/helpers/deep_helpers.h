@@ -36,14 +36,14 @@ static inline lgv_env_spec deep_spec(int32_t length, int32_t actions) {
                         .stationary = true};
 }
 
-/* Presets are not applied: parameters that extra does not set have the table's defaults. `change`
- * (may be NULL) gets the parameters before the layout. */
-static inline void deep_open(deep_rig *rig, const char *agent, lgv_env_spec env, const char *extra,
-                             void (*change)(void *params)) {
+/* Presets are left out: what extra does not set has the table's default. `change` (may be NULL)
+ * sees the parameters before anything is laid out. problem: the environment and the budget. */
+static inline void deep_open_for(deep_rig *rig, const char *agent, lgv_problem problem,
+                                 const char *extra, void (*change)(void *params)) {
   lgv_settings *settings = make_settings(NULL, agent, extra);
   lgv_error err = {0};
   bool is_set[64];
-  *rig = (deep_rig){.problem = {.env = env}};
+  *rig = (deep_rig){.problem = problem};
   assert_int_equal(lgv__settings_agent_type(settings, &rig->type, &err), LGV_OK);
   rig->params = calloc(1, rig->type->params_size);
   rig->self = calloc(1, rig->type->state_size);
@@ -70,6 +70,11 @@ static inline void deep_open(deep_rig *rig, const char *agent, lgv_env_spec env,
   lgv_rng_seed(p->eval, 1, "eval");
   assert_int_equal(rig->type->open(rig->self, &err), LGV_OK);
   lgv_settings_free(settings);
+}
+
+static inline void deep_open(deep_rig *rig, const char *agent, lgv_env_spec env, const char *extra,
+                             void (*change)(void *params)) {
+  deep_open_for(rig, agent, (lgv_problem){.env = env}, extra, change);
 }
 
 static inline void deep_close(deep_rig *rig) {
@@ -112,6 +117,18 @@ static inline lgv_status deep_observe(deep_rig *rig, int64_t stage, int from, in
   return rig->type->observe(rig->self, &t, err);
 }
 
+/* One update of an agent that has one network, whether or not it is due. */
+static inline lgv_status deep_update(deep_rig *rig, lgv_error *err) {
+  dqn_params *p = rig->params, kept = *p;
+  int64_t steps = ((dqn *)rig->self)->count[DQN_STEPS];
+  p->update_every = 0;
+  p->updates = 1;
+  if (p->warmup > steps) p->warmup = steps;
+  lgv_status status = rig->type->end_episode(rig->self, err);
+  *p = kept;
+  return status;
+}
+
 /* A walk of random transitions in episodes of 4 steps. */
 static inline void deep_walk(deep_rig *rig, int steps, lgv_rng *rng) {
   lgv_error err = {0};
@@ -127,5 +144,53 @@ static inline void deep_walk(deep_rig *rig, int steps, lgv_rng *rng) {
     at = to;
   }
 }
+
+enum { DEEP_LENGTH = 10 }; /* of the observations in a life */
+
+/* Trains on one fixed walk, choosing actions too, so that the acting streams are compared as well.
+ */
+static inline void deep_live(deep_rig *rig, int steps, void (*after_step)(deep_rig *rig)) {
+  lgv_rng rng;
+  lgv_error err = {0};
+  float data[DEEP_MOST_LENGTH];
+  lgv_rng_seed(&rng, 9, "world");
+  int at = 0;
+  for (int i = 0; i < steps; i++) {
+    int32_t action;
+    if (i % 4 == 0) assert_int_equal(rig->type->begin_episode(rig->self, &err), LGV_OK);
+    lgv_obs obs = deep_obs(rig, at, i % 4, data);
+    assert_int_equal(rig->type->act(rig->self, &obs, LGV_TRAIN, &action, &err), LGV_OK);
+    int to = (at * 3 + action + (int)lgv_rng_below(&rng, 2)) % DEEP_LENGTH;
+    if (deep_observe(rig, i % 4, at, action, to, to == 7, i % 4 == 3, &err) != LGV_OK)
+      fail_msg("%s", err.message);
+    if (after_step) after_step(rig);
+    if (i % 4 == 3) assert_int_equal(rig->type->end_episode(rig->self, &err), LGV_OK);
+    at = i % 4 == 3 ? 0 : to;
+  }
+}
+
+/* After the same life both agents have the same parameters to the bit. */
+static inline void deep_assert_same_life(const char *a, const char *a_extra, const char *b,
+                                         const char *b_extra) {
+  deep_rig left, right;
+  deep_open(&left, a, deep_spec(DEEP_LENGTH, 2), a_extra, NULL);
+  deep_open(&right, b, deep_spec(DEEP_LENGTH, 2), b_extra, NULL);
+  dqn *c = left.self, *d = right.self;
+  size_t bytes = (size_t)c->dim * sizeof *c->w;
+  float *start = malloc(bytes);
+  memcpy(start, c->w, bytes);
+  deep_live(&left, 400, NULL);
+  deep_live(&right, 400, NULL);
+  assert_int_equal(c->dim, d->dim);
+  assert_true(c->count[DQN_UPDATES] > 100);
+  assert_memory_not_equal(c->w, start, bytes);
+  assert_memory_equal(c->w, d->w, bytes);
+  assert_memory_equal(c->w_target, d->w_target, bytes);
+  free(start);
+  deep_close(&left);
+  deep_close(&right);
+}
+
+#define DEEP_LIFE "agent.update_every=2 agent.target_every=9 agent.hidden=8,8 optim.lr=1e-3 "
 
 #endif

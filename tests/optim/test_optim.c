@@ -194,12 +194,11 @@ static void infinite_beta_draws_nothing(void **state) {
 
 /* ---- optimizers that are others in disguise ---- */
 
+enum { COUNT = 700 };
+
 /* Both take the same 20 steps with rough gradients, and end at the same bits. */
-static void check_same_path(const char *name1, const char *settings1, const char *name2,
-                            const char *settings2) {
-  enum { COUNT = 700 };
-  rig a = make_rig(lgv__kernels(), name1, settings1, COUNT);
-  rig b = make_rig(lgv__kernels(), name2, settings2, COUNT);
+static void check_same_steps(rig a, rig b, const char *name1, const char *settings1,
+                             const char *name2, const char *settings2) {
   lgv_rng rng;
   lgv_rng_seed(&rng, 1, "gradients");
   for (size_t i = 0; i < COUNT; i++) a.step.w[i] = b.step.w[i] = (float)lgv_rng_normal(&rng);
@@ -215,6 +214,26 @@ static void check_same_path(const char *name1, const char *settings1, const char
                settings2, (double)b.step.w[i]);
   free_rig(&a);
   free_rig(&b);
+}
+
+static void check_same_path(const char *name1, const char *settings1, const char *name2,
+                            const char *settings2) {
+  check_same_steps(make_rig(lgv__kernels(), name1, settings1, COUNT),
+                   make_rig(lgv__kernels(), name2, settings2, COUNT), name1, settings1, name2,
+                   settings2);
+}
+
+/* lr_scale changes lr and nothing else, drift and noise included. */
+static void a_scaled_step_is_that_of_a_scaled_lr(void **state) {
+  (void)state;
+  for (size_t i = 0; lgv__kernels()->optimizers[i]; i++) {
+    const lgv_optim_type *type = lgv__kernels()->optimizers[i];
+    rig a = make_rig(lgv__kernels(), type->name, "lr=0.01", COUNT);
+    rig b = make_rig(lgv__kernels(), type->name, "lr=0.01", COUNT);
+    a.step.lr_scale = 0.3;
+    ((optim_params *)(void *)b.params)->lr *= 0.3;
+    check_same_steps(a, b, type->name, "lr_scale=0.3", type->name, "lr=0.003");
+  }
 }
 
 static void some_settings_make_one_optimizer_another(void **state) {
@@ -367,6 +386,7 @@ int main(void) {
       cmocka_unit_test(noise_has_the_size_of_the_equations),
       cmocka_unit_test(plain_ulmc_shakes_the_velocity),
       cmocka_unit_test(infinite_beta_draws_nothing),
+      cmocka_unit_test(a_scaled_step_is_that_of_a_scaled_lr),
       cmocka_unit_test(some_settings_make_one_optimizer_another),
       cmocka_unit_test(compensation_changes_nothing_but_rounding),
       cmocka_unit_test(l2_adds_its_multiple_of_the_parameters_to_the_gradient),

@@ -11,12 +11,12 @@
  * agent.members = heads: one network with K heads and one prior network of the same shape; the
  * gradient below the heads is divided by K. networks: K separate networks and priors (the ensemble
  * of bsuite, Osband et al., 2020). All members learn from the same minibatch; sparse_first.h makes
- * it cheap for networks over one-hot observations.
+ * that cheap for networks over one-hot observations.
  *
  * Evaluation: agent.eval = sample draws a member for each episode; vote takes the action that most
  * members prefer. With K = 1 and prior_scale = 0 this is DQN, draw for draw. */
 #include "agent/agent.h"
-#include "agent/deep/dither.h"
+#include "agent/deep/epsilon_greedy.h"
 #include "agent/deep/random_prior.h"
 #include "agent/deep/sparse_first.h"
 #include "agent/export.h"
@@ -30,62 +30,40 @@ enum { SAMPLE, VOTE };
 enum { MOST_MEMBERS = 64 }; /* bits of a mask */
 
 typedef struct params {
-  dithered_params base;
+  epsilon_greedy_params base;
   int64_t heads;
   int32_t members, eval;
   double prior_scale, mask;
 } params;
 
-#define REAL(field_, fallback_, max_, open_, help_)                                                \
-  {                                                                                                \
-    .name = #field_, .type = LGV_REAL, .offset = offsetof(params, field_),                         \
-    .default_text = fallback_, .max = max_, .open = open_, .help = help_                           \
-  }
-
-static const char *const members_names[] = {"heads", "networks", NULL};
-static const char *const eval_names[] = {"sample", "vote", NULL};
-
-static const lgv_param param_table[] = {
-    DQN_PARAM_ROWS,
-    DITHER_PARAM_ROWS,
-    {.name = "heads",
-     .type = LGV_INT,
-     .offset = offsetof(params, heads),
-     .default_text = "10",
-     .min = 1,
-     .max = MOST_MEMBERS,
-     .help = "K: members of the ensemble"},
-    {.name = "members",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, members),
-     .default_text = "heads",
-     .choices = members_names,
-     .help = "heads of one network, or separate networks"},
-    REAL(prior_scale, "1", 1e6, 0, "weight of each member's fixed random prior network"),
-    REAL(mask, "1", 1, LGV_OPEN_MIN, "probability that a member learns from a transition"),
-    {.name = "eval",
-     .type = LGV_CHOICE,
-     .offset = offsetof(params, eval),
-     .default_text = "sample",
-     .choices = eval_names,
-     .help = "evaluations: one member an episode, or the vote of all"},
-    {0}};
-
 static const lgv_preset presets[] = {
     {"small", "agent.members=networks agent.heads=20 agent.prior_scale=3 agent.eval=vote "
               "agent.epsilon_start=0 agent.epsilon_end=0 agent.batch=64 agent.update_every=1 "
               "agent.target_every=4 optim.lr=5e-4"},
-    {"atari", "agent.hidden=512 agent.replay=1000000 agent.n_step=3 agent.double=true "
-              "agent.target_every=500 agent.epsilon_end=0.05 agent.epsilon_steps=1000000 "
-              "optim.lr=1e-4"},
+    {"atari", DQN_ATARI_LOOP "agent.epsilon_end=0.05 agent.epsilon_steps=1000000 optim.lr=1e-4"},
     {0}};
+static const char *const preset_names[] = {"auto", "small", "atari", NULL};
+static const char *const members_names[] = {"heads", "networks", NULL};
+static const char *const eval_names[] = {"sample", "vote", NULL};
+
+/* clang-format off */
+static const lgv_param param_table[] = {
+    DQN_PARAM_ROWS(preset_names),
+    EPSILON_PARAM_ROWS,
+    LGV_INT_ROW(params, heads, "heads", "10", 1, MOST_MEMBERS, "K: members of the ensemble"),
+    LGV_CHOICE_ROW(params, members, "members", "heads", members_names, "heads of one network, or separate networks"),
+    LGV_REAL_ROW(params, prior_scale, "prior_scale", "1", 0, 1e6, 0, "weight of each member's fixed random prior network"),
+    LGV_REAL_ROW(params, mask, "mask", "1", 0, 1, LGV_OPEN_MIN, "probability that a member learns from a transition"),
+    LGV_CHOICE_ROW(params, eval, "eval", "sample", eval_names, "evaluations: one member per episode, or the vote of all"),
+    {0}};
+/* clang-format on */
 
 typedef struct self {
   dqn core;
   const params *p;
   int64_t *member;    /* (streams + 1): acts in this episode of each; last, in this evaluation */
   random_prior prior; /* one for every copy */
-  bool sparse;        /* first layers live in `first`, the core has what is above */
+  bool sparse;        /* first layers are in `first`, the core has the layers above */
   sparse_first first;
   uint64_t *mask;               /* (replay): bit k: member k learns from it; NULL if all do */
   float *q, *q_next, *q_target; /* (batch x outputs): prior included */
@@ -94,11 +72,16 @@ typedef struct self {
 
 /* ---- memory ---- */
 
+static dqn_sizes sizes_of(const params *p) {
+  bool separate = p->members == NETWORKS;
+  return (dqn_sizes){.copies = separate ? p->heads : 1, .heads = separate ? 1 : (int32_t)p->heads};
+}
+
 static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
                           lgv_error *err) {
   (void)is_set;
   params *p = params_;
-  return lgv__dqn_resolve(&p->base.dqn, problem, p->members == HEADS ? (int32_t)p->heads : 1, err);
+  return lgv__dqn_resolve(&p->base.dqn, problem, sizes_of(p), err);
 }
 
 static const char *member_fault(const void *self_) {
@@ -113,16 +96,14 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   dqn *c = &s->core;
   s->p = p;
   const dqn_params *base = &s->p->base.dqn;
-  bool separate = s->p->members == NETWORKS;
-  dqn_form form = {.copies = separate ? s->p->heads : 1,
-                   .heads = separate ? 1 : (int32_t)s->p->heads};
-  s->sparse = separate && lgv__sparse_first_fits(base, problem);
+  dqn_sizes sizes = sizes_of(s->p);
+  s->sparse = s->p->members == NETWORKS && lgv__sparse_first_fits(base, problem);
   if (s->sparse)
-    lgv__sparse_first_layout(&s->first, c, base, problem, form, out);
+    lgv__sparse_first_layout(&s->first, c, base, problem, sizes, out);
   else
-    lgv__dqn_layout(c, base, problem, form, out);
-  net_shape shape = lgv__dqn_shape(base, &problem->env, form.heads);
-  lgv__random_prior_layout(&s->prior, &shape, &problem->env, form.copies, base->batch,
+    lgv__dqn_layout(c, base, problem, sizes, out);
+  net_shape shape = lgv__dqn_shape(base, &problem->env, sizes.heads);
+  lgv__random_prior_layout(&s->prior, &shape, &problem->env, sizes.copies, base->batch,
                            s->p->prior_scale, out);
   size_t values = (size_t)(base->batch * c->outputs);
   s->member = lgv_layout_array(out, "member", LGV_I64, (size_t)c->replay.streams + 1, LGV_KEEP);
@@ -139,7 +120,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
 
 static lgv_status open_agent(void *self_, lgv_error *err) {
   self *s = self_;
-  if (!s->sparse) LGV_TRY(lgv__dqn_open(self_, err));
+  if (!s->sparse) LGV_TRY(lgv__dqn_open(&s->core, err));
   if (s->sparse) lgv__sparse_first_open(&s->first);
   lgv__random_prior_open(&s->prior, s->core.init);
   return LGV_OK;
@@ -176,9 +157,9 @@ static const float *copy_values(self *s, int64_t copy, const lgv_obs *obs) {
 static int32_t vote(self *s, const lgv_obs *obs) {
   dqn *c = &s->core;
   int32_t ballot[MOST_MEMBERS];
-  for (int64_t copy = 0, k = 0; copy < c->form.copies; copy++) {
+  for (int64_t copy = 0, k = 0; copy < c->sizes.copies; copy++) {
     const float *q = copy_values(s, copy, obs);
-    for (int32_t head = 0; head < c->form.heads; head++)
+    for (int32_t head = 0; head < c->sizes.heads; head++)
       ballot[k++] = lgv__dqn_greedy(c, q + head * c->A, LGV_EVAL);
   }
   for (int32_t a = 0; a < c->A; a++) c->values[a] = 0;
@@ -198,9 +179,9 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
   }
   int64_t actor = evaluates ? c->replay.streams : c->stream;
   if (evaluates && obs->stage == 0) s->member[actor] = draw_member(s, c->eval);
-  int64_t member = s->member[actor], copy = member / c->form.heads;
-  const float *q = copy_values(s, copy, obs) + member % c->form.heads * c->A;
-  *action = lgv__dither_act(&s->p->base.dither, c, q, mode);
+  int64_t member = s->member[actor], copy = member / c->sizes.heads;
+  const float *q = copy_values(s, copy, obs) + member % c->sizes.heads * c->A;
+  *action = epsilon_greedy_action(&s->p->base.epsilon, c, q, mode);
   return LGV_OK;
 }
 
@@ -210,7 +191,7 @@ static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error
   self *s = self_;
   dqn *c = &s->core;
   memset(q, 0, (size_t)c->A * sizeof *q);
-  for (int64_t copy = 0; copy < c->form.copies; copy++) {
+  for (int64_t copy = 0; copy < c->sizes.copies; copy++) {
     const float *values = copy_values(s, copy, obs);
     for (int32_t i = 0; i < c->outputs; i++) q[i % c->A] += (double)values[i] / (double)s->p->heads;
   }
@@ -248,10 +229,10 @@ static void update_copy(self *s, int64_t copy) {
   dqn *c = &s->core;
   const float *chooser = c->p->double_q ? s->q_next : s->q_target;
   forward(s, copy);
-  for (int32_t head = 0; head < c->form.heads; head++) {
+  for (int32_t head = 0; head < c->sizes.heads; head++) {
     int64_t at = (int64_t)head * c->A;
     lgv__dqn_targets_from(c, chooser + at, s->q_target + at, c->outputs, c->y);
-    lgv__dqn_loss_add(c, s->q + at, c->y, masks_of(s, copy * c->form.heads + head), c->d_q + at);
+    lgv__dqn_loss_add(c, s->q + at, c->y, masks_of(s, copy * c->sizes.heads + head), c->d_q + at);
   }
   lgv__dqn_refresh_target(c, copy);
   if (s->sparse)
@@ -266,7 +247,7 @@ static lgv_status update(self *s, lgv_error *err) {
   double loss = 0;
   lgv__dqn_sample(c);
   if (s->sparse) lgv__sparse_first_begin(&s->first);
-  for (int64_t copy = 0; copy < c->form.copies; copy++) {
+  for (int64_t copy = 0; copy < c->sizes.copies; copy++) {
     lgv__dqn_loss_clear(c);
     update_copy(s, copy);
     loss += c->loss;
@@ -299,11 +280,11 @@ static lgv_status end_episode(void *self_, lgv_error *err) {
   return LGV_OK;
 }
 
-static const char *const stat_names[] = {DITHER_STAT_NAMES, NULL};
+static const char *const stat_names[] = {EPSILON_STAT_NAMES, NULL};
 static void stats(const void *self_, double *values) {
   const self *s = self_;
   lgv__dqn_stats(&s->core, values);
-  values[DQN_STATS] = lgv__dither_epsilon(&s->p->base.dither, &s->core);
+  values[DQN_STATS] = epsilon_of(&s->p->base.epsilon, &s->core);
 }
 
 static void policy_parts(const void *self_, lgv_policy_parts *parts) {
@@ -318,7 +299,7 @@ static void policy_parts(const void *self_, lgv_policy_parts *parts) {
 
 const lgv_agent_type lgv__agent_bootstrapped_dqn = {
     .name = "bootstrapped-dqn",
-    .summary = "an ensemble of DQNs with random priors, one member an episode",
+    .summary = "an ensemble of DQNs with random priors, one member per episode",
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),

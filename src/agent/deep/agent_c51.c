@@ -13,68 +13,80 @@
  * its horizon; an episode that a clock cut off may be worth up to gamma^H more beyond it, which the
  * grid leaves out. The preset `atari` has the settings of DQN Zoo (Quan, Ostrovski, 2020): 51 atoms
  * from -10 to 10. */
-#include "agent/deep/categorical.h"
-#include "agent/deep/dither.h"
+#include "agent/deep/epsilon_greedy.h"
 #include "agent/export.h"
 #include "base/error.h"
-#include "base/param.h"
 #include "math/kernels.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct params {
-  dithered_params base;
+  epsilon_greedy_params base;
   int64_t atoms;
   double v_min, v_max;
 } params;
-
-static const lgv_param param_table[] = {
-    DQN_PARAM_ROWS,
-    DQN_PRIORITY_ROWS,
-    DQN_GRAD_CLIP_ROW,
-    DITHER_PARAM_ROWS,
-    {.name = "atoms",
-     .type = LGV_INT,
-     .offset = offsetof(params, atoms),
-     .default_text = "51",
-     .min = 2,
-     .max = 10000,
-     .help = "points of the grid"},
-    {.name = "v_min",
-     .type = LGV_REAL,
-     .offset = offsetof(params, v_min),
-     .default_text = "-10",
-     .min = -1e30,
-     .max = 1e30,
-     .help = "least return on the grid; left out: what the rewards can add up to, if known"},
-    {.name = "v_max",
-     .type = LGV_REAL,
-     .offset = offsetof(params, v_max),
-     .default_text = "10",
-     .min = -1e30,
-     .max = 1e30,
-     .help = "greatest return on the grid; left out: likewise"},
-    {0}};
 
 static const lgv_preset presets[] = {
     {"small", "agent.double=true agent.hidden=64,64 agent.n_step=5 agent.batch=64 "
               "agent.replay=100000 agent.warmup=1000 agent.update_every=1 agent.target_every=200 "
               "agent.epsilon_steps=10000 optim.lr=3e-4"},
-    {"atari", "agent.v_min=-10 agent.v_max=10 agent.grad_clip=10 agent.hidden=512 "
-              "agent.scale_input=true agent.replay=1000000 agent.warmup=50000 "
-              "agent.update_every=4 agent.target_every=2500 agent.epsilon_end=0.01 "
-              "agent.epsilon_steps=1000000 agent.epsilon_eval=0.001 optim.lr=2.5e-4 "
-              "optim.eps=3.125e-4"},
+    {"atari", DQN_ZOO_LOOP "agent.v_min=-10 agent.v_max=10 agent.grad_clip=10 agent.warmup=50000 "
+                           "agent.target_every=2500 agent.epsilon_end=0.01 "
+                           "agent.epsilon_eval=0.001 optim.lr=2.5e-4 optim.eps=3.125e-4"},
     {0}};
+static const char *const preset_names[] = {"auto", "small", "atari", NULL};
+
+/* clang-format off */
+static const lgv_param param_table[] = {
+    DQN_PARAM_ROWS(preset_names),
+    DQN_PRIORITY_ROWS,
+    DQN_GRAD_CLIP_ROW,
+    EPSILON_PARAM_ROWS,
+    LGV_INT_ROW(params, atoms, "atoms", "51", 2, 10000, "points of the grid"),
+    LGV_REAL_ROW(params, v_min, "v_min", "-10", -1e30, 1e30, 0, "least return on the grid; left out: what the rewards can add up to, if known"),
+    LGV_REAL_ROW(params, v_max, "v_max", "10", -1e30, 1e30, 0, "greatest return on the grid; left out: likewise"),
+    {0}};
+/* clang-format on */
 
 typedef struct self {
-  dithered base;
+  dqn core;
   const params *p;
   float *z;      /* (atoms) */
   float *p_next; /* (atoms): of a*, in the target network */
   float *m;      /* (atoms): the projected target */
   float *all;    /* (batch x A x atoms): softmax of everything, for means */
 } self;
+
+/* ---- the grid z_j = v_min + j (v_max - v_min) / (n - 1) ---- */
+
+/* Their tests declare these, too. */
+void lgv__c51_grid(int64_t n, double v_min, double v_max, float *z);
+void lgv__c51_project(int64_t n, double v_min, double v_max, const float *p, float reward,
+                      float discount, float *m);
+
+void lgv__c51_grid(int64_t n, double v_min, double v_max, float *z) {
+  for (int64_t j = 0; j < n; j++)
+    z[j] = (float)(v_min + (v_max - v_min) * (double)j / (double)(n - 1));
+}
+
+/* m (n) = the distribution of reward + discount z for z ~ p (n), cut to [v_min, v_max], with the
+ * mass of every atom shared between its two neighbors on the grid so that the mean stays. Places
+ * are counted in steps of the grid: atom j goes to shift + discount j. */
+void lgv__c51_project(int64_t n, double v_min, double v_max, const float *p, float reward,
+                      float discount, float *m) {
+  double step = (v_max - v_min) / (double)(n - 1), last = (double)(n - 1);
+  double shift = ((double)reward + (double)discount * v_min - v_min) / step;
+  memset(m, 0, (size_t)n * sizeof *m);
+  for (int64_t j = 0; j < n; j++) {
+    double at = shift + (double)discount * (double)j;
+    at = at > 0 ? at < last ? at : last : 0;
+    int64_t below = (int64_t)at;
+    float above_share = (float)(at - (double)below);
+    m[below] += p[j] * (1 - above_share);
+    if (above_share > 0) m[below + 1] += p[j] * above_share;
+  }
+}
 
 /* ---- memory ---- */
 
@@ -88,68 +100,27 @@ static void range_of_returns(const lgv_env_spec *env, double gamma, double *low,
   *high = greatest;
 }
 
+static dqn_sizes sizes_of(const params *p) {
+  return (dqn_sizes){.atoms = (int32_t)p->atoms, .distributional = true};
+}
+
 static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
                           lgv_error *err) {
   params *p = params_;
   double low = p->v_min, high = p->v_max;
   range_of_returns(&problem->env, p->base.dqn.gamma, &low, &high);
-  if (!is_set[lgv__params_find(param_table, "v_min")]) p->v_min = low;
-  if (!is_set[lgv__params_find(param_table, "v_max")]) p->v_max = high;
+  if (!lgv__params_is_set(param_table, is_set, "v_min")) p->v_min = low;
+  if (!lgv__params_is_set(param_table, is_set, "v_max")) p->v_max = high;
   if (!(p->v_min < p->v_max))
     return lgv_fail(err, LGV_ERR_USAGE, "agent.v_min = %g must be less than agent.v_max = %g",
                     p->v_min, p->v_max);
-  return lgv__dqn_resolve(&p->base.dqn, problem, (int32_t)p->atoms, err);
-}
-
-static void mean(const dqn *c, const float *out, int64_t rows, float *q) {
-  const self *s = (const self *)c;
-  lgv__kernels()->softmax(rows * c->A, c->form.atoms, out, s->z, s->all, q, NULL);
-}
-
-/* ---- learning ---- */
-
-/* The cross-entropy of sample i and its derivatives p - m; without the entropy of m if that is
- * asked for, which makes it a divergence and changes no derivative. */
-static float sample_loss(self *s, int64_t i, bool divergence, float *d_logits) {
-  dqn *c = &s->base.core;
-  int64_t n = c->form.atoms;
-  const float *logits = c->q + dqn_atoms_at(c, i, c->batch.action[i]);
-  const float *next = c->q_target + dqn_atoms_at(c, i, c->best[i]);
-  float value, log_sum, loss = 0;
-  lgv__kernels()->softmax(1, n, next, s->z, s->p_next, &value, NULL);
-  lgv__categorical_project(n, s->p->v_min, s->p->v_max, s->p_next, c->batch.reward[i],
-                           c->batch.discount[i], s->m);
-  lgv__kernels()->softmax(1, n, logits, s->z, d_logits, &value, &log_sum);
-  for (int64_t j = 0; j < n; j++) {
-    loss += s->m[j] * (log_sum - logits[j]);
-    if (divergence && s->m[j] > 0) loss += s->m[j] * logf(s->m[j]);
-    d_logits[j] -= s->m[j];
-  }
-  return divergence && loss < 0 ? 0 : loss; /* rounding; NaN has to stay */
-}
-
-static lgv_status update(dqn *c, lgv_error *err) {
-  self *s = (self *)c;
-  lgv__dqn_sample(c);
-  lgv__dqn_forward(c, c->w, c->w_target);
-  lgv__dqn_choose(c);
-  lgv__dqn_refresh_target(c, 0);
-  lgv__dqn_loss_clear(c);
-  for (int64_t i = 0; i < c->p->batch; i++) {
-    float *d_logits = c->d_q + dqn_atoms_at(c, i, c->batch.action[i]);
-    lgv__dqn_loss_of(c, i, sample_loss(s, i, c->p->priority.on, d_logits), d_logits, c->form.atoms);
-  }
-  mean(c, c->q, c->p->batch, c->mean);
-  lgv__dqn_backward(c, c->w, c->grad);
-  lgv__dqn_step(c, 0);
-  return lgv__dqn_end_update(c, err);
+  return lgv__dqn_resolve(&p->base.dqn, problem, sizes_of(p), err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = params_;
-  dqn_form form = {.atoms = (int32_t)s->p->atoms, .mean = mean, .update = update};
-  lgv__dithered_layout_as(&s->base, &s->p->base, problem, form, out);
+  lgv__dqn_layout(&s->core, &s->p->base.dqn, problem, sizes_of(s->p), out);
   size_t n = (size_t)s->p->atoms, A = (size_t)problem->env.actions;
   s->z = lgv_layout_array(out, "z", LGV_F32, n, LGV_SCRATCH);
   s->p_next = lgv_layout_array(out, "p_next", LGV_F32, n, LGV_SCRATCH);
@@ -159,8 +130,100 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
 
 static lgv_status open_agent(void *self_, lgv_error *err) {
   self *s = self_;
-  lgv__categorical_grid(s->p->atoms, s->p->v_min, s->p->v_max, s->z);
-  return lgv__dqn_open(self_, err);
+  lgv__c51_grid(s->p->atoms, s->p->v_min, s->p->v_max, s->z);
+  return lgv__dqn_open(&s->core, err);
+}
+
+/* Q (rows x A) of logits (rows x A x atoms). */
+static void mean(self *s, const float *logits, int64_t rows, float *q) {
+  lgv__kernels()->softmax(rows * s->core.A, s->p->atoms, logits, s->z, s->all, q, NULL);
+}
+
+/* ---- acting ---- */
+
+/* Q of one observation, (A), until the next call. */
+static const float *values_of(self *s, const lgv_obs *obs) {
+  dqn *c = &s->core;
+  mean(s, lgv__dqn_values(c, c->w, obs), 1, c->act_q);
+  return c->act_q;
+}
+
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                      lgv_error *err) {
+  (void)err;
+  self *s = self_;
+  *action = epsilon_greedy_action(&s->p->base.epsilon, &s->core, values_of(s, obs), mode);
+  return LGV_OK;
+}
+
+static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error *err) {
+  (void)err;
+  self *s = self_;
+  lgv__dqn_copy_values(&s->core, values_of(s, obs), q);
+  return LGV_OK;
+}
+
+/* ---- learning ---- */
+
+/* The cross-entropy of sample i and its derivatives p - m; without the entropy of m if that is
+ * asked for, which makes it a divergence and changes no derivative. */
+static float sample_loss(self *s, int64_t i, bool divergence, float *d_logits) {
+  dqn *c = &s->core;
+  int64_t n = c->sizes.atoms;
+  const float *logits = c->q + dqn_atoms_at(c, i, c->batch.action[i]);
+  const float *next = c->q_target + dqn_atoms_at(c, i, c->best[i]);
+  float value, log_sum, loss = 0;
+  lgv__kernels()->softmax(1, n, next, s->z, s->p_next, &value, NULL);
+  lgv__c51_project(n, s->p->v_min, s->p->v_max, s->p_next, c->batch.reward[i], c->batch.discount[i],
+                   s->m);
+  lgv__kernels()->softmax(1, n, logits, s->z, d_logits, &value, &log_sum);
+  for (int64_t j = 0; j < n; j++) {
+    loss += s->m[j] * (log_sum - logits[j]);
+    if (divergence && s->m[j] > 0) loss += s->m[j] * logf(s->m[j]);
+    d_logits[j] -= s->m[j];
+  }
+  return divergence && loss < 0 ? 0 : loss; /* rounding; NaN has to stay */
+}
+
+static lgv_status update(self *s, lgv_error *err) {
+  dqn *c = &s->core;
+  lgv__dqn_sample(c);
+  lgv__dqn_forward(c, c->w, c->w_target);
+  mean(s, dqn_chooser(c), c->p->batch, c->mean);
+  lgv__dqn_choose(c);
+  lgv__dqn_refresh_target(c, 0);
+  lgv__dqn_loss_clear(c);
+  for (int64_t i = 0; i < c->p->batch; i++) {
+    float *d_logits = c->d_q + dqn_atoms_at(c, i, c->batch.action[i]);
+    lgv__dqn_loss_of(c, i, sample_loss(s, i, c->p->priority.on, d_logits), d_logits,
+                     c->sizes.atoms);
+  }
+  mean(s, c->q, c->p->batch, c->mean); /* for the statistics */
+  lgv__dqn_backward(c, c->w, c->grad);
+  lgv__dqn_step(c, 0);
+  return lgv__dqn_end_update(c, err);
+}
+
+static lgv_status observe(void *self_, const lgv_transition *transition, lgv_error *err) {
+  self *s = self_;
+  lgv__dqn_remember(&s->core, transition);
+  for (int64_t j = lgv__dqn_updates_due(&s->core); j > 0; j--) LGV_TRY(update(s, err));
+  return LGV_OK;
+}
+
+static lgv_status end_episode(void *self_, lgv_error *err) {
+  self *s = self_;
+  for (int64_t j = lgv__dqn_updates_due_between_episodes(&s->core); j > 0; j--)
+    LGV_TRY(update(s, err));
+  return LGV_OK;
+}
+
+static const char *const stat_names[] = {EPSILON_STAT_NAMES, NULL};
+
+static void stats(const void *self_, double *values) {
+  const self *s = self_;
+  lgv__dqn_stats(&s->core, values);
+  values[DQN_STATS] = epsilon_of(&s->p->base.epsilon, &s->core);
 }
 
 static void policy_parts(const void *self_, lgv_policy_parts *parts) {
@@ -175,11 +238,17 @@ const lgv_agent_type lgv__agent_c51 = {
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .presets = presets,
+    .optimizer = "adam",
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
-    .act = lgv__dithered_act,
-    .q_values = lgv__dqn_q_values,
+    .begin_episode = lgv__dqn_begin_episode,
+    .act = act,
+    .observe = observe,
+    .end_episode = end_episode,
+    .stat_names = stat_names,
+    .stats = stats,
+    .set_stream = lgv__dqn_set_stream,
+    .q_values = q_values,
     .policy_parts = policy_parts,
-    DITHERED_HOOKS,
 };

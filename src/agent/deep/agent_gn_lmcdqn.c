@@ -1,6 +1,6 @@
 /* GN-LMCDQN: one Langevin chain whose target is the posterior of a network's weights, with a
  * Gauss-Newton preconditioner. Not from a paper: it keeps the idea of Ishfaq et al. (ICLR 2024) and
- * changes what stands between that idea and deep exploration.
+ * changes what keeps that idea from deep exploration.
  *
  * The potential is a sum over all the data, not a minibatch mean, with a Gaussian prior:
  *     U(w) = sum over pairs (s, a) of weight (Q(s, a; w) - y)^2 / 2 + sum over weights of
@@ -38,7 +38,7 @@
  * Between episodes the chain makes J = agent.updates steps; acting is greedy in w. A state's row of
  * the first layer stays at its draw of the prior, which is its law, until the state is known.
  *
- * With agent.batch = B > 0 a step looks at B of the known states and speaks for all of them, see
+ * With agent.batch = B > 0 a step uses B of the known states to represent all of them, see
  * state_batch.h: the rows of the drawn states move, and what all states share. Targets of every
  * pair use the value that its next state had when it was last drawn. With a thermometer all states
  * share the first layer, too.
@@ -50,6 +50,7 @@
 #include "agent/deep/pairs.h"
 #include "agent/deep/state_batch.h"
 #include "base/error.h"
+#include "base/param.h"
 #include "math/kernels.h"
 #include "replay/replay.h"
 
@@ -68,53 +69,21 @@ typedef struct params {
   int64_t updates, capacity, batch;
 } params;
 
-#define REAL(field_, fallback_, min_, max_, open_, help_)                                          \
-  {                                                                                                \
-    .name = #field_, .type = LGV_REAL, .offset = offsetof(params, field_),                         \
-    .default_text = fallback_, .min = min_, .max = max_, .open = open_, .help = help_              \
-  }
-
+/* clang-format off */
 static const lgv_param param_table[] = {
-    {.name = "hidden",
-     .type = LGV_INTS,
-     .offset = offsetof(params, hidden),
-     .default_text = "32",
-     .min = 1,
-     .max = 1e6,
-     .help = "widths of the hidden layers"},
-    REAL(gamma, "0.99", 0, 1, 0, "discount"),
-    REAL(sigma, "0", 0, 1e6, 0,
-         "standard deviation of a target's error; 0: (1 - gamma) prior_output, or prior_output / "
-         "horizon if gamma is 1"),
-    REAL(step, "0.5", 0, 1, LGV_OPEN_MIN, "share of an error that an update makes up for"),
-    REAL(upper_step, "0.01", 0, 1, 0, "step of the layers above the first, in units of its step"),
-    REAL(prior_output, "0", 0, 1e6, 0,
-         "prior deviation of the output; 0: the greatest size of the environment's rewards"),
-    REAL(prior_bias, "0.1", 0, 1e6, LGV_OPEN_MIN, "prior deviation of biases"),
-    {.name = "updates",
-     .type = LGV_INT,
-     .offset = offsetof(params, updates),
-     .default_text = "0",
-     .min = 0,
-     .max = 1e9,
-     .help = "J: chain steps between episodes; 0: 60, or the horizon if that is longer"},
-    {.name = "capacity",
-     .type = LGV_INT,
-     .offset = offsetof(params, capacity),
-     .default_text = "100000",
-     .min = 1,
-     .max = 1e9,
-     .help = "the most distinct transitions"},
-    {.name = "batch",
-     .type = LGV_INT,
-     .offset = offsetof(params, batch),
-     .default_text = "0",
-     .min = 0,
-     .max = 1e9,
-     .help = "known states that a chain step looks at; 0: all"},
-    REAL(curvature_decay, "0.99", 0, 1, LGV_OPEN_MAX,
-         "decay of the mean curvature of what states share, if a step does not look at all"),
+    LGV_INTS_ROW(params, hidden, "hidden", "32", 1, 1e6, "widths of the hidden layers"),
+    LGV_REAL_ROW(params, gamma, "gamma", "0.99", 0, 1, 0, "discount"),
+    LGV_REAL_ROW(params, sigma, "sigma", "0", 0, 1e6, 0, "standard deviation of a target's error; 0: (1 - gamma) prior_output, or prior_output / horizon if gamma is 1"),
+    LGV_REAL_ROW(params, step, "step", "0.5", 0, 1, LGV_OPEN_MIN, "share of an error that an update makes up for"),
+    LGV_REAL_ROW(params, upper_step, "upper_step", "0.01", 0, 1, 0, "step of the layers above the first, in units of its step"),
+    LGV_REAL_ROW(params, prior_output, "prior_output", "0", 0, 1e6, 0, "prior deviation of the output; 0: the greatest size of the environment's rewards"),
+    LGV_REAL_ROW(params, prior_bias, "prior_bias", "0.1", 0, 1e6, LGV_OPEN_MIN, "prior deviation of biases"),
+    LGV_INT_ROW(params, updates, "updates", "0", 0, 1e9, "J: chain steps between episodes; 0: 60, or the horizon if that is longer"),
+    LGV_INT_ROW(params, capacity, "capacity", "100000", 1, 1e9, "the most distinct transitions"),
+    LGV_INT_ROW(params, batch, "batch", "0", 0, 1e9, "known states that a chain step looks at; 0: all"),
+    LGV_REAL_ROW(params, curvature_decay, "curvature_decay", "0.99", 0, 1, LGV_OPEN_MAX, "decay of the mean curvature of what states share, if a step does not look at all"),
     {0}};
+/* clang-format on */
 
 enum { COUNT_STEPS, COUNT_UPDATES, COUNTERS };
 enum {
@@ -141,7 +110,7 @@ typedef struct self {
   int64_t *count;          /* (COUNTERS) */
   double *stat;            /* (STATS) */
   float *w;                /* (actions x net.params) */
-  float *centre;           /* (actions): c of the output's bias */
+  float *center;           /* (actions): c of the output's bias */
   float *best;             /* (states): max_a Q(s, a; w-); w-: when the state was last drawn */
   float *grad, *curvature; /* (net.params); 0 outside of `follow` */
   float *q;                /* (states): of one action, the drawn ones */
@@ -190,7 +159,7 @@ static int64_t first_shared(const self *s) {
 
 static const char *counter_fault(const void *self_) {
   bool ok = lgv__are_counts(((const self *)self_)->count, COUNTERS);
-  return ok ? NULL : "a counter that is no count";
+  return ok ? NULL : "counter out of range";
 }
 
 /* Of the states, their data, and the order in which a step draws them. */
@@ -213,7 +182,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   s->draw = problem->replay;
   s->seed_noise = problem->noise;
   net_shape shape = shape_of(p, &problem->env);
-  lgv_status built = lgv__net_build(&s->net, &shape, NULL); /* resolve has tried it */
+  lgv_status built = lgv__net_build(&s->net, &shape, NULL); /* resolve checked it */
   assert(built == LGV_OK);
   (void)built;
   size_t n = (size_t)s->net.params, actions = (size_t)s->env.actions;
@@ -222,7 +191,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   s->stat = lgv_layout_array(out, "stats", LGV_F64, STATS, LGV_KEEP);
   s->noise = lgv_layout_array(out, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
   s->w = lgv_layout_array(out, "w", LGV_F32, actions * n, LGV_KEEP);
-  s->centre = lgv_layout_array(out, "centre", LGV_F32, actions, LGV_KEEP);
+  s->center = lgv_layout_array(out, "centre", LGV_F32, actions, LGV_KEEP);
   lgv__pairs_layout(&s->data, (int32_t)s->net.layer[0].inputs, s->env.actions, s->p->capacity, out);
   size_t states = (size_t)s->data.capacity;
   s->batch = (state_batch){.size = s->p->batch,
@@ -261,7 +230,7 @@ static double bias_deviation(const self *s, int32_t layer) {
 
 /* Takes the mean over all inputs out of an action's values. A network without hidden layers is a
  * table, whose entries have nothing in common. */
-static void centre_values(self *s, int32_t action) {
+static void center_values(self *s, int32_t action) {
   if (s->net.n_layers == 1) return;
   int32_t length = (int32_t)s->net.layer[0].inputs;
   bool thermometer = s->env.obs_form == LGV_FORM_THERMOMETER;
@@ -273,7 +242,7 @@ static void centre_values(self *s, int32_t action) {
   }
   float *bias = weights_of(s, action) + s->net.layer[s->net.n_layers - 1].biases;
   *bias -= (float)(sum / length);
-  s->centre[action] = -(float)(sum / length);
+  s->center[action] = -(float)(sum / length);
 }
 
 static lgv_status open_agent(void *self_, lgv_error *err) {
@@ -287,7 +256,7 @@ static lgv_status open_agent(void *self_, lgv_error *err) {
         weights_of(s, a)[layer->weights + i] = (float)(p * lgv_rng_normal(s->init));
       }
     }
-    centre_values(s, a);
+    center_values(s, a);
   }
   lgv__noise_seed(s->noise, s->seed_noise);
   return LGV_OK;
@@ -339,7 +308,7 @@ static void note_values(self *s, int32_t action) {
 
 /* w -= eps G grad U, plus noise of variance 2 eps G, for `count` parameters of one prior; clears
  * their gradient and curvature. */
-static void move(self *s, float *w, int64_t begin, int64_t count, double prior, float centre,
+static void move(self *s, float *w, int64_t begin, int64_t count, double prior, float center,
                  double step) {
   const lgv_kernel_set *kernels = lgv__kernels();
   float xi[LGV_NOISE_BLOCK], ridge = (float)(1 / (prior * prior)), eps = (float)step;
@@ -350,7 +319,7 @@ static void move(self *s, float *w, int64_t begin, int64_t count, double prior, 
     kernels->normals(s->noise, xi, (size_t)(n + 31) / 32 * 32);
     for (int64_t i = 0; i < n; i++) {
       float pace = eps / (curvature[i] + ridge);
-      to[i] += sqrtf(2 * pace) * xi[i] - pace * (grad[i] + ridge * (to[i] - centre));
+      to[i] += sqrtf(2 * pace) * xi[i] - pace * (grad[i] + ridge * (to[i] - center));
     }
     memset(grad, 0, (size_t)n * sizeof *grad);
     memset(curvature, 0, (size_t)n * sizeof *curvature);
@@ -387,7 +356,7 @@ static void follow(self *s, int32_t action) {
     const net_layer *layer = &s->net.layer[l];
     if (l > 0) move(s, w, layer->weights, layer->n_weights, prior_deviation(s, l), 0, above);
     move(s, w, layer->biases, layer->n_biases, bias_deviation(s, l),
-         l == top ? s->centre[action] : 0, above);
+         l == top ? s->center[action] : 0, above);
   }
 }
 
@@ -497,7 +466,7 @@ static void stats(const void *self_, double *values) {
   memcpy(values, ((const self *)self_)->stat, sizeof(double) * STATS);
 }
 
-/* Its observations are indices: there are its values, and that is enough. */
+/* Observations are indices: the exported values are enough. */
 static void policy_parts(const void *self_, lgv_policy_parts *parts) { (void)self_, (void)parts; }
 
 const lgv_agent_type lgv__agent_gn_lmcdqn = {

@@ -1,6 +1,6 @@
-/* Noisy-Net DQN. Fortunato et al., "Noisy networks for exploration" (ICLR 2018), factorised noise.
+/* Noisy-Net DQN. Fortunato et al., "Noisy networks for exploration" (ICLR 2018), factorized noise.
  *
- * Every dense layer (behind the convolutions, or all of an MLP's) has weights mu + sigma * noise,
+ * Every dense layer (after the convolutions, or all of an MLP's) has weights mu + sigma * noise,
  *     noise_ij = f(e_i) f(e'_j),  noise of bias j = f(e'_j),  f(x) = sign(x) sqrt|x|,
  * mu ~ U(+-1/sqrt(fan_in)), sigma = sigma0 / sqrt(fan_in). The network itself is the plain one over
  * effective parameters mu + sigma * noise: for the gradient G at these, d mu = G and d sigma = G *
@@ -22,22 +22,18 @@ typedef struct params {
   double sigma0;
 } params;
 
-static const lgv_param param_table[] = {DQN_PARAM_ROWS,
-                                        DQN_PRIORITY_ROWS,
-                                        {.name = "sigma0",
-                                         .type = LGV_REAL,
-                                         .offset = offsetof(params, sigma0),
-                                         .default_text = "0.5",
-                                         .min = 0,
-                                         .max = 100,
-                                         .help = "initial sigma, times sqrt(fan_in)"},
-                                        {0}};
+static const lgv_preset presets[] = {{"small", "agent.update_every=4 optim.lr=1e-3"},
+                                     {"atari", DQN_ATARI_LOOP "optim.lr=1e-4"},
+                                     {0}};
+static const char *const preset_names[] = {"auto", "small", "atari", NULL};
 
-static const lgv_preset presets[] = {
-    {"small", "agent.update_every=4 optim.lr=1e-3"},
-    {"atari", "agent.hidden=512 agent.replay=1000000 agent.n_step=3 agent.double=true "
-              "agent.target_every=500 optim.lr=1e-4"},
+/* clang-format off */
+static const lgv_param param_table[] = {
+    DQN_PARAM_ROWS(preset_names),
+    DQN_PRIORITY_ROWS,
+    LGV_REAL_ROW(params, sigma0, "sigma0", "0.5", 0, 100, 0, "initial sigma, times sqrt(fan_in)"),
     {0}};
+/* clang-format on */
 
 /* A draw of the noise and the parameters it makes. */
 typedef struct noisy {
@@ -58,7 +54,7 @@ typedef struct self {
 
 static lgv_status resolve(void *p, const bool *is_set, const lgv_problem *problem, lgv_error *err) {
   (void)is_set;
-  return lgv__dqn_resolve(p, problem, 1, err);
+  return lgv__dqn_resolve(p, problem, (dqn_sizes){0}, err);
 }
 
 static void layout_noisy(const self *s, noisy *n, const char *factor, const char *w, lgv_keep keep,
@@ -71,7 +67,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   self *s = self_;
   s->p = p;
   s->noise = problem->noise;
-  lgv__dqn_layout(&s->core, &s->p->dqn, problem, (dqn_form){.vectors = 2}, out);
+  lgv__dqn_layout(&s->core, &s->p->dqn, problem, (dqn_sizes){.vectors = 2}, out);
   const net *n = &s->core.net;
   s->factors = 0;
   for (int32_t l = 0; l < n->n_layers; l++)
@@ -90,7 +86,7 @@ static void resample(self *s, noisy *n, lgv_rng *stream) {
     n->factor[i] = (float)copysign(sqrt(fabs(s->draws[i])), s->draws[i]);
 }
 
-/* out = base + scale * noise over one dense layer; the biases are a row behind the weights, with
+/* out = base + scale * noise over one dense layer; the biases are a row after the weights, with
  * input factor 1. */
 static void add_layer_noise(const net_layer *layer, const float *factor, const float *base,
                             const float *scale, float *out) {
@@ -128,7 +124,7 @@ static lgv_status open_agent(void *self_, lgv_error *err) {
   self *s = self_;
   dqn *c = &s->core;
   const net *n = &c->net;
-  LGV_TRY(lgv__dqn_open(self_, err));
+  LGV_TRY(lgv__dqn_open(c, err));
   for (int32_t l = 0; l < n->n_layers; l++) {
     const net_layer *layer = &n->layer[l];
     float sigma = (float)(s->p->sigma0 / sqrt((double)layer->inputs));

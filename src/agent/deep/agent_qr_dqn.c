@@ -11,42 +11,40 @@
  * a* is the target network's choice, or, with agent.double, the online network's. With
  * agent.prioritized the priority is this loss. The preset `atari` has the settings of DQN Zoo
  * (Quan, Ostrovski, 2020): 201 quantiles. */
-#include "agent/deep/dither.h"
-#include "agent/deep/quantiles.h"
+#include "agent/deep/epsilon_greedy.h"
+#include "base/error.h"
+#include "math/kernels.h"
 
 typedef struct params {
-  dithered_params base;
+  epsilon_greedy_params base;
   int64_t quantiles;
   double kappa;
 } params;
-
-static const lgv_param param_table[] = {DQN_PARAM_ROWS,
-                                        DQN_PRIORITY_ROWS,
-                                        DQN_GRAD_CLIP_ROW,
-                                        DITHER_PARAM_ROWS,
-                                        {.name = "quantiles",
-                                         .type = LGV_INT,
-                                         .offset = offsetof(params, quantiles),
-                                         .default_text = "51",
-                                         .min = 1,
-                                         .max = 10000,
-                                         .help = "N: quantiles of the return of every action"},
-                                        QUANTILES_KAPPA_ROW(params),
-                                        {0}};
 
 static const lgv_preset presets[] = {
     {"small", "agent.quantiles=32 agent.grad_clip=10 agent.double=true agent.hidden=64,64 "
               "agent.n_step=5 agent.batch=128 agent.replay=50000 agent.warmup=1000 "
               "agent.update_every=2 agent.target_every=200 agent.epsilon_steps=10000 "
               "optim.lr=3e-4"},
-    {"atari", "agent.quantiles=201 agent.grad_clip=10 agent.hidden=512 agent.scale_input=true "
-              "agent.replay=1000000 agent.warmup=50000 agent.update_every=4 "
-              "agent.target_every=2500 agent.epsilon_end=0.01 agent.epsilon_steps=1000000 "
-              "agent.epsilon_eval=0.001 optim.lr=5e-5 optim.eps=3.125e-4"},
+    {"atari", DQN_ZOO_LOOP "agent.quantiles=201 agent.grad_clip=10 agent.warmup=50000 "
+                           "agent.target_every=2500 agent.epsilon_end=0.01 "
+                           "agent.epsilon_eval=0.001 optim.lr=5e-5 optim.eps=3.125e-4"},
     {0}};
+static const char *const preset_names[] = {"auto", "small", "atari", NULL};
+
+/* clang-format off */
+static const lgv_param param_table[] = {
+    DQN_PARAM_ROWS(preset_names),
+    DQN_PRIORITY_ROWS,
+    DQN_GRAD_CLIP_ROW,
+    EPSILON_PARAM_ROWS,
+    LGV_INT_ROW(params, quantiles, "quantiles", "51", 1, 10000, "N: quantiles of the return of every action"),
+    LGV_REAL_ROW(params, kappa, "kappa", "1", 0, 1e30, LGV_OPEN_MIN, "errors up to which the quantile loss is a square; linear beyond"),
+    {0}};
+/* clang-format on */
 
 typedef struct self {
-  dithered base;
+  dqn core;
   const params *p;
   float *tau;    /* (N) */
   float *target; /* (N): r + gamma theta_j(s', a*; w-) of one sample */
@@ -54,25 +52,75 @@ typedef struct self {
 
 /* ---- memory ---- */
 
+static dqn_sizes sizes_of(const params *p) {
+  return (dqn_sizes){.atoms = (int32_t)p->quantiles, .distributional = true};
+}
+
 static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
                           lgv_error *err) {
   (void)is_set;
   params *p = params_;
-  return lgv__dqn_resolve(&p->base.dqn, problem, (int32_t)p->quantiles, err);
+  return lgv__dqn_resolve(&p->base.dqn, problem, sizes_of(p), err);
 }
 
-static void mean(const dqn *c, const float *out, int64_t rows, float *q) {
-  int64_t n = c->form.atoms;
-  for (int64_t i = 0; i < rows * c->A; i++) q[i] = quantiles_mean(n, out + i * n, 1);
+static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
+  self *s = self_;
+  s->p = params_;
+  lgv__dqn_layout(&s->core, &s->p->base.dqn, problem, sizes_of(s->p), out);
+  size_t n = (size_t)s->p->quantiles;
+  s->tau = lgv_layout_array(out, "tau", LGV_F32, n, LGV_SCRATCH);
+  s->target = lgv_layout_array(out, "target", LGV_F32, n, LGV_SCRATCH);
+}
+
+static lgv_status open_agent(void *self_, lgv_error *err) {
+  self *s = self_;
+  int64_t n = s->p->quantiles;
+  for (int64_t i = 0; i < n; i++) s->tau[i] = (float)(((double)i + 0.5) / (double)n);
+  return lgv__dqn_open(&s->core, err);
+}
+
+/* Q (rows x A) of quantiles (rows x A x N). */
+static void mean(const self *s, const float *theta, int64_t rows, float *q) {
+  int64_t n = s->p->quantiles;
+  for (int64_t i = 0; i < rows * s->core.A; i++) {
+    float sum = 0;
+    for (int64_t j = 0; j < n; j++) sum += theta[i * n + j];
+    q[i] = sum / (float)n;
+  }
+}
+
+/* ---- acting ---- */
+
+/* Q of one observation, (A), until the next call. */
+static const float *values_of(self *s, const lgv_obs *obs) {
+  dqn *c = &s->core;
+  mean(s, lgv__dqn_values(c, c->w, obs), 1, c->act_q);
+  return c->act_q;
+}
+
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                      lgv_error *err) {
+  (void)err;
+  self *s = self_;
+  *action = epsilon_greedy_action(&s->p->base.epsilon, &s->core, values_of(s, obs), mode);
+  return LGV_OK;
+}
+
+static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error *err) {
+  (void)err;
+  self *s = self_;
+  lgv__dqn_copy_values(&s->core, values_of(s, obs), q);
+  return LGV_OK;
 }
 
 /* ---- learning ---- */
 
-static lgv_status update(dqn *c, lgv_error *err) {
-  self *s = (self *)c;
-  int64_t n = c->form.atoms;
+static lgv_status update(self *s, lgv_error *err) {
+  dqn *c = &s->core;
+  int64_t n = s->p->quantiles;
   lgv__dqn_sample(c);
   lgv__dqn_forward(c, c->w, c->w_target);
+  mean(s, dqn_chooser(c), c->p->batch, c->mean);
   lgv__dqn_choose(c);
   lgv__dqn_refresh_target(c, 0);
   lgv__dqn_loss_clear(c);
@@ -85,27 +133,32 @@ static lgv_status update(dqn *c, lgv_error *err) {
                                                (float)s->p->kappa, c->d_q + at);
     lgv__dqn_loss_of(c, i, loss, c->d_q + at, n);
   }
-  mean(c, c->q, c->p->batch, c->mean);
+  mean(s, c->q, c->p->batch, c->mean); /* for the statistics */
   lgv__dqn_backward(c, c->w, c->grad);
   lgv__dqn_step(c, 0);
   return lgv__dqn_end_update(c, err);
 }
 
-static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
+static lgv_status observe(void *self_, const lgv_transition *transition, lgv_error *err) {
   self *s = self_;
-  s->p = params_;
-  dqn_form form = {.atoms = (int32_t)s->p->quantiles, .mean = mean, .update = update};
-  lgv__dithered_layout_as(&s->base, &s->p->base, problem, form, out);
-  size_t n = (size_t)s->p->quantiles;
-  s->tau = lgv_layout_array(out, "tau", LGV_F32, n, LGV_SCRATCH);
-  s->target = lgv_layout_array(out, "target", LGV_F32, n, LGV_SCRATCH);
+  lgv__dqn_remember(&s->core, transition);
+  for (int64_t j = lgv__dqn_updates_due(&s->core); j > 0; j--) LGV_TRY(update(s, err));
+  return LGV_OK;
 }
 
-static lgv_status open_agent(void *self_, lgv_error *err) {
+static lgv_status end_episode(void *self_, lgv_error *err) {
   self *s = self_;
-  int64_t n = s->p->quantiles;
-  for (int64_t i = 0; i < n; i++) s->tau[i] = (float)(((double)i + 0.5) / (double)n);
-  return lgv__dqn_open(self_, err);
+  for (int64_t j = lgv__dqn_updates_due_between_episodes(&s->core); j > 0; j--)
+    LGV_TRY(update(s, err));
+  return LGV_OK;
+}
+
+static const char *const stat_names[] = {EPSILON_STAT_NAMES, NULL};
+
+static void stats(const void *self_, double *values) {
+  const self *s = self_;
+  lgv__dqn_stats(&s->core, values);
+  values[DQN_STATS] = epsilon_of(&s->p->base.epsilon, &s->core);
 }
 
 const lgv_agent_type lgv__agent_qr_dqn = {
@@ -115,11 +168,17 @@ const lgv_agent_type lgv__agent_qr_dqn = {
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .presets = presets,
+    .optimizer = "adam",
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
-    .act = lgv__dithered_act,
-    .q_values = lgv__dqn_q_values,
+    .begin_episode = lgv__dqn_begin_episode,
+    .act = act,
+    .observe = observe,
+    .end_episode = end_episode,
+    .stat_names = stat_names,
+    .stats = stats,
+    .set_stream = lgv__dqn_set_stream,
+    .q_values = q_values,
     .policy_parts = lgv__dqn_policy_parts,
-    DITHERED_HOOKS,
 };

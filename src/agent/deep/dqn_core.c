@@ -9,23 +9,23 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-const char *const lgv__dqn_preset_names[] = {"auto",  "small", "one-hot", "cyclic",
-                                             "atari", "zoo",   NULL};
+enum { LARGE_INPUT = 100 }; /* observations as large as this are named when a loss overflows */
+
 const char *const lgv__dqn_net_names[] = {"auto", "mlp", "nature", NULL};
 const char *const lgv__dqn_loss_names[] = {"mse", "huber", NULL};
 
 /* ---- parameters ---- */
 
-static dqn_form complete(dqn_form form) {
-  if (form.copies == 0) form.copies = 1;
-  if (form.heads == 0) form.heads = 1;
-  if (form.atoms == 0) form.atoms = 1;
-  if (form.taus == 0) form.taus = 1;
-  if (form.vectors == 0) form.vectors = 1;
-  if (!form.update) form.update = lgv__dqn_update;
-  return form;
+static dqn_sizes complete(dqn_sizes sizes) {
+  if (sizes.copies == 0) sizes.copies = 1;
+  if (sizes.heads == 0) sizes.heads = 1;
+  if (sizes.atoms == 0) sizes.atoms = 1;
+  if (sizes.taus == 0) sizes.taus = 1;
+  if (sizes.vectors == 0) sizes.vectors = 1;
+  return sizes;
 }
 
 /* What every input is multiplied by. */
@@ -49,10 +49,10 @@ net_shape lgv__dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t h
   };
 }
 
-static net_shape shape_of(const dqn_params *p, const lgv_env_spec *env, dqn_form form) {
-  net_shape shape = lgv__dqn_shape(p, env, form.heads * form.atoms);
-  shape.cosines = form.cosines;
-  shape.taus = form.taus;
+static net_shape shape_of(const dqn_params *p, const lgv_env_spec *env, dqn_sizes sizes) {
+  net_shape shape = lgv__dqn_shape(p, env, sizes.heads * sizes.atoms);
+  shape.cosines = sizes.cosines;
+  shape.taus = sizes.taus;
   return shape;
 }
 
@@ -60,22 +60,18 @@ int32_t lgv__dqn_streams(const lgv_problem *problem) {
   return problem->streams > 1 ? problem->streams : 1;
 }
 
-lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, int32_t heads,
-                            lgv_error *err) {
-  return lgv__dqn_resolve_form(p, problem, (dqn_form){.heads = heads}, err);
+/* Gymnasium's pictures of floats arrive as vectors, on which convolutions make no sense. */
+static lgv_status check_pictures(const dqn_params *p, const lgv_env_spec *env, lgv_error *err) {
+  bool vector =
+      env->obs_kind == LGV_OBS_FLOAT && env->obs_form == LGV_FORM_DENSE && env->obs_shape[1] == 1;
+  if (p->net != NET_NATURE || !vector) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "agent.net = nature needs pictures of bytes, and the observations are vectors of "
+                  "floats: set agent.net = mlp, or let the environment return uint8 pictures");
 }
 
-lgv_status lgv__dqn_resolve_form(dqn_params *p, const lgv_problem *problem, dqn_form form,
-                                 lgv_error *err) {
+static lgv_status check_replay(const dqn_params *p, const lgv_problem *problem, lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
-  dqn_form whole = complete(form);
-  if ((double)env->actions * whole.heads * whole.atoms > INT32_MAX)
-    return lgv_fail(err, LGV_ERR_USAGE, "%d actions are too many for a network", env->actions);
-  net_shape shape = shape_of(p, env, whole);
-  net built;
-  LGV_TRY(lgv__net_build(&built, &shape, err));
-  p->net = built.shape.family;
-  p->hidden = built.shape.hidden;
   if (p->warmup >= p->replay)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.warmup = %lld transitions never fit into agent.replay = %lld",
@@ -86,7 +82,7 @@ lgv_status lgv__dqn_resolve_form(dqn_params *p, const lgv_problem *problem, dqn_
                     "and be %d at most",
                     env->obs_shape[2], env->frames, REPLAY_MOST_FRAMES);
   int64_t streams = lgv__dqn_streams(problem), least = (env->frames > 1 ? env->frames : 1) + 1;
-  if (p->replay / streams < least) /* fewer, and no stack of pictures would ever be whole */
+  if (p->replay / streams < least) /* with fewer, no stack of pictures would ever be whole */
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.replay = %lld must hold at least %lld steps of each of run.envs = %lld "
                     "environments",
@@ -94,24 +90,34 @@ lgv_status lgv__dqn_resolve_form(dqn_params *p, const lgv_problem *problem, dqn_
   return LGV_OK;
 }
 
+lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes sizes,
+                            lgv_error *err) {
+  const lgv_env_spec *env = &problem->env;
+  sizes = complete(sizes);
+  if ((double)env->actions * sizes.heads * sizes.atoms > INT32_MAX)
+    return lgv_fail(err, LGV_ERR_USAGE, "%d actions are too many for a network", env->actions);
+  LGV_TRY(check_pictures(p, env, err));
+  net_shape shape = shape_of(p, env, sizes);
+  net built;
+  LGV_TRY(lgv__net_build(&built, &shape, err));
+  p->net = built.shape.family;
+  p->hidden = built.shape.hidden;
+  return check_replay(p, problem, err);
+}
+
 /* ---- memory ---- */
 
-/* Whether the optimizer keeps parameters as sums of two floats. */
 static bool is_compensated(const lgv_problem *problem) {
-  if (!problem->optimizer) return false;
-  int row = lgv__params_find(problem->optimizer->params, "compensated");
-  if (row < 0) return false;
-  const char *field = (const char *)problem->optim_params;
-  return *(const bool *)(field + problem->optimizer->params[row].offset);
+  return problem->optimizer && ((const optim_params *)problem->optim_params)->compensated;
 }
 
 static void layout_vectors(dqn *c, const lgv_problem *problem, lgv_layout *layout) {
   static const char *const slots[LGV_OPTIM_SLOTS] = {"optim.slot0", "optim.slot1", "optim.slot2",
                                                      "optim.slot3"};
-  size_t all = (size_t)(c->form.copies * c->dim);
+  size_t all = (size_t)(c->sizes.copies * c->dim);
   c->w = lgv_layout_array(layout, "w", LGV_F32, all, LGV_KEEP);
   c->w_target =
-      c->form.no_target ? NULL : lgv_layout_array(layout, "w_target", LGV_F32, all, LGV_KEEP);
+      c->sizes.no_target ? NULL : lgv_layout_array(layout, "w_target", LGV_F32, all, LGV_KEEP);
   for (int32_t i = 0; problem->optimizer && i < problem->optimizer->slots; i++)
     c->slot[i] = lgv_layout_array(layout, slots[i], LGV_F32, all, LGV_KEEP);
   c->residual = is_compensated(problem)
@@ -134,9 +140,9 @@ static net_shape above_first(net_shape shape) {
 
 static const char *counter_fault(const void *self) {
   const dqn *c = self;
-  if (!lgv__are_counts(c->count, DQN_COUNTERS)) return "counters: a counter that is no count";
-  bool ok = lgv__are_counts(c->t, (size_t)c->form.copies);
-  return ok ? NULL : "a counter that is no count";
+  if (!lgv__are_counts(c->count, DQN_COUNTERS)) return "counters: counter out of range";
+  bool ok = lgv__are_counts(c->t, (size_t)c->sizes.copies);
+  return ok ? NULL : "counter out of range";
 }
 
 static const char *experience_fault(const void *self) {
@@ -145,67 +151,89 @@ static const char *experience_fault(const void *self) {
   return fault || !c->p->priority.on ? fault : lgv__priority_fault(&c->priority, &c->replay);
 }
 
-void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_form form,
-                     lgv_layout *layout) {
-  form = complete(form);
-  net_shape shape = shape_of(p, &problem->env, form);
-  if (form.above_first) shape = above_first(shape);
-  lgv_status built = lgv__net_build(&c->net, &shape, NULL); /* lgv__dqn_resolve has tried it */
+static int64_t rows_of(const dqn *c) { return c->p->batch * (1 + c->sizes.with_first); }
+
+static void layout_counters(dqn *c, lgv_layout *layout) {
+  c->count = lgv_layout_array(layout, "counters", LGV_I64, DQN_COUNTERS, LGV_KEEP);
+  c->t = lgv_layout_array(layout, "optim.t", LGV_I64, (size_t)c->sizes.copies, LGV_KEEP);
+  lgv_layout_check(layout, counter_fault, c);
+  c->noise = lgv_layout_array(layout, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
+  c->stat = lgv_layout_array(layout, "stats", LGV_F64, DQN_STATS, LGV_KEEP);
+}
+
+static void layout_experience(dqn *c, int64_t streams, lgv_layout *layout) {
+  const dqn_params *p = c->p;
+  lgv__replay_layout(&c->replay, &c->env, streams, p->replay, (int32_t)p->n_step, p->gamma, layout);
+  lgv_layout_check(layout, experience_fault, c);
+  lgv__replay_batch_layout(&c->batch, &c->replay, p->batch, c->sizes.with_first, layout);
+}
+
+static void layout_passes(dqn *c, lgv_layout *layout) {
+  int64_t B = c->p->batch, rows = rows_of(c);
+  int64_t both = c->sizes.cosines ? rows : rows + B; /* lgv__dqn_forward joins obs and next */
+  lgv__net_tape_layout(&c->tape, &c->net, "tape", both, true, layout);
+  lgv__net_tape_layout(&c->target_tape, &c->net, "target_tape", B, false, layout);
+  lgv__net_tape_layout(&c->act_tape, &c->net, "act_tape", 1, false, layout);
+  size_t seen = lgv__replay_encoded_bytes(&c->env),
+         d_q = (size_t)(rows * c->sizes.taus * c->outputs);
+  c->seen = lgv_layout_array(layout, "seen", LGV_U8, seen, LGV_SCRATCH);
+  c->values = lgv_layout_array(layout, "values", LGV_F64, (size_t)c->A, LGV_SCRATCH);
+  c->y = lgv_layout_array(layout, "y", LGV_F32, (size_t)B, LGV_SCRATCH);
+  c->d_q = lgv_layout_array(layout, "d_q", LGV_F32, d_q, LGV_SCRATCH);
+  c->error = lgv_layout_array(layout, "error", LGV_F32, (size_t)B, LGV_SCRATCH);
+}
+
+/* Arrays that not every agent has; the others' stay NULL. */
+static void layout_extras(dqn *c, lgv_layout *layout) {
+  size_t B = (size_t)c->p->batch, A = (size_t)c->A;
+  if (c->sizes.distributional) {
+    c->mean = lgv_layout_array(layout, "mean", LGV_F32, B * A, LGV_SCRATCH);
+    c->best = lgv_layout_array(layout, "best", LGV_I32, B, LGV_SCRATCH);
+    c->act_q = lgv_layout_array(layout, "act_q", LGV_F32, A, LGV_SCRATCH);
+  }
+  if (c->p->priority.on) {
+    lgv__priority_layout(&c->priority, &c->p->priority, &c->replay, c->p->batch, layout);
+    c->weight = lgv_layout_array(layout, "weight", LGV_F32, B, LGV_SCRATCH);
+  }
+}
+
+static void build_net(dqn *c) {
+  net_shape shape = shape_of(c->p, &c->env, c->sizes);
+  if (c->sizes.above_first) shape = above_first(shape);
+  lgv_status built = lgv__net_build(&c->net, &shape, NULL); /* lgv__dqn_resolve checked it */
   assert(built == LGV_OK);
   (void)built;
+}
+
+void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_sizes sizes,
+                     lgv_layout *layout) {
   c->p = p;
   c->env = problem->env;
-  c->form = form;
+  c->sizes = complete(sizes);
+  build_net(c);
   c->A = problem->env.actions;
-  c->outputs = form.heads * c->A * form.atoms;
-  c->dim = form.vectors * c->net.params;
+  c->outputs = c->sizes.heads * c->A * c->sizes.atoms;
+  c->dim = c->sizes.vectors * c->net.params;
   c->optimizer = problem->optimizer;
   c->optim_params = problem->optim_params;
+  c->lr_scale = 1;
   c->init = problem->init;
   c->act = problem->act;
   c->draw = problem->replay;
   c->eval = problem->eval;
   c->seed_noise = problem->noise;
-  size_t copies = (size_t)form.copies, B = (size_t)p->batch, rows = B * (1 + form.with_first);
-  c->count = lgv_layout_array(layout, "counters", LGV_I64, DQN_COUNTERS, LGV_KEEP);
-  c->t = lgv_layout_array(layout, "optim.t", LGV_I64, copies, LGV_KEEP);
-  lgv_layout_check(layout, counter_fault, c);
-  c->noise = lgv_layout_array(layout, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
-  c->stat = lgv_layout_array(layout, "stats", LGV_F64, DQN_STATS, LGV_KEEP);
+  layout_counters(c, layout);
   layout_vectors(c, problem, layout);
-  lgv__replay_layout(&c->replay, &problem->env, lgv__dqn_streams(problem), p->replay,
-                     (int32_t)p->n_step, p->gamma, layout);
-  lgv_layout_check(layout, experience_fault, c);
-  lgv__replay_batch_layout(&c->batch, &c->replay, p->batch, form.with_first, layout);
-  size_t both = form.cosines ? rows : rows + B; /* lgv__dqn_forward takes obs and next together */
-  lgv__net_tape_layout(&c->tape, &c->net, "tape", (int64_t)both, true, layout);
-  lgv__net_tape_layout(&c->target_tape, &c->net, "target_tape", p->batch, false, layout);
-  lgv__net_tape_layout(&c->act_tape, &c->net, "act_tape", 1, false, layout);
-  c->seen =
-      lgv_layout_array(layout, "seen", LGV_U8, lgv__replay_encoded_bytes(&c->env), LGV_SCRATCH);
-  c->values = lgv_layout_array(layout, "values", LGV_F64, (size_t)c->A, LGV_SCRATCH);
-  c->y = lgv_layout_array(layout, "y", LGV_F32, B, LGV_SCRATCH);
-  size_t d_outputs = rows * (size_t)form.taus * (size_t)c->outputs;
-  c->d_q = lgv_layout_array(layout, "d_q", LGV_F32, d_outputs, LGV_SCRATCH);
-  c->error = lgv_layout_array(layout, "error", LGV_F32, B, LGV_SCRATCH);
-  c->mean = c->act_q = c->weight = NULL;
-  c->best = NULL;
-  if (form.mean) {
-    c->mean = lgv_layout_array(layout, "mean", LGV_F32, B * (size_t)c->A, LGV_SCRATCH);
-    c->best = lgv_layout_array(layout, "best", LGV_I32, B, LGV_SCRATCH);
-    c->act_q = lgv_layout_array(layout, "act_q", LGV_F32, (size_t)c->A, LGV_SCRATCH);
-  }
-  if (p->priority.on) {
-    lgv__priority_layout(&c->priority, &p->priority, &c->replay, p->batch, layout);
-    c->weight = lgv_layout_array(layout, "weight", LGV_F32, B, LGV_SCRATCH);
-  }
+  layout_experience(c, lgv__dqn_streams(problem), layout);
+  layout_passes(c, layout);
+  layout_extras(c, layout);
 }
 
 lgv_status lgv__dqn_open(void *self, lgv_error *err) {
   (void)err;
   dqn *c = self;
-  for (int64_t k = 0; k < c->form.copies; k++) lgv__net_init(&c->net, c->w + k * c->dim, c->init);
-  if (c->w_target) memcpy(c->w_target, c->w, (size_t)(c->form.copies * c->dim) * sizeof *c->w);
+  for (int64_t k = 0; k < c->sizes.copies; k++) lgv__net_init(&c->net, c->w + k * c->dim, c->init);
+  if (c->w_target) memcpy(c->w_target, c->w, (size_t)(c->sizes.copies * c->dim) * sizeof *c->w);
   lgv__noise_seed(c->noise, c->seed_noise);
   if (c->p->priority.on) lgv__priority_open(&c->priority);
   return LGV_OK;
@@ -215,11 +243,7 @@ lgv_status lgv__dqn_open(void *self, lgv_error *err) {
 
 const float *lgv__dqn_values(dqn *c, const float *w, const lgv_obs *obs) {
   lgv__replay_encode(&c->env, obs, c->seen);
-  const float *out =
-      lgv__net_forward(&c->net, w, lgv__replay_input(&c->env, c->seen), 1, &c->act_tape);
-  if (!c->form.mean) return out;
-  c->form.mean(c, out, 1, c->act_q);
-  return c->act_q;
+  return lgv__net_forward(&c->net, w, lgv__replay_input(&c->env, c->seen), 1, &c->act_tape);
 }
 
 lgv_rng *lgv__dqn_act_stream(dqn *c, lgv_mode mode) { return mode == LGV_TRAIN ? c->act : c->eval; }
@@ -262,9 +286,7 @@ void lgv__dqn_sample(dqn *c) {
     lgv__replay_sample(&c->replay, c->draw, &c->batch);
 }
 
-static int64_t rows_of(const dqn *c) { return c->p->batch * (1 + c->form.with_first); }
-
-static bool chooses_online(const dqn *c) { return c->p->double_q && !c->form.no_target; }
+static bool chooses_online(const dqn *c) { return c->p->double_q && !c->sizes.no_target; }
 
 /* The first `rows` observations of the minibatch. */
 static const float *forward(dqn *c, const float *w, const unsigned char *obs, int64_t rows,
@@ -304,11 +326,10 @@ void lgv__dqn_targets_from(const dqn *c, const float *select, const float *value
 }
 
 void lgv__dqn_targets(dqn *c) {
-  lgv__dqn_targets_from(c, c->q_next ? c->q_next : c->q_target, c->q_target, c->outputs, c->y);
+  lgv__dqn_targets_from(c, dqn_chooser(c), c->q_target, c->outputs, c->y);
 }
 
 void lgv__dqn_choose(dqn *c) {
-  c->form.mean(c, c->q_next ? c->q_next : c->q_target, c->p->batch, c->mean);
   for (int64_t i = 0; i < c->p->batch; i++)
     c->best[i] = lgv__dqn_first_best(c->mean + i * c->A, c->A);
 }
@@ -322,7 +343,7 @@ bool lgv__dqn_refresh_target(dqn *c, int64_t copy) {
 }
 
 void lgv__dqn_loss_clear(dqn *c) {
-  size_t count = (size_t)(rows_of(c) * c->form.taus * c->outputs);
+  size_t count = (size_t)(rows_of(c) * c->sizes.taus * c->outputs);
   memset(c->d_q, 0, count * sizeof *c->d_q);
   c->loss = 0;
 }
@@ -367,19 +388,21 @@ void lgv__dqn_loss(dqn *c) {
 
 void lgv__dqn_backward(dqn *c, const float *w, float *grad) {
   lgv__net_backward(&c->net, w, lgv__replay_input(&c->env, c->batch.obs), rows_of(c), &c->tape,
-                    c->d_q, 1.0f / (float)c->form.heads, grad);
+                    c->d_q, 1.0f / (float)c->sizes.heads, grad);
 }
 
 /* In eight sums, so that it can use vectors and still has one order. */
-static double norm(const float *x, int64_t count) {
+double lgv__dqn_squares(const float *x, int64_t count) {
   double sum[8] = {0}, total = 0;
   int64_t i = 0;
   for (; i + 8 <= count; i += 8)
     for (int j = 0; j < 8; j++) sum[j] += (double)x[i + j] * (double)x[i + j];
   for (; i < count; i++) total += (double)x[i] * (double)x[i];
   for (int j = 0; j < 8; j++) total += sum[j];
-  return sqrt(total);
+  return total;
 }
+
+static double norm(const float *x, int64_t count) { return sqrt(lgv__dqn_squares(x, count)); }
 
 static void clip_gradient(dqn *c) {
   double length = norm(c->grad, c->dim);
@@ -395,6 +418,7 @@ void lgv__dqn_step(dqn *c, int64_t copy) {
                          .g = c->grad,
                          .residual = c->residual ? c->residual + at : NULL,
                          .t = ++c->t[copy],
+                         .lr_scale = c->lr_scale,
                          .noise = c->noise};
   for (int32_t i = 0; i < c->optimizer->slots; i++) step.slot[i] = c->slot[i] + at;
   c->optimizer->step(c->optim_params, &step);
@@ -418,10 +442,36 @@ static void take_q_stats(dqn *c) {
   c->stat[DQN_STAT_Q_SPREAD] = variance > 0 ? sqrt(variance) : 0;
 }
 
+static float greatest_input(const dqn *c) {
+  const float *x = (const float *)(const void *)c->batch.obs;
+  size_t count = (size_t)c->p->batch * lgv__replay_encoded_bytes(&c->env) / sizeof *x;
+  float most = 0;
+  for (size_t i = 0; i < count; i++) most = fmaxf(most, fabsf(x[i]));
+  return most;
+}
+
+/* What to do about the observations, if they are likely to blame. */
+static void advise_on_inputs(const dqn *c, char *text, size_t size) {
+  text[0] = '\0';
+  if (c->env.obs_form != LGV_FORM_DENSE) return;
+  if (c->env.obs_kind == LGV_OBS_BYTE) {
+    if (!c->p->scale_input) snprintf(text, size, "set agent.scale_input = true, ");
+  } else if (greatest_input(c) >= LARGE_INPUT) {
+    snprintf(text, size,
+             "normalize the observations, which reach %.3g (gym: env.wrappers = "
+             "NormalizeObservation), ",
+             (double)greatest_input(c));
+  }
+}
+
 static lgv_status not_finite(const dqn *c, const char *what, lgv_error *err) {
-  return lgv_fail(err, LGV_ERR_NUMERIC,
-                  "%s is not a finite number in update %lld: lower optim.lr, or scale the rewards",
-                  what, (long long)c->count[DQN_UPDATES]);
+  char inputs[160];
+  advise_on_inputs(c, inputs, sizeof inputs);
+  bool can_change_loss = !c->sizes.distributional && c->p->loss != DQN_HUBER;
+  return lgv_fail(
+      err, LGV_ERR_NUMERIC,
+      "%s is not a finite number in update %lld: %s%slower optim.lr, or scale the rewards", what,
+      (long long)c->count[DQN_UPDATES], inputs, can_change_loss ? "set agent.loss = huber, " : "");
 }
 
 lgv_status lgv__dqn_end_update(dqn *c, lgv_error *err) {
@@ -432,21 +482,10 @@ lgv_status lgv__dqn_end_update(dqn *c, lgv_error *err) {
   if (c->p->priority.on) lgv__priority_update(&c->priority, &c->batch, c->error);
   if (!watch) return LGV_OK;
   c->stat[DQN_STAT_GRAD_NORM] = norm(c->grad, c->dim);
-  c->stat[DQN_STAT_WEIGHT_NORM] = norm(c->w, c->form.copies * c->dim);
+  c->stat[DQN_STAT_WEIGHT_NORM] = norm(c->w, c->sizes.copies * c->dim);
   c->stat[DQN_STAT_DEAD] = lgv__net_dead_share(&c->net, &c->tape, c->p->batch);
   if (!isfinite(c->stat[DQN_STAT_WEIGHT_NORM])) return not_finite(c, "a parameter", err);
   return LGV_OK;
-}
-
-lgv_status lgv__dqn_update(dqn *c, lgv_error *err) {
-  lgv__dqn_sample(c);
-  lgv__dqn_forward(c, c->w, c->w_target);
-  lgv__dqn_targets(c);
-  lgv__dqn_refresh_target(c, 0);
-  lgv__dqn_loss(c);
-  lgv__dqn_backward(c, c->w, c->grad);
-  lgv__dqn_step(c, 0);
-  return lgv__dqn_end_update(c, err);
 }
 
 /* ---- hooks ---- */
@@ -459,32 +498,10 @@ lgv_status lgv__dqn_begin_episode(void *self, lgv_error *err) {
   return LGV_OK;
 }
 
-lgv_status lgv__dqn_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
-                               lgv_error *err) {
-  (void)err;
-  dqn *c = self;
-  *action = lgv__dqn_greedy(c, lgv__dqn_values(c, c->w, obs), mode);
-  return LGV_OK;
-}
-
 lgv_status lgv__dqn_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
   (void)err;
   dqn *c = self;
   lgv__dqn_copy_values(c, lgv__dqn_values(c, c->w, obs), q);
-  return LGV_OK;
-}
-
-lgv_status lgv__dqn_observe(void *self, const lgv_transition *transition, lgv_error *err) {
-  dqn *c = self;
-  lgv__dqn_remember(c, transition);
-  for (int64_t j = lgv__dqn_updates_due(c); j > 0; j--) LGV_TRY(c->form.update(c, err));
-  return LGV_OK;
-}
-
-lgv_status lgv__dqn_end_episode(void *self, lgv_error *err) {
-  dqn *c = self;
-  for (int64_t j = lgv__dqn_updates_due_between_episodes(c); j > 0; j--)
-    LGV_TRY(c->form.update(c, err));
   return LGV_OK;
 }
 
@@ -495,10 +512,10 @@ void lgv__dqn_stats(const void *self, double *values) {
 
 void lgv__dqn_policy_parts(const void *self, lgv_policy_parts *parts) {
   const dqn *c = self;
-  parts->net = c->form.above_first ? NULL : &c->net;
+  parts->net = c->sizes.above_first ? NULL : &c->net;
   parts->w = c->w;
-  parts->copies = c->form.copies;
+  parts->copies = c->sizes.copies;
   parts->stride = c->dim;
-  parts->heads = c->form.heads;
-  parts->atoms = c->form.atoms;
+  parts->heads = c->sizes.heads;
+  parts->atoms = c->sizes.atoms;
 }

@@ -1,4 +1,4 @@
-/* Deep Q-learning (Mnih et al., 2015): what every deep agent shares, as verbs.
+/* Deep Q-learning (Mnih et al., 2015): the verbs that all deep agents share.
  *
  * A network Q(s, a; w), a target network Q(s, a; w-), a replay, and an optimizer. One update, as
  * the published Langevin agents make it:
@@ -12,18 +12,20 @@
  *
  * Each agent writes its own short loop with these verbs and can be read against its paper.
  *
- * An agent may have several copies of the network (ensembles; one network a stage) and several
- * heads on one network: member = copy * heads + head. All copies lie one behind the other in one
+ * An agent may have several copies of the network (ensembles; one network per stage) and several
+ * heads on one network: member = copy * heads + head. All copies lie one after the other in one
  * vector; the gradient has room for one copy, because they are updated one after the other.
  *
- * Invariants: (1) whatever decides the future is LGV_KEEP: parameters, target, optimizer slots,
- * replay, counters, streams; (2) nothing is allocated after open; (3) evaluation writes only
+ * Invariants: (1) everything that decides the future is LGV_KEEP: parameters, target, optimizer
+ * slots, replay, counters, streams; (2) nothing is allocated after open; (3) evaluation writes only
  * scratch and the eval stream; (4) w- changes in lgv__dqn_refresh_target only. */
 #ifndef LGV_AGENT_DEEP_DQN_CORE_H
 #define LGV_AGENT_DEEP_DQN_CORE_H
 
+#include "base/param.h"
 #include "langevin.h"
 #include "nn/net.h"
+#include "optim/optim_type.h"
 #include "replay/priority.h"
 
 enum { DQN_MSE, DQN_HUBER };
@@ -43,188 +45,61 @@ typedef struct dqn_params {
   double grad_clip;
 } dqn_params;
 
-extern const char *const lgv__dqn_preset_names[], *const lgv__dqn_net_names[],
-                                                      *const lgv__dqn_loss_names[];
+extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
 
-/* The first rows of a deep agent's parameter table. */
-#define DQN_PARAM_ROWS                                                                             \
-  {.name = "preset",                                                                               \
-   .type = LGV_CHOICE,                                                                             \
-   .offset = offsetof(dqn_params, preset),                                                         \
-   .default_text = "auto",                                                                         \
-   .choices = lgv__dqn_preset_names,                                                               \
-   .help = "values for what is left open; auto: atari for images, one-hot for one-hot "            \
-           "observations where there is one, else small. zoo: dqn as DQN Zoo has it"},             \
-      {.name = "net",                                                                              \
-       .type = LGV_CHOICE,                                                                         \
-       .offset = offsetof(dqn_params, net),                                                        \
-       .default_text = "auto",                                                                     \
-       .choices = lgv__dqn_net_names,                                                              \
-       .help = "nature: three convolutions and dense layers; auto: nature for images, else mlp"},  \
-      {.name = "hidden",                                                                           \
-       .type = LGV_INTS,                                                                           \
-       .offset = offsetof(dqn_params, hidden),                                                     \
-       .default_text = "32,32",                                                                    \
-       .min = 1,                                                                                   \
-       .max = 1e6,                                                                                 \
-       .help = "widths of the hidden dense layers"},                                               \
-      {.name = "scale_input",                                                                      \
-       .type = LGV_BOOL,                                                                           \
-       .offset = offsetof(dqn_params, scale_input),                                                \
-       .default_text = "false",                                                                    \
-       .help = "divide bytes by 255"},                                                             \
-      {.name = "gamma",                                                                            \
-       .type = LGV_REAL,                                                                           \
-       .offset = offsetof(dqn_params, gamma),                                                      \
-       .default_text = "0.99",                                                                     \
-       .min = 0,                                                                                   \
-       .max = 1,                                                                                   \
-       .help = "discount"},                                                                        \
-      {.name = "n_step",                                                                           \
-       .type = LGV_INT,                                                                            \
-       .offset = offsetof(dqn_params, n_step),                                                     \
-       .default_text = "1",                                                                        \
-       .min = 1,                                                                                   \
-       .max = 1000,                                                                                \
-       .help = "rewards in a target before it bootstraps"},                                        \
-      {.name = "batch",                                                                            \
-       .type = LGV_INT,                                                                            \
-       .offset = offsetof(dqn_params, batch),                                                      \
-       .default_text = "32",                                                                       \
-       .min = 1,                                                                                   \
-       .max = 65536,                                                                               \
-       .help = "transitions in a minibatch"},                                                      \
-      {.name = "replay",                                                                           \
-       .type = LGV_INT,                                                                            \
-       .offset = offsetof(dqn_params, replay),                                                     \
-       .default_text = "10000",                                                                    \
-       .min = 2,                                                                                   \
-       .max = 1e9,                                                                                 \
-       .help = "steps the replay holds; the last observation of an episode counts as one"},        \
-      {.name = "warmup",                                                                           \
-       .type = LGV_INT,                                                                            \
-       .offset = offsetof(dqn_params, warmup),                                                     \
-       .default_text = "32",                                                                       \
-       .min = 1,                                                                                   \
-       .max = 1e9,                                                                                 \
-       .help = "transitions before the first update"},                                             \
-      {.name = "update_every",                                                                     \
-       .type = LGV_INT,                                                                            \
-       .offset = offsetof(dqn_params, update_every),                                               \
-       .default_text = "10",                                                                       \
-       .min = 0,                                                                                   \
-       .max = 1e9,                                                                                 \
-       .help = "environment steps between updates; 0: update between episodes only"},              \
-      {.name = "updates",                                                                          \
-       .type = LGV_INT,                                                                            \
-       .offset = offsetof(dqn_params, updates),                                                    \
-       .default_text = "1",                                                                        \
-       .min = 1,                                                                                   \
-       .max = 1e9,                                                                                 \
-       .help = "J: gradient steps each time"},                                                     \
-      {.name = "target_every",                                                                     \
-       .type = LGV_INT,                                                                            \
-       .offset = offsetof(dqn_params, target_every),                                               \
-       .default_text = "100",                                                                      \
-       .min = 1,                                                                                   \
-       .max = 1e9,                                                                                 \
-       .help = "gradient steps between copies to the target network"},                             \
-      {.name = "double",                                                                           \
-       .type = LGV_BOOL,                                                                           \
-       .offset = offsetof(dqn_params, double_q),                                                   \
-       .default_text = "false",                                                                    \
-       .help = "the online network chooses the action that the target network values"},            \
-  {                                                                                                \
-    .name = "loss", .type = LGV_CHOICE, .offset = offsetof(dqn_params, loss),                      \
-    .default_text = "mse", .choices = lgv__dqn_loss_names,                                         \
-    .help = "mse: mean of the squared error; huber: half of that up to 1, linear beyond"           \
-  }
+/* clang-format off */
+/* The first rows of a deep agent's parameter table. presets: "auto", then the names of the agent's
+ * own presets. */
+#define DQN_PARAM_ROWS(presets) \
+  LGV_CHOICE_ROW(dqn_params, preset, "preset", "auto", presets, "values for what is left open; auto: atari for images, one-hot for one-hot observations if the agent has it, else small"), \
+  LGV_CHOICE_ROW(dqn_params, net, "net", "auto", lgv__dqn_net_names, "nature: three convolutions and dense layers; auto: nature for images, else mlp"), \
+  LGV_INTS_ROW(dqn_params, hidden, "hidden", "32,32", 1, 1e6, "widths of the hidden dense layers"), \
+  LGV_BOOL_ROW(dqn_params, scale_input, "scale_input", "false", "divide bytes by 255"), \
+  LGV_REAL_ROW(dqn_params, gamma, "gamma", "0.99", 0, 1, 0, "discount"), \
+  LGV_INT_ROW(dqn_params, n_step, "n_step", "1", 1, 1000, "rewards in a target before it bootstraps"), \
+  LGV_INT_ROW(dqn_params, batch, "batch", "32", 1, 65536, "transitions in a minibatch"), \
+  LGV_INT_ROW(dqn_params, replay, "replay", "10000", 2, 1e9, "steps the replay holds; the last observation of an episode counts as one"), \
+  LGV_INT_ROW(dqn_params, warmup, "warmup", "32", 1, 1e9, "transitions before the first update"), \
+  LGV_INT_ROW(dqn_params, update_every, "update_every", "10", 0, 1e9, "environment steps between updates; 0: update between episodes only"), \
+  LGV_INT_ROW(dqn_params, updates, "updates", "1", 1, 1e9, "J: gradient steps each time"), \
+  LGV_INT_ROW(dqn_params, target_every, "target_every", "100", 1, 1e9, "gradient steps between copies to the target network"), \
+  LGV_BOOL_ROW(dqn_params, double_q, "double", "false", "the online network chooses the action that the target network values"), \
+  LGV_CHOICE_ROW(dqn_params, loss, "loss", "mse", lgv__dqn_loss_names, "mse: mean of the squared error; huber: half of that up to 1, linear beyond")
+/* For agents with a plain output layer. */
+#define DQN_SHARED_BIAS_ROW \
+  LGV_BOOL_ROW(dqn_params, shared_bias, "shared_bias", "false", "the output layer has one bias for all actions")
+/* For agents whose exploration needs first-layer rows that distinguish the states. */
+#define DQN_ONE_HOT_GAIN_ROW \
+  LGV_REAL_ROW(dqn_params, one_hot_gain, "one_hot_gain", "0", 0, 1e6, 0, "one-hot observations of n states are this times sqrt(n) where they are on, so that initial values differ between states however many there are; 0: they are 1")
+/* For agents that draw by lgv__dqn_sample and weigh by c->weight. */
+#define DQN_PRIORITY_ROWS \
+  LGV_BOOL_ROW(dqn_params, priority.on, "prioritized", "false", "draw transitions in proportion to (their last error)^priority_alpha"), \
+  LGV_REAL_ROW(dqn_params, priority.alpha, "priority_alpha", "0.6", 0, 10, 0, "0: uniform draws"), \
+  LGV_REAL_ROW(dqn_params, priority.beta, "priority_beta", "0.4", 0, 1, 0, "how far weights undo the bias of such draws when learning begins"), \
+  LGV_REAL_ROW(dqn_params, priority.beta_end, "priority_beta_end", "1", 0, 1, 0, "the value it moves to"), \
+  LGV_INT_ROW(dqn_params, priority.beta_steps, "priority_beta_steps", "100000", 0, 1e12, "environment steps over which it moves, from agent.warmup on"), \
+  LGV_REAL_ROW(dqn_params, priority.uniform, "priority_uniform", "0.001", 0, 1, 0, "share of draws that stay uniform")
+#define DQN_GRAD_CLIP_ROW \
+  LGV_REAL_ROW(dqn_params, grad_clip, "grad_clip", "0", 0, 1e12, 0, "greatest norm of a gradient, which is shortened to it; 0: any")
+/* clang-format on */
 
-/* Of agents with a plain output layer. */
-#define DQN_SHARED_BIAS_ROW                                                                        \
-  {                                                                                                \
-    .name = "shared_bias", .type = LGV_BOOL, .offset = offsetof(dqn_params, shared_bias),          \
-    .default_text = "false", .help = "the output layer has one bias for all actions"               \
-  }
+/* The loop on Atari of Ishfaq et al. (ICLR 2024), for the presets `atari` that follow it. */
+#define DQN_ATARI_LOOP                                                                             \
+  "agent.hidden=512 agent.replay=1000000 agent.n_step=3 agent.double=true agent.target_every=500 "
 
-/* Of agents whose exploration needs rows of the first layer that tell the states apart. */
-#define DQN_ONE_HOT_GAIN_ROW                                                                       \
-  {                                                                                                \
-    .name = "one_hot_gain", .type = LGV_REAL, .offset = offsetof(dqn_params, one_hot_gain),        \
-    .default_text = "0", .min = 0, .max = 1e6,                                                     \
-    .help = "one-hot observations of n states are this times sqrt(n) where they are on, so that "  \
-            "initial values differ between states however many there are; 0: they are 1"           \
-  }
-
-/* Of agents that draw by lgv__dqn_sample and weigh by c->weight. */
-#define DQN_PRIORITY_ROWS                                                                          \
-  {.name = "prioritized",                                                                          \
-   .type = LGV_BOOL,                                                                               \
-   .offset = offsetof(dqn_params, priority.on),                                                    \
-   .default_text = "false",                                                                        \
-   .help = "draw transitions in proportion to (their last error)^priority_alpha"},                 \
-      {.name = "priority_alpha",                                                                   \
-       .type = LGV_REAL,                                                                           \
-       .offset = offsetof(dqn_params, priority.alpha),                                             \
-       .default_text = "0.6",                                                                      \
-       .min = 0,                                                                                   \
-       .max = 10,                                                                                  \
-       .help = "0: uniform draws"},                                                                \
-      {.name = "priority_beta",                                                                    \
-       .type = LGV_REAL,                                                                           \
-       .offset = offsetof(dqn_params, priority.beta),                                              \
-       .default_text = "0.4",                                                                      \
-       .min = 0,                                                                                   \
-       .max = 1,                                                                                   \
-       .help = "how far weights undo the bias of such draws when learning begins"},                \
-      {.name = "priority_beta_end",                                                                \
-       .type = LGV_REAL,                                                                           \
-       .offset = offsetof(dqn_params, priority.beta_end),                                          \
-       .default_text = "1",                                                                        \
-       .min = 0,                                                                                   \
-       .max = 1,                                                                                   \
-       .help = "what it moves to"},                                                                \
-      {.name = "priority_beta_steps",                                                              \
-       .type = LGV_INT,                                                                            \
-       .offset = offsetof(dqn_params, priority.beta_steps),                                        \
-       .default_text = "100000",                                                                   \
-       .min = 0,                                                                                   \
-       .max = 1e12,                                                                                \
-       .help = "environment steps over which it moves, from agent.warmup on"},                     \
-  {                                                                                                \
-    .name = "priority_uniform", .type = LGV_REAL,                                                  \
-    .offset = offsetof(dqn_params, priority.uniform), .default_text = "0.001", .min = 0, .max = 1, \
-    .help = "share of draws that are uniform nevertheless"                                         \
-  }
-
-#define DQN_GRAD_CLIP_ROW                                                                          \
-  {                                                                                                \
-    .name = "grad_clip", .type = LGV_REAL, .offset = offsetof(dqn_params, grad_clip),              \
-    .default_text = "0", .min = 0, .max = 1e12,                                                    \
-    .help = "greatest norm of a gradient, which is shortened to it; 0: any"                        \
-  }
-
-enum { DQN_PARAM_GAMMA = 4, DQN_PARAM_N_STEP, DQN_PARAM_UPDATE_EVERY = 9 }; /* indices */
-
-typedef struct dqn dqn;
-
-/* What an agent has of everything. */
-typedef struct dqn_form {
-  int64_t copies;   /* networks; 0: 1 */
-  int32_t heads;    /* groups of outputs, one for each action; 0: 1 */
-  int32_t atoms;    /* outputs of one head for each action, one behind the other; 0: 1 */
-  int32_t cosines;  /* of the network's embedding of tau; 0: there is none */
-  int32_t taus;     /* the most of them that an observation meets; 0: 1 */
-  int32_t vectors;  /* parameter vectors that belong together, such as (mu, sigma); 0: 1 */
-  bool with_first;  /* minibatches hold the first observation of the episode too */
-  bool no_target;   /* there is no target network */
-  bool above_first; /* the network begins above its first layer, which the agent keeps itself */
-  /* Q (rows x A) of outputs (rows x outputs) that are not Q themselves; else NULL. */
-  void (*mean)(const dqn *c, const float *out, int64_t rows, float *q);
-  /* What lgv__dqn_observe and lgv__dqn_end_episode call when an update is due; NULL:
-   * lgv__dqn_update. */
-  lgv_status (*update)(dqn *c, lgv_error *err);
-} dqn_form;
+/* How an agent configures the shared DQN core. */
+typedef struct dqn_sizes {
+  int64_t copies;      /* networks; 0: 1 */
+  int32_t heads;       /* groups of outputs, one for each action; 0: 1 */
+  int32_t atoms;       /* outputs of one head for each action, one after the other; 0: 1 */
+  int32_t cosines;     /* of the network's embedding of tau; 0: there is none */
+  int32_t taus;        /* most draws of tau per observation; 0: 1 */
+  int32_t vectors;     /* parameter vectors that belong together, such as (mu, sigma); 0: 1 */
+  bool distributional; /* outputs describe a distribution, and the agent computes Q from them */
+  bool with_first;     /* minibatches hold the first observation of the episode too */
+  bool no_target;      /* there is no target network */
+  bool above_first;    /* the network begins above its first layer, which the agent keeps itself */
+} dqn_sizes;
 
 enum { DQN_STEPS, DQN_UPDATES, DQN_COUNTERS };
 
@@ -245,10 +120,10 @@ enum {
   "loss", "q_mean", "q_max", "q_spread", "grad_norm", "weight_norm", "dead_units", "updates"
 enum { DQN_WATCH_EVERY = 50 };
 
-struct dqn {
+typedef struct dqn {
   const dqn_params *p;
   lgv_env_spec env;
-  dqn_form form;
+  dqn_sizes sizes;
   int32_t A, outputs; /* outputs = heads x A x atoms */
   net net;
   int64_t dim; /* parameters of one copy: vectors x net.params */
@@ -263,43 +138,44 @@ struct dqn {
   float *w_target;              /* (copies x dim); NULL without a target network */
   float *slot[LGV_OPTIM_SLOTS]; /* (copies x dim) each, as many as the optimizer uses */
   float *residual;              /* (copies x dim): with optim.compensated; else NULL */
-  float *grad;                  /* (dim): of the copy in hand */
+  float *grad;                  /* (dim): of the current copy */
   double *stat;                 /* (DQN_STATS) */
 
-  int32_t stream; /* whose environment the calls in hand are for */
+  int32_t stream; /* whose environment the current calls are for */
   replay replay;
   replay_batch batch;
   priority priority; /* in use with agent.prioritized */
   net_tape tape, target_tape, act_tape;
   void *seen;     /* one observation in net_input form */
   double *values; /* (A): Q of one observation, for the one tie rule */
-  float *act_q;   /* (A): the same from the network, where its outputs are not Q */
-  /* of the minibatch in hand; they lie on the tapes */
+  /* of the current minibatch; they lie on the tapes */
   const float *q;        /* (rows x outputs): Q(s, .; w), then those of first observations */
   const float *q_next;   /* (batch x outputs): Q(s', .; w); with agent.double only */
   const float *q_target; /* (batch x outputs): Q(s', .; w-) */
   float *y;              /* (batch) */
   float *d_q;            /* (rows x outputs): d loss / d Q */
-  float *mean;           /* (batch x A): Q of outputs that are not Q; else NULL */
-  int32_t *best;         /* (batch): a*, where that is so; else NULL */
   float *weight;         /* (batch): of each sample's loss; NULL: all 1 */
   float *error;          /* (batch): how wrong each sample was, for its priority */
   double loss;           /* summed over heads and copies */
-};
+  double lr_scale;       /* of the next steps: 1 unless the agent changes it */
+  /* of distributional agents, which fill them; else NULL */
+  float *act_q;  /* (A): Q of one observation */
+  float *mean;   /* (batch x A): Q of the minibatch */
+  int32_t *best; /* (batch): a* */
+} dqn;
 
 /* ---- life ---- */
-LGV_CHECK lgv_status lgv__dqn_resolve(dqn_params *params, const lgv_problem *problem, int32_t heads,
-                                      lgv_error *err);
-LGV_CHECK lgv_status lgv__dqn_resolve_form(dqn_params *params, const lgv_problem *problem,
-                                           dqn_form form, lgv_error *err);
+LGV_CHECK lgv_status lgv__dqn_resolve(dqn_params *params, const lgv_problem *problem,
+                                      dqn_sizes sizes, lgv_error *err);
 /* Of the whole network, for `heads` heads. */
 net_shape lgv__dqn_shape(const dqn_params *params, const lgv_env_spec *env, int32_t heads);
 int32_t lgv__dqn_streams(const lgv_problem *problem); /* at least 1 */
-void lgv__dqn_layout(dqn *c, const dqn_params *params, const lgv_problem *problem, dqn_form form,
+void lgv__dqn_layout(dqn *c, const dqn_params *params, const lgv_problem *problem, dqn_sizes sizes,
                      lgv_layout *layout);
+
 /* ---- acting ---- */
-/* Q of one observation, (outputs), or (A) if the form has a mean. The values stay until the next
- * call. */
+/* The network's outputs for one observation, (outputs), until the next call. They are Q unless the
+ * agent is distributional. */
 const float *lgv__dqn_values(dqn *c, const float *w, const lgv_obs *obs);
 /* The one tie rule of lgv__argmax. */
 int32_t lgv__dqn_greedy(dqn *c, const float *q, lgv_mode mode);
@@ -325,11 +201,12 @@ void lgv__dqn_forward_obs(dqn *c, const float *w);
 void lgv__dqn_targets_from(const dqn *c, const float *select, const float *value, int64_t stride,
                            float *y);
 void lgv__dqn_targets(dqn *c); /* the same for q_next or q_target, one head */
-/* Agents whose outputs are not Q: best[i] = a*, the first among equals, by the mean of q_next or
- * q_target; the outputs of an action begin at dqn_atoms_at. */
+/* Distributional agents: best[i] = a*, the first among equals, by c->mean, which the agent made of
+ * q_next or q_target (dqn_chooser); the outputs of an action begin at dqn_atoms_at. */
 void lgv__dqn_choose(dqn *c);
+static inline const float *dqn_chooser(const dqn *c) { return c->q_next ? c->q_next : c->q_target; }
 static inline int64_t dqn_atoms_at(const dqn *c, int64_t row, int32_t action) {
-  return (row * c->A + action) * c->form.atoms;
+  return (row * c->A + action) * c->sizes.atoms;
 }
 bool lgv__dqn_target_due(const dqn *c); /* whether this update copies w to w- */
 /* w- = w for a copy, if that is due; returns whether. */
@@ -340,34 +217,29 @@ bool lgv__dqn_refresh_target(dqn *c, int64_t copy);
  * become c->error. */
 void lgv__dqn_loss_clear(dqn *c);
 void lgv__dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, float *d_q);
-/* The same for a loss of the agent's own: what it made of sample i, whose derivatives, `count`
- * numbers, take their share of the mean. */
+/* The same for an agent with a loss of its own: adds sample i's and scales its derivatives, `count`
+ * numbers, by their share of the mean. */
 void lgv__dqn_loss_of(dqn *c, int64_t i, float loss, float *d_outputs, int64_t count);
 void lgv__dqn_loss(dqn *c); /* both, for one head, with c->weight */
 /* grad = gradient at w; what lies below the output layer is divided by the number of heads. */
 void lgv__dqn_backward(dqn *c, const float *w, float *grad);
-/* One optimizer step of a copy, with c->grad, which agent.grad_clip shortens. */
+/* One optimizer step of a copy, with c->grad, which agent.grad_clip shortens, and c->lr_scale. */
 void lgv__dqn_step(dqn *c, int64_t copy);
 /* Counts the update, takes statistics, stops if the loss or a parameter is not finite, and makes
  * c->error the priorities of the minibatch. */
 LGV_CHECK lgv_status lgv__dqn_end_update(dqn *c, lgv_error *err);
-/* The whole of the update above, for one network with one head. */
-LGV_CHECK lgv_status lgv__dqn_update(dqn *c, lgv_error *err);
+
+double lgv__dqn_squares(const float *x, int64_t count); /* their sum */
 
 /* ---- hooks that agents share; the core is the first member of their state ---- */
 /* open: draws every copy's parameters, and starts the target network with the same. */
 lgv_status lgv__dqn_open(void *self, lgv_error *err);
 void lgv__dqn_set_stream(void *self, int32_t stream);
 lgv_status lgv__dqn_begin_episode(void *self, lgv_error *err); /* nothing to do */
-lgv_status lgv__dqn_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
-                               lgv_error *err);
-/* q_values of agents that evaluate by w alone. */
+/* q_values of agents that evaluate by w alone and whose outputs are Q. */
 lgv_status lgv__dqn_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
-/* The updates that are due, form.update or lgv__dqn_update each. */
-lgv_status lgv__dqn_observe(void *self, const lgv_transition *transition, lgv_error *err);
-lgv_status lgv__dqn_end_episode(void *self, lgv_error *err);
 void lgv__dqn_stats(const void *self, double *values);
-void lgv__dqn_policy_parts(const void *self,
-                           lgv_policy_parts *parts); /* of agents that have w alone */
+/* policy_parts of agents that have w alone. */
+void lgv__dqn_policy_parts(const void *self, lgv_policy_parts *parts);
 
 #endif

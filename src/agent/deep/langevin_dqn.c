@@ -1,21 +1,90 @@
-#include "agent/deep/langevin_dqn.h"
-
+/* Deep Q-learning by Langevin Monte Carlo: the agents that explore through the noise of their
+ * optimizer, adam-lmcdqn, lmc-dqn, psgld-dqn, langevin-dqn, fg-lmcdqn, ulmc-dqn and fg-ulmc-dqn.
+ * Ishfaq et al. (ICLR 2024), Algorithm 2; Ishfaq et al. (2024), "More efficient randomized
+ * exploration for reinforcement learning via approximate sampling", for the feel-good term and the
+ * underdamped chain. The agents, each with its equation and its presets, are at the end of the
+ * file.
+ *
+ * Acting is greedy in the current sample w, in training and in evaluation; the optimizer (optim.*)
+ * decides which chain w follows. Where all rewards are positive, greedy acting alone never leaves
+ * the action that it tried first, since the other's value is still near 0: agent.warmup_actions =
+ * uniform gives the replay some of each.
+ *
+ * agent.stages = shared (as in the published code): one network for all stages, a discount, a
+ * target network, and J = agent.updates gradient steps every agent.update_every steps.
+ *
+ * agent.stages = per-stage (Algorithm 2 as printed): a network w_h, moments included, for each
+ * stage of the horizon. Before every episode a backward sweep h = H..1 takes J steps on
+ *     L_h(w_h) = mean over a minibatch of stage h of (r + [not terminated] max_a Q(s', a; w_{h+1})
+ *                                                     - Q(s, a; w_h))^2
+ * with w_{h+1} as the sweep has just left it and Q_{H+1} = 0. There is no target network and,
+ * unless agent.gamma is set, no discount. The loss is a minibatch mean, not the sum over the
+ * history; the ridge term is the optimizer's l2.
+ *
+ * agent.final_lr < 1: the step size falls linearly with the budget that lgv_problem states (steps,
+ * else episodes), as stochastic-gradient Langevin dynamics has it (Welling, Teh 2011): wide moves
+ * first, and in the end less of what minibatches and large steps add to the posterior's spread.
+ * Beyond the budget it stays at its final value; without a stated budget nothing decays.
+ *
+ * agent.average > 0: training acts by the current sample, evaluation by the mean of about that many
+ * last ones (an exponential mean; all so far, as long as there are fewer): the posterior's mean,
+ * not one of the chain's excursions.
+ *
+ * The feel-good term (agent.feel_good > 0) subtracts eta_fg * mean over the minibatch of max_a
+ * Q(s_1, a), s_1 being the first observation of the episode that a transition comes from: optimism
+ * where episodes begin. The gradient goes through the maximum. */
+#include "agent/deep/dqn_core.h"
 #include "agent/export.h"
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/param.h"
 
 #include <math.h>
 #include <string.h>
 
-const char *const lgv__langevin_stages_names[] = {"shared", "per-stage", NULL};
-const char *const lgv__langevin_warmup_names[] = {"greedy", "uniform", NULL};
-const char *const lgv__langevin_stat_names[] = {DQN_STAT_NAMES, NULL};
+enum { SHARED, PER_STAGE };
+enum { GREEDY, UNIFORM };
+
+typedef struct params {
+  dqn_params dqn;
+  int32_t stages, warmup_actions;
+  double feel_good, final_lr;
+  int64_t average;
+} params;
+
+static const char *const stages_names[] = {"shared", "per-stage", NULL};
+static const char *const warmup_names[] = {"greedy", "uniform", NULL};
+
+/* clang-format off */
+#define PARAM_ROWS(presets) \
+  DQN_PARAM_ROWS(presets), \
+  DQN_SHARED_BIAS_ROW, \
+  DQN_ONE_HOT_GAIN_ROW, \
+  LGV_CHOICE_ROW(params, warmup_actions, "warmup_actions", "greedy", warmup_names, "actions until agent.warmup: of the initial network, or uniform"), \
+  LGV_REAL_ROW(params, final_lr, "final_lr", "1", 0, 1, 0, "share of optim.lr to which the step size falls linearly by the end of the run; 1: it stays"), \
+  LGV_INT_ROW(params, average, "average", "0", 0, 1e9, "updates over which parameters are averaged for evaluation; 0: it takes the current ones"), \
+  LGV_CHOICE_ROW(params, stages, "stages", "shared", stages_names, "shared: one network; per-stage: one for each stage, fitted in a backward sweep before every episode")
+#define FEEL_GOOD_ROW \
+  LGV_REAL_ROW(params, feel_good, "feel_good", "0.1", 0, 1e6, 0, "eta_fg: weight of optimism at the first observation of an episode")
+/* clang-format on */
+
+static const char *const preset_names[] = {"auto", "small", "atari", NULL};
+static const lgv_param param_table[] = {PARAM_ROWS(preset_names), {0}};
+static const lgv_param feel_good_table[] = {PARAM_ROWS(preset_names), FEEL_GOOD_ROW, {0}};
+
+typedef struct self {
+  dqn core;
+  const params *p;
+  int64_t *episodes;                       /* [0]: that have ended */
+  int64_t steps_planned, episodes_planned; /* 0: unknown */
+  float *w_mean;                           /* (copies x dim): with agent.average; else NULL */
+  int64_t H;                               /* networks in the sweep; 0 with agent.stages = shared */
+  int64_t *order, *start;                  /* (replay), (H + 1): entries by stage */
+} self;
 
 /* ---- parameters and memory ---- */
 
-static lgv_status resolve_per_stage(langevin_params *p, const bool *is_set,
-                                    const lgv_problem *problem, lgv_error *err) {
+static lgv_status resolve_per_stage(params *p, const bool *is_set, const lgv_problem *problem,
+                                    lgv_error *err) {
   dqn_params *d = &p->dqn;
   if (problem->env.horizon == 0)
     return lgv_fail(err, LGV_ERR_USAGE,
@@ -25,47 +94,83 @@ static lgv_status resolve_per_stage(langevin_params *p, const bool *is_set,
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.stages = per-stage looks one stage ahead and has no target network: set "
                     "agent.n_step = 1 and agent.double = false");
-  if (!is_set[DQN_PARAM_GAMMA]) d->gamma = 1;
+  if (!lgv__params_is_set(param_table, is_set, "gamma")) d->gamma = 1;
   d->update_every = 0;
   return LGV_OK;
 }
 
-lgv_status lgv__langevin_resolve(void *params, const bool *is_set, const lgv_problem *problem,
-                                 lgv_error *err) {
-  langevin_params *p = params;
-  if (p->stages == LANGEVIN_PER_STAGE) LGV_TRY(resolve_per_stage(p, is_set, problem, err));
-  if (p->final_lr < 1 && lgv__params_find(problem->optimizer->params, "lr") < 0)
-    return lgv_fail(err, LGV_ERR_USAGE, "agent.final_lr: the optimizer %s has no lr",
-                    problem->optimizer->name);
-  return lgv__dqn_resolve(&p->dqn, problem, 1, err);
+static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
+                          lgv_error *err) {
+  params *p = params_;
+  if (p->stages == PER_STAGE) LGV_TRY(resolve_per_stage(p, is_set, problem, err));
+  return lgv__dqn_resolve(&p->dqn, problem, (dqn_sizes){0}, err);
 }
 
-void lgv__langevin_layout(void *self, const void *params, const lgv_problem *problem,
-                          lgv_layout *layout) {
-  langevin *s = self;
-  s->p = params;
-  s->H = s->p->stages == LANGEVIN_PER_STAGE ? problem->env.horizon : 0;
-  dqn_form form = {.copies = s->H, .with_first = s->p->feel_good > 0, .no_target = s->H > 0};
-  lgv__dqn_layout(&s->core, &s->p->dqn, problem, form, layout);
-  s->episodes = lgv_layout_array(layout, "episodes", LGV_I64, 1, LGV_KEEP);
-  lgv_layout_check(layout, lgv__counter_fault, s->episodes);
+static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
+  self *s = self_;
+  s->p = params_;
+  s->H = s->p->stages == PER_STAGE ? problem->env.horizon : 0;
+  dqn_sizes sizes = {.copies = s->H, .with_first = s->p->feel_good > 0, .no_target = s->H > 0};
+  lgv__dqn_layout(&s->core, &s->p->dqn, problem, sizes, out);
+  s->episodes = lgv_layout_array(out, "episodes", LGV_I64, 1, LGV_KEEP);
+  lgv_layout_check(out, lgv__counter_fault, s->episodes);
   s->steps_planned = problem->steps;
   s->episodes_planned = problem->episodes;
-  size_t params_size = problem->optimizer->params_size;
-  s->optim_params = s->p->final_lr < 1
-                        ? lgv_layout_array(layout, "optim.params", LGV_U8, params_size, LGV_SCRATCH)
-                        : NULL;
-  size_t all = (size_t)(s->core.form.copies * s->core.dim);
-  s->w_mean = s->p->average > 0 ? lgv_layout_array(layout, "w_mean", LGV_F32, all, LGV_KEEP) : NULL;
+  size_t all = (size_t)(s->core.sizes.copies * s->core.dim);
+  s->w_mean = s->p->average > 0 ? lgv_layout_array(out, "w_mean", LGV_F32, all, LGV_KEEP) : NULL;
   if (s->H == 0) return;
-  s->order = lgv_layout_array(layout, "order", LGV_I64, (size_t)s->p->dqn.replay, LGV_SCRATCH);
-  s->start = lgv_layout_array(layout, "start", LGV_I64, (size_t)s->H + 1, LGV_SCRATCH);
+  s->order = lgv_layout_array(out, "order", LGV_I64, (size_t)s->p->dqn.replay, LGV_SCRATCH);
+  s->start = lgv_layout_array(out, "start", LGV_I64, (size_t)s->H + 1, LGV_SCRATCH);
 }
 
-/* ---- the update ---- */
+static lgv_status open_agent(void *self_, lgv_error *err) {
+  self *s = self_;
+  dqn *c = &s->core;
+  LGV_TRY(lgv__dqn_open(c, err));
+  if (s->w_mean) memcpy(s->w_mean, c->w, (size_t)(c->sizes.copies * c->dim) * sizeof *c->w);
+  return LGV_OK;
+}
 
-/* Of - eta_fg mean max_a Q(s_1, a); the rows of first observations lie behind the others. */
-static void add_feel_good(langevin *s) {
+/* ---- acting ---- */
+
+/* The parameters that act at the observation. */
+static lgv_status actor(self *s, const lgv_obs *obs, lgv_mode mode, const float **w,
+                        lgv_error *err) {
+  if (s->H > 0 && (obs->stage < 0 || obs->stage >= s->H))
+    return lgv_fail(err, LGV_ERR_USAGE, "stage %lld is outside the horizon of %lld stages",
+                    (long long)obs->stage, (long long)s->H);
+  const float *all = mode == LGV_EVAL && s->w_mean ? s->w_mean : s->core.w;
+  *w = all + (s->H > 0 ? obs->stage * s->core.dim : 0);
+  return LGV_OK;
+}
+
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                      lgv_error *err) {
+  self *s = self_;
+  dqn *c = &s->core;
+  const float *w = NULL;
+  LGV_TRY(actor(s, obs, mode, &w, err));
+  bool warms_up = mode == LGV_TRAIN && c->count[DQN_STEPS] < c->p->warmup;
+  if (warms_up && s->p->warmup_actions == UNIFORM) {
+    *action = (int32_t)lgv_rng_below(c->act, c->A);
+    return LGV_OK;
+  }
+  *action = lgv__dqn_greedy(c, lgv__dqn_values(c, w, obs), mode);
+  return LGV_OK;
+}
+
+static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error *err) {
+  self *s = self_;
+  const float *w = NULL;
+  LGV_TRY(actor(s, obs, LGV_EVAL, &w, err));
+  lgv__dqn_copy_values(&s->core, lgv__dqn_values(&s->core, w, obs), q);
+  return LGV_OK;
+}
+
+/* ---- the parts of an update that are Langevin's own ---- */
+
+/* Of - eta_fg mean max_a Q(s_1, a); the rows of first observations follow the others. */
+static void add_feel_good(self *s) {
   dqn *c = &s->core;
   int64_t B = c->p->batch;
   float share = (float)s->p->feel_good / (float)B;
@@ -77,15 +182,15 @@ static void add_feel_good(langevin *s) {
   }
 }
 
-/* The share of the budget that is spent; steps count if they are bounded, else episodes. */
-static double progress(const langevin *s) {
+/* The share of the stated budget that is spent; 0 without one. */
+static double progress(const self *s) {
   if (s->steps_planned > 0)
     return fmin(1, (double)s->core.count[DQN_STEPS] / (double)s->steps_planned);
   if (s->episodes_planned > 0) return fmin(1, (double)s->episodes[0] / (double)s->episodes_planned);
   return 0;
 }
 
-static void average(langevin *s, int64_t k) {
+static void average(self *s, int64_t k) {
   const dqn *c = &s->core;
   const float *w = c->w + k * c->dim;
   float *mean = s->w_mean + k * c->dim;
@@ -93,19 +198,21 @@ static void average(langevin *s, int64_t k) {
   for (int64_t i = 0; i < c->dim; i++) mean[i] += share * (w[i] - mean[i]);
 }
 
-/* From the targets on, for copy k with parameters w. */
-static lgv_status descend(langevin *s, int64_t k, lgv_error *err) {
+/* The chain's step of copy k, once its targets are known. */
+static lgv_status descend(self *s, int64_t k, lgv_error *err) {
   dqn *c = &s->core;
   lgv__dqn_loss(c);
-  if (c->form.with_first) add_feel_good(s);
+  if (s->p->feel_good > 0) add_feel_good(s);
   lgv__dqn_backward(c, c->w + k * c->dim, c->grad);
-  if (s->optim_params) *s->lr = s->full_lr * (1 - (1 - s->p->final_lr) * progress(s));
+  c->lr_scale = 1 - (1 - s->p->final_lr) * progress(s);
   lgv__dqn_step(c, k);
   if (s->w_mean) average(s, k);
   return lgv__dqn_end_update(c, err);
 }
 
-static lgv_status update(langevin *s, lgv_error *err) {
+/* ---- agent.stages = shared: one network ---- */
+
+static lgv_status update(self *s, lgv_error *err) {
   dqn *c = &s->core;
   lgv__dqn_sample(c);
   lgv__dqn_forward(c, c->w, c->w_target);
@@ -114,9 +221,25 @@ static lgv_status update(langevin *s, lgv_error *err) {
   return descend(s, 0, err);
 }
 
-/* ---- Algorithm 2 as printed ---- */
+static lgv_status observe(void *self_, const lgv_transition *transition, lgv_error *err) {
+  self *s = self_;
+  lgv__dqn_remember(&s->core, transition);
+  for (int64_t j = lgv__dqn_updates_due(&s->core); j > 0; j--) LGV_TRY(update(s, err));
+  return LGV_OK;
+}
 
-static void sample_stage(langevin *s, int64_t h) {
+static lgv_status end_episode(void *self_, lgv_error *err) {
+  self *s = self_;
+  s->episodes[0]++;
+  if (s->H > 0) return LGV_OK; /* the sweep comes before the next episode */
+  for (int64_t j = lgv__dqn_updates_due_between_episodes(&s->core); j > 0; j--)
+    LGV_TRY(update(s, err));
+  return LGV_OK;
+}
+
+/* ---- agent.stages = per-stage: Algorithm 2 as printed ---- */
+
+static void sample_stage(self *s, int64_t h) {
   dqn *c = &s->core;
   int64_t first = s->start[h], count = s->start[h + 1] - first;
   for (int64_t i = 0; i < c->batch.size; i++)
@@ -126,7 +249,7 @@ static void sample_stage(langevin *s, int64_t h) {
     memset(c->batch.discount, 0, (size_t)c->batch.size * sizeof *c->batch.discount);
 }
 
-static lgv_status sweep(langevin *s, lgv_error *err) {
+static lgv_status sweep(self *s, lgv_error *err) {
   dqn *c = &s->core;
   lgv__replay_sort_by_age(&c->replay, s->H, s->order, s->start);
   for (int64_t h = s->H - 1; h >= 0; h--) {
@@ -142,82 +265,165 @@ static lgv_status sweep(langevin *s, lgv_error *err) {
   return LGV_OK;
 }
 
-/* ---- hooks ---- */
-
-lgv_status lgv__langevin_open(void *self, lgv_error *err) {
-  langevin *s = self;
-  dqn *c = &s->core;
-  if (s->optim_params) {
-    int row = lgv__params_find(c->optimizer->params, "lr");
-    memcpy(s->optim_params, c->optim_params, c->optimizer->params_size);
-    s->lr = (double *)((char *)s->optim_params + c->optimizer->params[row].offset);
-    s->full_lr = *s->lr;
-    c->optim_params = s->optim_params;
-  }
-  LGV_TRY(lgv__dqn_open(self, err));
-  if (s->w_mean) memcpy(s->w_mean, c->w, (size_t)(c->form.copies * c->dim) * sizeof *c->w);
-  return LGV_OK;
-}
-
-lgv_status lgv__langevin_begin_episode(void *self, lgv_error *err) {
-  langevin *s = self;
+static lgv_status begin_episode(void *self_, lgv_error *err) {
+  self *s = self_;
   bool ready = s->core.count[DQN_STEPS] >= s->core.p->warmup;
   return s->H > 0 && ready ? sweep(s, err) : LGV_OK;
 }
 
-/* The parameters that act at the observation. */
-static lgv_status actor(langevin *s, const lgv_obs *obs, lgv_mode mode, const float **w,
-                        lgv_error *err) {
-  if (s->H > 0 && (obs->stage < 0 || obs->stage >= s->H))
-    return lgv_fail(err, LGV_ERR_USAGE, "stage %lld is outside the horizon of %lld stages",
-                    (long long)obs->stage, (long long)s->H);
-  const float *all = mode == LGV_EVAL && s->w_mean ? s->w_mean : s->core.w;
-  *w = all + (s->H > 0 ? obs->stage * s->core.dim : 0);
-  return LGV_OK;
-}
+/* ---- the agents ---- */
 
-lgv_status lgv__langevin_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
-                             lgv_error *err) {
-  langevin *s = self;
-  dqn *c = &s->core;
-  const float *w = NULL;
-  LGV_TRY(actor(s, obs, mode, &w, err));
-  bool warms_up = mode == LGV_TRAIN && c->count[DQN_STEPS] < c->p->warmup;
-  if (warms_up && s->p->warmup_actions == LANGEVIN_UNIFORM) {
-    *action = (int32_t)lgv_rng_below(c->act, c->A);
-    return LGV_OK;
-  }
-  *action = lgv__dqn_greedy(c, lgv__dqn_values(c, w, obs), mode);
-  return LGV_OK;
-}
+static const char *const stat_names[] = {DQN_STAT_NAMES, NULL};
 
-lgv_status lgv__langevin_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
-  langevin *s = self;
-  const float *w = NULL;
-  LGV_TRY(actor(s, obs, LGV_EVAL, &w, err));
-  lgv__dqn_copy_values(&s->core, lgv__dqn_values(&s->core, w, obs), q);
-  return LGV_OK;
-}
-
-void lgv__langevin_policy_parts(const void *self, lgv_policy_parts *parts) {
-  const langevin *s = self;
-  lgv__dqn_policy_parts(self, parts);
+static void policy_parts(const void *self_, lgv_policy_parts *parts) {
+  const self *s = self_;
+  lgv__dqn_policy_parts(&s->core, parts);
   if (s->w_mean) parts->w = s->w_mean;
   parts->by_stage = s->H > 0;
 }
 
-lgv_status lgv__langevin_observe(void *self, const lgv_transition *transition, lgv_error *err) {
-  langevin *s = self;
-  lgv__dqn_remember(&s->core, transition);
-  for (int64_t j = lgv__dqn_updates_due(&s->core); j > 0; j--) LGV_TRY(update(s, err));
-  return LGV_OK;
-}
+/* A descriptor: the members of the family differ in these arguments alone. */
+#define LANGEVIN_DQN(name_, summary_, params_, presets_, optimizer_)                               \
+  {                                                                                                \
+    .name = name_, .summary = summary_, .params = params_, .presets = presets_,                    \
+    .optimizer = optimizer_, .params_size = sizeof(params), .state_size = sizeof(self),            \
+    .resolve = resolve, .layout = layout, .open = open_agent, .begin_episode = begin_episode,      \
+    .act = act, .observe = observe, .end_episode = end_episode, .stat_names = stat_names,          \
+    .stats = lgv__dqn_stats, .set_stream = lgv__dqn_set_stream, .q_values = q_values,              \
+    .policy_parts = policy_parts,                                                                  \
+  }
 
-lgv_status lgv__langevin_end_episode(void *self, lgv_error *err) {
-  langevin *s = self;
-  s->episodes[0]++;
-  if (s->H > 0) return LGV_OK; /* the sweep comes before the next episode */
-  for (int64_t j = lgv__dqn_updates_due_between_episodes(&s->core); j > 0; j--)
-    LGV_TRY(update(s, err));
-  return LGV_OK;
-}
+#define SMALL_LOOP "agent.warmup=200 agent.warmup_actions=uniform agent.updates=4 "
+
+/* adam-lmcdqn. Ishfaq et al., "Provable and practical: efficient exploration in reinforcement
+ * learning via Langevin Monte Carlo" (ICLR 2024), Algorithm 2, with the optimizer Adam SGLD of Kim
+ * et al. (2022):
+ *
+ *     w <- w - eta (g + a m / sqrt(v + lambda_1)) + sqrt(2 eta / beta) eps,   eps ~ N(0, I)
+ *
+ * The preset `atari` is the published loop: the optimizer in the form of the published code, n = 3,
+ * double Q, pixels not divided, an update every 10 steps after 32 greedy ones, a copy to the target
+ * network every 500 updates. As in that code, parameters are single floats: at beta = 1e16 rounding
+ * takes nearly all of the noise away, which optim.compensated = true would keep.
+ *
+ * The presets for small problems are not from the paper. `small`: noise large enough to move the
+ * policy, an l2 term in the part of the ridge of the paper's loss, thirty rewards in a target and a
+ * target network that stays for 500 updates; a step size that falls, and evaluation by the mean of
+ * 2000 samples. `one-hot`, where the observation only names a state: inputs so large that the rows
+ * of the first layer, one per state, move far more than the layers that all states share, and begin
+ * with values that differ; one-step targets, which carry the values of actions not yet tried back
+ * to the states before them; no l2 term. `cyclic`, the same where an episode can return to a state
+ * it left (a wall to walk against): there the maximum over noisy values feeds itself, so that
+ * targets are double, and evaluation by samples of one moment can run in circles, so that it uses
+ * their mean, at a step size that falls. */
+#define ONE_HOT_LOOP                                                                               \
+  "agent.warmup=1000 agent.warmup_actions=uniform agent.update_every=1 agent.hidden=64,64 "        \
+  "agent.one_hot_gain=3 agent.replay=100000 agent.target_every=200 optim.lr=1e-3 optim.a=0.1 "     \
+  "optim.form=paper "
+
+static const lgv_preset adam_lmcdqn_presets[] = {
+    {"small", "agent.warmup=1000 agent.warmup_actions=uniform agent.update_every=1 agent.batch=64 "
+              "agent.replay=20000 agent.n_step=30 agent.double=true agent.target_every=500 "
+              "agent.final_lr=0.05 agent.average=2000 optim.lr=2e-3 optim.a=0.01 optim.beta=3e3 "
+              "optim.l2=0.03 optim.form=paper"},
+    {"one-hot", ONE_HOT_LOOP "optim.beta=3e3"},
+    {"cyclic", ONE_HOT_LOOP "agent.double=true agent.final_lr=0.05 agent.average=1000 "
+                            "optim.beta=3e4"},
+    {"atari", DQN_ATARI_LOOP "optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 optim.form=code"},
+    {0}};
+static const char *const adam_lmcdqn_preset_names[] = {"auto",   "small", "one-hot",
+                                                       "cyclic", "atari", NULL};
+static const lgv_param adam_lmcdqn_table[] = {PARAM_ROWS(adam_lmcdqn_preset_names), {0}};
+
+const lgv_agent_type lgv__agent_adam_lmcdqn =
+    LANGEVIN_DQN("adam-lmcdqn", "Langevin Monte Carlo DQN with Adam SGLD (the paper's Algorithm 2)",
+                 adam_lmcdqn_table, adam_lmcdqn_presets, "asgld");
+
+/* lmc-dqn. The update of Algorithm 1 of Ishfaq et al. (ICLR 2024), line 9, on a network, which is
+ * SGLD (Welling, Teh, 2011) on the loss of dqn_core.h:
+ *
+ *     w <- w - eta g + sqrt(2 eta / beta) eps
+ *
+ * It is Adam LMCDQN with a = 0. The loss is a minibatch mean: beta is n times that of a sum over n
+ * transitions. */
+static const lgv_preset lmc_dqn_presets[] = {
+    {"small", SMALL_LOOP "optim.lr=3e-3 optim.beta=3e3 optim.l2=0.1"},
+    {"atari", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16"},
+    {0}};
+
+const lgv_agent_type lgv__agent_lmc_dqn =
+    LANGEVIN_DQN("lmc-dqn", "Langevin Monte Carlo DQN without preconditioning (SGLD)", param_table,
+                 lmc_dqn_presets, "sgld");
+
+/* psgld-dqn. Langevin Monte Carlo with the diagonal preconditioner of Li et al., "Preconditioned
+ * stochastic gradient Langevin dynamics for deep neural networks" (AAAI 2016), in the loop of Adam
+ * LMCDQN:
+ *
+ *     w <- w - eta g / G + sqrt(2 eta / beta) eps / sqrt(G),   G = sqrt(v) + eps_0
+ *
+ * Drift and noise are scaled by the same G, unlike in Adam SGLD. */
+static const lgv_preset psgld_dqn_presets[] = {
+    {"small", SMALL_LOOP "optim.lr=1e-3 optim.beta=3e4 optim.l2=0.1"},
+    {"atari", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16"},
+    {0}};
+
+const lgv_agent_type lgv__agent_psgld_dqn =
+    LANGEVIN_DQN("psgld-dqn", "Langevin Monte Carlo DQN with RMSProp preconditioning (pSGLD)",
+                 param_table, psgld_dqn_presets, "psgld");
+
+/* langevin-dqn. Dwaracherla, Van Roy, "Langevin DQN" (2020), with the optimizer that Ishfaq et al.
+ * (ICLR 2024) compare Adam LMCDQN with: a step of Adam, then Gaussian noise with Adam's
+ * preconditioner (optim_langevin.c). There is no term of the plain gradient. The preset `atari` is
+ * their loop. */
+static const lgv_preset langevin_dqn_presets[] = {
+    {"small", SMALL_LOOP "optim.lr=1e-3 optim.beta=1e5 optim.l2=0.1"},
+    {"atari", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16"},
+    {0}};
+
+const lgv_agent_type lgv__agent_langevin_dqn =
+    LANGEVIN_DQN("langevin-dqn", "DQN with Adam and preconditioned noise (Langevin DQN)",
+                 param_table, langevin_dqn_presets, "langevin-adam");
+
+/* fg-lmcdqn. Ishfaq et al., "More efficient randomized exploration for reinforcement learning via
+ * approximate sampling" (2024): Adam LMCDQN on the feel-good loss (Zhang, 2022)
+ *
+ *     mean (y - Q(s, a))^2 - eta_fg mean max_a Q(s_1, a),
+ *
+ * s_1 being the first observation of each transition's episode. With agent.feel_good = 0 it is Adam
+ * LMCDQN. */
+static const lgv_preset fg_lmcdqn_presets[] = {
+    {"small", SMALL_LOOP "agent.feel_good=0.01 optim.lr=3e-3 optim.a=0.1 optim.beta=3e3 "
+                         "optim.l2=0.03 optim.form=paper"},
+    {"atari", DQN_ATARI_LOOP "agent.feel_good=0.001 optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 "
+                             "optim.form=code"},
+    {0}};
+
+const lgv_agent_type lgv__agent_fg_lmcdqn =
+    LANGEVIN_DQN("fg-lmcdqn", "Adam LMCDQN with the feel-good term", feel_good_table,
+                 fg_lmcdqn_presets, "asgld");
+
+/* ulmc-dqn. Ishfaq et al. (2024): Adam LMCDQN with an underdamped chain, as their code has it,
+ *
+ *     u <- (1 - eta gamma) u + eta (g + a m / (sqrt(v) + eps_0))
+ *     w <- w - eta u + sqrt(2 eta gamma / beta) eps
+ *
+ * (optim.drift = plain puts the noise into the velocity, where the theory has it). After 1 / (eta
+ * gamma) steps the drift is eta g / gamma per step. */
+#define SMALL_CHAIN "optim.lr=0.03 optim.friction=10 optim.a=0.1 optim.beta=3e5 optim.l2=0.03"
+#define ATARI_CHAIN "optim.lr=1e-3 optim.friction=10 optim.a=0.1 optim.beta=1e10"
+
+static const lgv_preset ulmc_dqn_presets[] = {
+    {"small", SMALL_LOOP SMALL_CHAIN}, {"atari", DQN_ATARI_LOOP ATARI_CHAIN}, {0}};
+
+const lgv_agent_type lgv__agent_ulmc_dqn = LANGEVIN_DQN(
+    "ulmc-dqn", "underdamped Langevin Monte Carlo DQN", param_table, ulmc_dqn_presets, "ulmc");
+
+/* fg-ulmc-dqn. Ishfaq et al. (2024): the underdamped chain of ulmc-dqn on the feel-good loss of
+ * fg-lmcdqn. */
+static const lgv_preset fg_ulmc_dqn_presets[] = {
+    {"small", SMALL_LOOP "agent.feel_good=0.01 " SMALL_CHAIN},
+    {"atari", DQN_ATARI_LOOP "agent.feel_good=0.001 " ATARI_CHAIN},
+    {0}};
+
+const lgv_agent_type lgv__agent_fg_ulmc_dqn = LANGEVIN_DQN(
+    "fg-ulmc-dqn", "ULMCDQN with the feel-good term", feel_good_table, fg_ulmc_dqn_presets, "ulmc");

@@ -1,7 +1,7 @@
-/* All the data of a run over sparse observations as the states and the pairs (s, a) they speak of,
- * and what a regression of Q on them needs: for every pair the mean target and its precision.
+/* All the data of a run over sparse observations, by state and by pair (s, a), with what a
+ * regression of Q on them needs: for every pair the mean target and its precision.
  *
- * Targets are y_i = r_i + gamma V(s'_i), V = 0 behind a terminal step. For a pair tried n times
+ * Targets are y_i = r_i + gamma V(s'_i), V = 0 after a terminal step. For a pair tried n times
  * with the mean y and the sum of squares S = sum of (y_i - y)^2,
  *     noise^2  = (M + S) / n,     M the greatest S / n of all pairs,
  *     weight   = n / (sigma^2 + noise^2).

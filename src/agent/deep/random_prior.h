@@ -1,10 +1,10 @@
 /* Randomized prior functions (Osband, Aslanides, Cassirer, NeurIPS 2018): for every copy of a
  * network another one, p, that is drawn once and never trained; the copy's values are f + scale p.
  *
- * p is drawn as a network begins (lgv__net_init), but where a one-hot input has one of many weights
- * at work, those are as large as the weights of a single input: a prior must tell the states apart,
- * however many there are. Where an observation is an index, the values for all of them are worked
- * out at the start and kept in place of the networks. */
+ * p is drawn as a new network is (lgv__net_init), except for one-hot inputs, of which one weight of
+ * many is in use: those weights are as large as the weights of a single input, since a prior must
+ * distinguish the states however many there are. Where an observation is an index, the values of
+ * all of them are computed at the start and kept in place of the networks. */
 #ifndef LGV_AGENT_DEEP_RANDOM_PRIOR_H
 #define LGV_AGENT_DEEP_RANDOM_PRIOR_H
 

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Copies lie a line more than a power of two apart, or they would contend for the same places of a
- * cache. */
+/* Copies lie a line more than a power of two apart, so that they do not contend for the same places
+ * of a cache. */
 enum { CACHE_LINE = 16 }; /* floats */
 
 /* ---- memory ---- */
@@ -24,23 +24,23 @@ static void distinct_layout(distinct *d, int64_t inputs, int64_t most, lgv_layou
 }
 
 void lgv__sparse_first_layout(sparse_first *s, dqn *c, const dqn_params *p,
-                              const lgv_problem *problem, dqn_form form, lgv_layout *layout) {
-  net_shape shape = lgv__dqn_shape(p, &problem->env, form.heads);
-  lgv_status built = lgv__net_build(&s->whole, &shape, NULL); /* lgv__dqn_resolve has tried it */
+                              const lgv_problem *problem, dqn_sizes sizes, lgv_layout *layout) {
+  net_shape shape = lgv__dqn_shape(p, &problem->env, sizes.heads);
+  lgv_status built = lgv__net_build(&s->whole, &shape, NULL); /* lgv__dqn_resolve checked it */
   assert(built == LGV_OK);
   (void)built;
-  form.above_first = true;
-  lgv__dqn_layout(c, p, problem, form, layout);
+  sizes.above_first = true;
+  lgv__dqn_layout(c, p, problem, sizes, layout);
   int64_t inputs = s->whole.layer[0].inputs, B = p->batch, most = p->double_q ? 2 * B : B;
   s->core = c;
   s->units = s->whole.layer[0].outputs;
   s->stride = most * s->units + CACHE_LINE;
-  size_t batch = (size_t)B, width = (size_t)(form.copies * s->units);
-  size_t x = (size_t)(form.copies * s->stride);
-  lgv__lazy_rows_layout(&s->rows, inputs + 1, form.copies * s->units, problem->optimizer,
+  size_t batch = (size_t)B, width = (size_t)(sizes.copies * s->units);
+  size_t x = (size_t)(sizes.copies * s->stride);
+  lgv__lazy_rows_layout(&s->rows, inputs + 1, sizes.copies * s->units, problem->optimizer,
                         problem->optim_params, layout);
   distinct_layout(&s->online, inputs, most, layout);
-  distinct_layout(&s->behind, inputs, B, layout);
+  distinct_layout(&s->next, inputs, B, layout);
   s->of_obs = lgv_layout_array(layout, "of_obs", LGV_I32, batch, LGV_SCRATCH);
   s->of_next = lgv_layout_array(layout, "of_next", LGV_I32, batch, LGV_SCRATCH);
   s->of_double = lgv_layout_array(layout, "of_double", LGV_I32, batch, LGV_SCRATCH);
@@ -60,7 +60,7 @@ void lgv__sparse_first_open(sparse_first *s) {
   dqn *c = s->core;
   const net_layer *first = &s->whole.layer[0];
   size_t units = (size_t)s->units;
-  for (int64_t k = 0; k < c->form.copies; k++) {
+  for (int64_t k = 0; k < c->sizes.copies; k++) {
     lgv__net_init(&s->whole, s->draw, c->init);
     for (int64_t row = 0; row <= first->inputs; row++) /* biases follow the weights */
       memcpy(s->rows.w + row * s->rows.width + k * s->units,
@@ -68,7 +68,7 @@ void lgv__sparse_first_open(sparse_first *s) {
     memcpy(c->w + k * c->dim, s->draw + first->biases + first->n_biases,
            (size_t)c->dim * sizeof *c->w);
   }
-  memcpy(c->w_target, c->w, (size_t)(c->form.copies * c->dim) * sizeof *c->w);
+  memcpy(c->w_target, c->w, (size_t)(c->sizes.copies * c->dim) * sizeof *c->w);
   lgv__lazy_rows_open(&s->rows);
 }
 
@@ -91,7 +91,7 @@ const float *lgv__sparse_first_values(sparse_first *s, int64_t copy, const lgv_o
 
 /* ---- learning ---- */
 
-/* Which of the distinct observations this is, if need be a new one. */
+/* Which of the distinct observations this is; adds it if it is new. */
 static int32_t find_or_add(const sparse_first *s, distinct *d, int32_t state) {
   int32_t *place = &d->place[state >= 0 ? state : bias_row(s)];
   if (*place < d->count && d->state[*place] == state) return *place;
@@ -113,7 +113,7 @@ static void first_forward(sparse_first *s, const float *row, const float *bias, 
   memcpy(s->sum, bias, (size_t)width * sizeof *bias);
   if (row) kernels->add_scaled(width, row, 1, s->sum);
   kernels->rectify(width, s->sum);
-  for (int64_t k = 0; k < s->core->form.copies; k++)
+  for (int64_t k = 0; k < s->core->sizes.copies; k++)
     memcpy(of_copy(s, x, k) + place * units, s->sum + k * units, (size_t)units * sizeof *x);
 }
 
@@ -121,10 +121,10 @@ void lgv__sparse_first_begin(sparse_first *s) {
   dqn *c = s->core;
   const int32_t *obs = (const int32_t *)(const void *)c->batch.obs;
   const int32_t *next = (const int32_t *)(const void *)c->batch.next;
-  s->online.count = s->behind.count = 0;
+  s->online.count = s->next.count = 0;
   for (int64_t i = 0; i < c->p->batch; i++) {
     s->of_obs[i] = find_or_add(s, &s->online, obs[i]);
-    s->of_next[i] = find_or_add(s, &s->behind, next[i]);
+    s->of_next[i] = find_or_add(s, &s->next, next[i]);
   }
   s->learned = s->online.count;
   for (int64_t i = 0; c->p->double_q && i < c->p->batch; i++)
@@ -135,8 +135,8 @@ void lgv__sparse_first_begin(sparse_first *s) {
     first_forward(s, state >= 0 ? lgv__lazy_rows_online(&s->rows, state) : NULL, bias, i, s->x);
   }
   bias = lgv__lazy_rows_target(&s->rows, bias_row(s));
-  for (int64_t i = 0; i < s->behind.count; i++) {
-    int32_t state = s->behind.state[i];
+  for (int64_t i = 0; i < s->next.count; i++) {
+    int32_t state = s->next.state[i];
     first_forward(s, state >= 0 ? lgv__lazy_rows_target(&s->rows, state) : NULL, bias, i,
                   s->x_target);
   }
@@ -158,7 +158,7 @@ static const float *upper_forward(sparse_first *s, const float *w, float *x, int
 void lgv__sparse_first_forward(sparse_first *s, int64_t copy, float *q, float *q_next,
                                float *q_target) {
   dqn *c = s->core;
-  hand_out(c, upper_forward(s, c->w_target, s->x_target, copy, s->behind.count, &c->target_tape),
+  hand_out(c, upper_forward(s, c->w_target, s->x_target, copy, s->next.count, &c->target_tape),
            s->of_next, q_target);
   const float *out = upper_forward(s, c->w, s->x, copy, s->online.count, &c->tape);
   hand_out(c, out, s->of_obs, q);
@@ -176,8 +176,8 @@ static void upper_backward(sparse_first *s, int64_t copy) {
     const float *in = l > 0 ? c->tape.activation[l - 1] : x;
     float *d_in = l > 0 ? c->tape.delta[l & 1] : s->d_x;
     lgv__layer_dense_backward(layer, w, in, rows, d_out, d_in, c->tape.scratch, c->grad);
-    if (l == c->net.n_layers - 1 && c->form.heads > 1)
-      lgv__kernels()->scale(rows * layer->inputs, 1.0f / (float)c->form.heads, d_in);
+    if (l == c->net.n_layers - 1 && c->sizes.heads > 1)
+      lgv__kernels()->scale(rows * layer->inputs, 1.0f / (float)c->sizes.heads, d_in);
     d_out = d_in;
   }
 }
@@ -206,26 +206,17 @@ void lgv__sparse_first_end(sparse_first *s) {
 
 /* ---- statistics ---- */
 
-static double squares(const float *x, int64_t count) {
-  double sum[8] = {0}, total = 0;
-  int64_t i = 0;
-  for (; i + 8 <= count; i += 8)
-    for (int j = 0; j < 8; j++) sum[j] += (double)x[i + j] * (double)x[i + j];
-  for (; i < count; i++) total += (double)x[i] * (double)x[i];
-  for (int j = 0; j < 8; j++) total += sum[j];
-  return total;
-}
-
-/* Of the copy that was in hand last, as c->grad is. */
+/* Of the last copy, as c->grad is. */
 static double gradient_squares(const sparse_first *s) {
   const float *grad = s->grad + s->rows.width - s->units;
-  double sum = squares(grad + s->core->p->batch * s->rows.width, s->units);
-  for (int64_t i = 0; i < s->learned; i++) sum += squares(grad + i * s->rows.width, s->units);
+  double sum = lgv__dqn_squares(grad + s->core->p->batch * s->rows.width, s->units);
+  for (int64_t i = 0; i < s->learned; i++)
+    sum += lgv__dqn_squares(grad + i * s->rows.width, s->units);
   return sum;
 }
 
 static int64_t dead_units(const sparse_first *s) {
-  const float *x = of_copy(s, s->x, s->core->form.copies - 1);
+  const float *x = of_copy(s, s->x, s->core->sizes.copies - 1);
   int64_t dead = 0;
   for (int64_t j = 0; j < s->units; j++) {
     int64_t i = 0;
@@ -235,7 +226,7 @@ static int64_t dead_units(const sparse_first *s) {
   return dead;
 }
 
-/* Rows count as they are stored: the steps that they are sitting out are left out. */
+/* Rows count as they are stored, without the steps that they have yet to make up for. */
 void lgv__sparse_first_watch(sparse_first *s) {
   dqn *c = s->core;
   if ((c->count[DQN_UPDATES] - 1) % DQN_WATCH_EVERY != 0) return;
@@ -243,7 +234,7 @@ void lgv__sparse_first_watch(sparse_first *s) {
   for (int32_t l = 0; l < c->net.n_layers - 1; l++) units += (double)c->net.layer[l].outputs;
   double dead = units * lgv__net_dead_share(&c->net, &c->tape, s->learned) + (double)dead_units(s);
   stat[DQN_STAT_GRAD_NORM] = hypot(stat[DQN_STAT_GRAD_NORM], sqrt(gradient_squares(s)));
-  stat[DQN_STAT_WEIGHT_NORM] =
-      hypot(stat[DQN_STAT_WEIGHT_NORM], sqrt(squares(s->rows.w, s->rows.rows * s->rows.width)));
+  stat[DQN_STAT_WEIGHT_NORM] = hypot(
+      stat[DQN_STAT_WEIGHT_NORM], sqrt(lgv__dqn_squares(s->rows.w, s->rows.rows * s->rows.width)));
   stat[DQN_STAT_DEAD] = dead / (units + (double)s->units);
 }

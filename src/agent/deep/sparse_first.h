@@ -1,9 +1,9 @@
 /* The first layer of all copies of a DQN over one-hot observations, at a cost that depends on the
  * minibatch and not on the number of observations.
  *
- * An observation takes one row of the layer's weights, so that the rows of all copies for the same
- * observation lie together in one row of lazy_adam.h, (copies x units), and the biases, which are
- * always on, are its last row. The core's network is what stands above (dqn_form.above_first).
+ * An observation uses one row of the layer's weights. The rows of all copies for the same
+ * observation lie together in one row of lazy_adam.h, (copies x units); the biases, which are
+ * always on, are its last row. The core's network is the rest, above (dqn_sizes.above_first).
  * Observations that occur more than once in a minibatch go through the networks once: their
  * derivatives add up. Values, gradients and steps are those of lgv__dqn_forward, lgv__dqn_backward,
  * lgv__dqn_step and lgv__dqn_refresh_target over the whole network, but for rounding.
@@ -31,11 +31,11 @@ typedef struct sparse_first {
   net whole;           /* the network with its first layer */
   int64_t units;       /* of the first layer */
   lazy_rows rows;      /* (inputs + 1) rows of (copies x units) */
-  distinct online;     /* observations, then with agent.double those behind them */
-  distinct behind;     /* next observations */
+  distinct online;     /* observations, then with agent.double the next ones */
+  distinct next;       /* next observations */
   int64_t learned;     /* how many of the first have a gradient */
   int32_t *of_obs;     /* (batch): which of online */
-  int32_t *of_next;    /* (batch): which of behind */
+  int32_t *of_next;    /* (batch): which of next */
   int32_t *of_double;  /* (batch): next observations: which of online */
   int64_t stride;      /* from copy to copy in x, a little more than most x units */
   float *x, *x_target; /* (copies x stride): the layer's activations, (most x units) each */
@@ -46,11 +46,11 @@ typedef struct sparse_first {
   float *draw;         /* (whole.params): a network to begin with */
 } sparse_first;
 
-/* Whether there is such a layer, and an optimizer that can be lazy. */
+/* Whether there is such a layer and the optimizer can be lazy. */
 bool lgv__sparse_first_fits(const dqn_params *params, const lgv_problem *problem);
 /* Lays out the core as well. */
 void lgv__sparse_first_layout(sparse_first *s, dqn *c, const dqn_params *params,
-                              const lgv_problem *problem, dqn_form form, lgv_layout *layout);
+                              const lgv_problem *problem, dqn_sizes sizes, lgv_layout *layout);
 /* In place of lgv__dqn_open, with the same draws. */
 void lgv__sparse_first_open(sparse_first *s);
 /* Q of one copy for one observation, (outputs), until the next call. Writes only scratch. */
@@ -63,8 +63,7 @@ void lgv__sparse_first_forward(sparse_first *s, int64_t copy, float *q, float *q
 /* From the core's d_q to its grad, and to the rows. */
 void lgv__sparse_first_backward(sparse_first *s, int64_t copy);
 void lgv__sparse_first_end(sparse_first *s);
-/* After lgv__dqn_end_update: lets its statistics of weights and units tell of the first layer too.
- */
+/* After lgv__dqn_end_update: includes the first layer in its statistics of weights and units. */
 void lgv__sparse_first_watch(sparse_first *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which of the known states a chain step looks at, and how the step then speaks for all of them.
+/* Which of the known states a chain step uses, and how they then represent all of them.
  *
  * Of n known states a step draws B without replacement, each with the chance B / n; n / B = m is
  * the scale. Sums over the drawn states, g and c, stand for the sums over all in two ways:

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { STATES = 3, ACTIONS = 2 };
 
@@ -61,6 +62,35 @@ static void a_terminated_step_has_no_value_beyond(void **state) {
   lgv__dqn_targets(c);
   assert_float_equal(c->y[0], 1, 0);
   deep_close(&rig);
+}
+
+/* An episode that a clock cut off continues in its target; one that terminated has ended, whether
+ * or not the clock ran out at the same step. With n = 1 and n = 3. */
+static void only_a_clock_leaves_a_value_beyond(void **state) {
+  (void)state;
+  const bool flags[][2] = {{true, false}, {false, true}, {true, true}}; /* terminated, truncated */
+  for (int i = 0; i < 6; i++) {
+    deep_rig rig;
+    lgv_error err = {0};
+    float a[DEEP_MOST_LENGTH], b[DEEP_MOST_LENGTH];
+    bool terminated = flags[i / 2][0], truncated = flags[i / 2][1];
+    dqn *c =
+        open_table(&rig, i % 2 ? QUIET "agent.gamma=0.5 agent.n_step=3" : QUIET "agent.gamma=0.5");
+    fill_table(c->w_target, target_q);
+    lgv_transition t = {.obs = deep_obs(&rig, 1, 0, a),
+                        .next = deep_obs(&rig, 2, 1, b),
+                        .reward = 7,
+                        .terminated = terminated,
+                        .truncated = truncated};
+    assert_int_equal(rig.type->observe(rig.self, &t, &err), LGV_OK);
+    lgv__dqn_sample(c);
+    lgv__dqn_forward(c, c->w, c->w_target);
+    lgv__dqn_targets(c);
+    float beyond = fmaxf(target_q[2 * ACTIONS], target_q[2 * ACTIONS + 1]);
+    assert_true(beyond > 1);
+    assert_float_equal(c->y[0], terminated ? 7 : 7 + 0.5f * beyond, 1e-5);
+    deep_close(&rig);
+  }
 }
 
 static void double_targets_with_equal_networks_are_plain_ones(void **state) {
@@ -162,7 +192,7 @@ static void an_update_changes_the_priorities_of_its_minibatch(void **state) {
   for (int i = 0; i < 20; i++) add(&rig, 1, 1, 1, 2 + i, true); /* Q = 2 */
   double before[64];
   for (int64_t e = 0; e < 64; e++) before[e] = sum_tree_get(&c->priority.tree, e);
-  assert_int_equal(lgv__dqn_update(c, &err), LGV_OK);
+  assert_int_equal(deep_update(&rig, &err), LGV_OK);
   int changed = 0;
   for (int64_t e = 0; e < 64; e++) {
     double expected = before[e];
@@ -175,7 +205,7 @@ static void an_update_changes_the_priorities_of_its_minibatch(void **state) {
   deep_close(&rig);
 }
 
-/* beta is 0 until agent.warmup and moves to 1 over the 20 steps behind it. */
+/* beta is 0 until agent.warmup and moves to 1 over the 20 steps after it. */
 static void weights_grow_uneven_as_learning_goes_on(void **state) {
   (void)state;
   const int64_t steps[] = {5, 30, 40, 50, 1000};
@@ -211,7 +241,7 @@ static void an_update_moves_the_table_by_the_gradient(void **state) {
   fill_table(c->w, online_q);
   fill_table(c->w_target, target_q);
   add(&rig, 1, 1, 2, 1, false); /* Q = 2, y = 1 + .5 * 20 */
-  assert_int_equal(lgv__dqn_update(c, &err), LGV_OK);
+  assert_int_equal(deep_update(&rig, &err), LGV_OK);
   float expected[STATES * ACTIONS + ACTIONS] = {0};
   fill_table(expected, online_q);
   expected[1 * ACTIONS + 1] += 0.1f * 2 * 9;
@@ -272,7 +302,7 @@ static void the_target_is_copied_by_the_count_of_updates(void **state) {
   for (int update = 0; update < 30; update++) {
     memcpy(w, c->w, bytes);
     memcpy(target, c->w_target, bytes);
-    assert_int_equal(lgv__dqn_update(c, &err), LGV_OK);
+    assert_int_equal(deep_update(&rig, &err), LGV_OK);
     assert_memory_equal(c->w_target, update % 7 == 0 ? w : target, bytes);
     assert_memory_not_equal(c->w, w, bytes);
   }
@@ -323,6 +353,50 @@ static void a_loss_that_explodes_stops_the_run_and_says_why(void **state) {
   lgv_plan_free(plan);
 }
 
+/* The message that an agent stops with after observations of this size and a parameter that is not
+ * a number. */
+static void stop_with_obs(const char *agent, const char *extra, lgv_obs_kind kind, float size,
+                          lgv_error *err) {
+  deep_rig rig;
+  lgv_env_spec env = {.obs_kind = kind, .obs_shape = {4, 1, 1}, .actions = 2};
+  deep_open(&rig, agent, env, extra, NULL);
+  dqn *c = rig.self;
+  const float floats[4] = {size, -size, size, 0};
+  const uint8_t bytes[4] = {255, 0, 255, 0};
+  const void *data = kind == LGV_OBS_BYTE ? (const void *)bytes : floats;
+  lgv_transition t = {.obs = {data, -1, 0}, .next = {data, -1, 1}, .terminated = true};
+  assert_int_equal(rig.type->observe(rig.self, &t, err), LGV_OK);
+  for (int64_t i = 0; i < c->dim; i++) c->w[i] = NAN;
+  assert_int_equal(deep_update(&rig, err), LGV_ERR_NUMERIC);
+  deep_close(&rig);
+}
+
+/* It names the remedy for what it was given, and no other. */
+static void the_error_of_a_loss_names_what_helps(void **state) {
+  (void)state;
+  const struct {
+    const char *agent, *extra;
+    lgv_obs_kind kind;
+    float size;
+    bool scale_input, normalize, huber;
+  } rows[] = {
+      {"dqn", "agent.batch=2", LGV_OBS_BYTE, 0, true, false, true},
+      {"dqn", "agent.batch=2 agent.scale_input=true", LGV_OBS_BYTE, 0, false, false, true},
+      {"dqn", "agent.batch=2", LGV_OBS_FLOAT, 1e6f, false, true, true},
+      {"dqn", "agent.batch=2", LGV_OBS_FLOAT, 1, false, false, true},
+      {"adam-lmcdqn", "agent.batch=2 agent.loss=huber", LGV_OBS_FLOAT, 1e6f, false, true, false},
+      {"qr-dqn", "agent.batch=2", LGV_OBS_FLOAT, 1, false, false, false},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    lgv_error err = {0};
+    stop_with_obs(rows[i].agent, rows[i].extra, rows[i].kind, rows[i].size, &err);
+    assert_int_equal(!!strstr(err.message, "agent.scale_input"), rows[i].scale_input);
+    assert_int_equal(!!strstr(err.message, "which reach 1e+06"), rows[i].normalize);
+    assert_int_equal(!!strstr(err.message, "agent.loss = huber"), rows[i].huber);
+    assert_non_null(strstr(err.message, "lower optim.lr, or scale the rewards"));
+  }
+}
+
 static void compensated_optimizers_get_a_second_vector(void **state) {
   (void)state;
   deep_rig rig;
@@ -354,7 +428,7 @@ static void a_gain_multiplies_one_hot_inputs(void **state) {
   deep_close(&rig);
 }
 
-/* What the observation is decides, if the user does not. */
+/* The observation decides, unless the user does. */
 static void presets_follow_the_observation(void **state) {
   (void)state;
   static const char *const cases[][4] = {
@@ -394,6 +468,71 @@ static void parameters_that_contradict_each_other_are_refused(void **state) {
     assert_non_null(strstr(err.message, wrong[i][1]));
     lgv_settings_free(settings);
   }
+}
+
+static void pictures_of_floats_are_no_pictures_for_convolutions(void **state) {
+  (void)state;
+  lgv_error err = {0};
+  dqn_params p = {.net = NET_NATURE, .hidden = {.count = 1, .value = {8}}, .replay = 9};
+  lgv_problem problem = {.env = {.obs_shape = {84 * 84 * 3, 1, 1}, .actions = 2}};
+  assert_int_equal(lgv__dqn_resolve(&p, &problem, (dqn_sizes){0}, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "agent.net = nature needs pictures of bytes"));
+  problem.env = (lgv_env_spec){.obs_kind = LGV_OBS_BYTE, .obs_shape = {84, 84, 3}, .actions = 2};
+  assert_int_equal(lgv__dqn_resolve(&p, &problem, (dqn_sizes){0}, &err), LGV_OK);
+}
+
+/* ---- presets ---- */
+
+/* A preset that names an unknown key, or a value that does not parse, would fail for its users. */
+static void every_preset_of_every_agent_resolves(void **state) {
+  (void)state;
+  int checked = 0;
+  for (size_t i = 0; lgv__agents[i]; i++) {
+    const lgv_agent_type *type = lgv__agents[i];
+    for (const lgv_preset *preset = type->presets; preset && preset->name; preset++, checked++) {
+      char extra[64], text[64];
+      lgv_error err = {0};
+      snprintf(extra, sizeof extra, "agent.preset=%s", preset->name);
+      lgv_plan *plan = make_plan("nchain", type->name, extra);
+      assert_int_equal(lgv_plan_get(plan, "agent.preset", text, sizeof text, &err), LGV_OK);
+      assert_string_equal(text, preset->name);
+      lgv_plan_free(plan);
+    }
+  }
+  assert_true(checked >= 30);
+}
+
+/* The row `preset` offers auto and those that the agent has, and nothing else. */
+static void agents_offer_the_presets_that_they_have(void **state) {
+  (void)state;
+  for (size_t i = 0; lgv__agents[i]; i++) {
+    const lgv_agent_type *type = lgv__agents[i];
+    int row = lgv__params_find(type->params, "preset");
+    assert_int_equal(row >= 0, type->presets != NULL);
+    if (row < 0) continue;
+    const char *const *names = type->params[row].choices;
+    assert_string_equal(*names++, "auto");
+    for (const lgv_preset *preset = type->presets; preset->name; preset++)
+      assert_string_equal(*names++, preset->name);
+    assert_null(*names);
+  }
+}
+
+static void a_misspelled_key_in_a_preset_fails(void **state) {
+  (void)state;
+  static const lgv_preset wrong[] = {{"small", "agent.warmup=200 agent.updates_every=1"}, {0}};
+  lgv_agent_type type = **lgv__agents;
+  for (size_t i = 0; lgv__agents[i]; i++)
+    if (strcmp(lgv__agents[i]->name, "dqn") == 0) type = *lgv__agents[i];
+  type.name = "misspelled";
+  type.presets = wrong;
+  lgv_settings *settings = make_settings("nchain", NULL, "agent.name=misspelled");
+  lgv_plan *plan;
+  lgv_error err = {0};
+  assert_int_equal(lgv_settings_add_agent(settings, &type, &err), LGV_OK);
+  assert_int_equal(lgv_plan_create(settings, &plan, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "agent.updates_every"));
+  lgv_settings_free(settings);
 }
 
 /* ---- what every deep agent promises ---- */
@@ -458,8 +597,8 @@ static void evaluation_leaves_training_alone(void **state) {
   (void)state;
   for (size_t i = 0; lgv__agents[i]; i++) {
     if (!is_deep(lgv__agents[i])) continue;
-    bool dithers = lgv__params_find(lgv__agents[i]->params, "epsilon_eval") >= 0;
-    const char *extra = dithers                    ? "agent.warmup=20 agent.epsilon_eval=0.5"
+    bool is_epsilon_greedy = lgv__params_find(lgv__agents[i]->params, "epsilon_eval") >= 0;
+    const char *extra = is_epsilon_greedy          ? "agent.warmup=20 agent.epsilon_eval=0.5"
                         : has_ring(lgv__agents[i]) ? "agent.warmup=20"
                                                    : NULL;
     lgv_agent *a = train(lgv__agents[i]->name, extra, false, 150);
@@ -501,6 +640,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(targets_follow_hand_made_tables),
       cmocka_unit_test(a_terminated_step_has_no_value_beyond),
+      cmocka_unit_test(only_a_clock_leaves_a_value_beyond),
       cmocka_unit_test(double_targets_with_equal_networks_are_plain_ones),
       cmocka_unit_test(losses_have_their_closed_forms),
       cmocka_unit_test(every_sample_has_the_loss_of_its_own_action),
@@ -512,10 +652,15 @@ int main(void) {
       cmocka_unit_test(the_target_is_copied_by_the_count_of_updates),
       cmocka_unit_test(updates_come_when_they_are_due),
       cmocka_unit_test(a_loss_that_explodes_stops_the_run_and_says_why),
+      cmocka_unit_test(the_error_of_a_loss_names_what_helps),
       cmocka_unit_test(compensated_optimizers_get_a_second_vector),
       cmocka_unit_test(a_gain_multiplies_one_hot_inputs),
       cmocka_unit_test(presets_follow_the_observation),
       cmocka_unit_test(parameters_that_contradict_each_other_are_refused),
+      cmocka_unit_test(pictures_of_floats_are_no_pictures_for_convolutions),
+      cmocka_unit_test(every_preset_of_every_agent_resolves),
+      cmocka_unit_test(agents_offer_the_presets_that_they_have),
+      cmocka_unit_test(a_misspelled_key_in_a_preset_fails),
       cmocka_unit_test(evaluation_leaves_training_alone),
       cmocka_unit_test(nothing_is_allocated_once_a_run_has_begun),
   };

@@ -1,6 +1,5 @@
 /* Distributions of returns: projection, losses and gradients against closed forms and PyTorch. What
  * agents learn is in test_dqn_returns.c. */
-#include "agent/deep/categorical.h"
 #include "deep_helpers.h"
 #include "fixtures/distribution_oracle.h"
 #include "math/kernels.h"
@@ -17,6 +16,11 @@ static int seed_rng(void **state) {
 }
 
 /* ---- C51: the projection ---- */
+
+/* In agent_c51.c. */
+void lgv__c51_grid(int64_t n, double v_min, double v_max, float *z);
+void lgv__c51_project(int64_t n, double v_min, double v_max, const float *p, float reward,
+                      float discount, float *m);
 
 enum { MOST = 300 };
 
@@ -37,15 +41,15 @@ static void the_projection_has_its_known_values(void **state) {
   const float p[] = {0.1f, 0.2f, 0.4f, 0.2f, 0.1f};
   const double expected[] = {0.02, 0.14, 0.30, 0.34, 0.20}, end[] = {0, 0, 0, 0.6, 0.4};
   float m[5];
-  lgv__categorical_project(5, -1, 1, p, 0.3f, 0.9f, m);
+  lgv__c51_project(5, -1, 1, p, 0.3f, 0.9f, m);
   for (int j = 0; j < 5; j++) assert_float_equal(m[j], expected[j], 1e-6);
-  lgv__categorical_project(5, -1, 1, p, 0.7f, 0, m); /* the episode ended with 0.7 */
+  lgv__c51_project(5, -1, 1, p, 0.7f, 0, m); /* the episode ended with 0.7 */
   for (int j = 0; j < 5; j++) assert_float_equal(m[j], end[j], 1e-6);
-  lgv__categorical_project(5, -1, 1, p, 0, 1, m); /* nothing happens */
+  lgv__c51_project(5, -1, 1, p, 0, 1, m); /* nothing happens */
   for (int j = 0; j < 5; j++) assert_float_equal(m[j], p[j], 1e-6);
-  lgv__categorical_project(5, -1, 1, p, 50, 0.9f, m); /* beyond the grid */
+  lgv__c51_project(5, -1, 1, p, 50, 0.9f, m); /* beyond the grid */
   assert_float_equal(m[4], 1, 1e-6);
-  lgv__categorical_project(5, -1, 1, p, -50, 0.9f, m);
+  lgv__c51_project(5, -1, 1, p, -50, 0.9f, m);
   assert_float_equal(m[0], 1, 1e-6);
 }
 
@@ -61,9 +65,9 @@ static void the_projection_keeps_mass_and_mean(void **state) {
     double room_low = low - gamma * low, room_high = high - gamma * high; /* rewards that fit */
     double reward =
         cut ? 20 * lgv_rng_normal(&rng) : room_low + (room_high - room_low) * lgv_rng_uniform(&rng);
-    lgv__categorical_grid(n, low, high, z);
+    lgv__c51_grid(n, low, high, z);
     random_distribution(n, p);
-    lgv__categorical_project(n, low, high, p, (float)reward, (float)gamma, m);
+    lgv__c51_project(n, low, high, p, (float)reward, (float)gamma, m);
     for (int64_t j = 0; j < n; j++) assert_true(m[j] >= 0);
     assert_float_equal(moment(n, m, z, 0), moment(n, p, z, 0), 1e-5);
     if (!cut) assert_float_equal(moment(n, m, z, 1), reward + gamma * moment(n, p, z, 1), 1e-4);
@@ -250,7 +254,7 @@ static void losses_and_gradients_match_pytorch(void **state) {
     fill_parameters(&c->net, 1, c->w);
     fill_parameters(&c->net, 51, c->w_target);
     observe_one(&rig, o->terminated);
-    assert_int_equal(c->form.update(c, &err), LGV_OK);
+    assert_int_equal(deep_update(&rig, &err), LGV_OK);
     assert_int_equal(c->best[0], o->best);
     near(o->agent, c->loss, o->loss, o->loss);
     near(o->agent, c->error[1], o->loss, o->loss);
@@ -289,7 +293,7 @@ static void the_gradient_of_iqn_agrees_with_finite_differences(void **state) {
   dqn *c = rig.self;
   deep_walk(&rig, 100, &rng);
   for (int k = 0; k < 3; k++) /* the priorities, and so the weights, are uneven by then */
-    assert_int_equal(c->form.update(c, &err), LGV_OK);
+    assert_int_equal(deep_update(&rig, &err), LGV_OK);
   assert_float_equal(iqn_loss(&rig, c->w, N), c->loss, 1e-5);
   double worst = 0, norm = 0, step = 1e-3;
   for (int64_t i = 0; i < c->dim; i++) {
@@ -366,7 +370,7 @@ static void the_targets_of_iqn_have_their_definition(void **state) {
     c->count[DQN_UPDATES] = 1; /* no copy to the target network */
     observe_one(&rig, terminated);
     lgv_rng stream = *rig.problem.noise;
-    assert_int_equal(c->form.update(c, &err), LGV_OK);
+    assert_int_equal(deep_update(&rig, &err), LGV_OK);
     const float *target = deep_array(&rig, "target", NULL);
     for (int i = 0; i < B * K; i++) lgv_rng_uniform(&stream);
     const float *z = draw_next(&rig, c->w_target, N, &stream);
@@ -395,7 +399,7 @@ static void the_priority_of_c51_is_a_divergence(void **state) {
   fill_parameters(&c->net, 1, c->w);
   fill_parameters(&c->net, 51, c->w_target);
   observe_one(&rig, false);
-  assert_int_equal(c->form.update(c, &err), LGV_OK);
+  assert_int_equal(deep_update(&rig, &err), LGV_OK);
   const float *m = deep_array(&rig, "m", NULL);
   double entropy = 0;
   for (int j = 0; j < 11; j++) entropy -= m[j] > 0 ? m[j] * log(m[j]) : 0;
@@ -415,9 +419,9 @@ static void a_loss_that_is_not_a_number_stops_the_agent(void **state) {
               k % 2 ? ONE "agent.prioritized=true" : ONE "agent.prioritized=false", NULL);
     dqn *c = rig.self;
     observe_one(&rig, false);
-    assert_int_equal(c->form.update(c, &err), LGV_OK);
+    assert_int_equal(deep_update(&rig, &err), LGV_OK);
     *output_bias(c, c->w, c->outputs / 2) = NAN; /* of action 1, which was taken */
-    assert_int_equal(c->form.update(c, &err), LGV_ERR_NUMERIC);
+    assert_int_equal(deep_update(&rig, &err), LGV_ERR_NUMERIC);
     assert_non_null(strstr(err.message, "the loss"));
     deep_close(&rig);
   }
@@ -432,7 +436,7 @@ static void gradients_are_shortened_to_their_greatest_norm(void **state) {
     deep_open(&rig, "qr-dqn", vector_spec(), clips ? ONE "agent.grad_clip=0.01" : ONE, NULL);
     dqn *c = rig.self;
     observe_one(&rig, true);
-    assert_int_equal(c->form.update(c, &err), LGV_OK);
+    assert_int_equal(deep_update(&rig, &err), LGV_OK);
     for (int64_t i = 0; i < c->dim; i++) norm[clips] += (double)c->grad[i] * c->grad[i];
     deep_close(&rig);
   }

@@ -37,7 +37,7 @@ static void assert_same_learning(const char *extra) {
   snprintf(settings, sizeof settings, "%s" WHOLE, extra);
   deep_open(&whole, "bootstrapped-dqn", deep_spec(LENGTH, 2), settings, NULL);
   dqn *c = lazy.self, *d = whole.self;
-  assert_true(c->form.above_first && !d->form.above_first);
+  assert_true(c->sizes.above_first && !d->sizes.above_first);
   int64_t first = d->dim - c->dim;
   assert_int_equal(first, d->net.layer[1].weights);
   for (int64_t k = 0; k < K; k++)
@@ -103,7 +103,7 @@ static int32_t act(deep_rig *rig, int state, lgv_mode mode) {
   return action;
 }
 
-/* All kept arrays of a rig, one behind the other. */
+/* All kept arrays of a rig, one after the other. */
 static unsigned char *keep(const deep_rig *rig, size_t *bytes) {
   const lgv_layout *table = &rig->arena.table;
   unsigned char *all = malloc(table->used);

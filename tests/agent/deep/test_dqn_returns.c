@@ -33,7 +33,7 @@ static void learned_quantiles(deep_rig *rig, int at, int action, double *out) {
   dqn *c = rig->self;
   float tau[GRID];
   double value[MOST_ATOMS], p[MOST_ATOMS];
-  int32_t index = at, n = c->form.atoms;
+  int32_t index = at, n = c->sizes.atoms;
   for (int k = 0; k < GRID; k++) tau[k] = (float)((k + 0.5) / GRID);
   net_input input = {.index = &index, .tau = tau, .taus = GRID};
   const float *q = lgv__net_forward(&c->net, c->w, input, 1, &c->act_tape);
