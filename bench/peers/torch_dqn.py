@@ -6,7 +6,7 @@
 
 The target is y = r + d max_a Q(s', a; w-), or with double Q the action of the online network, and g
 is the gradient of the mean of (y - Q(s, a; w))^2. Then w -= lr (g + a m / root) and w += noise xi.
-The moments are updated before or after, by `form`, as in src/optim/optim_asgld.c.
+The moments are updated before or after, by `form`, as in src/optim/optim_langevin.c.
 """
 
 import dataclasses
