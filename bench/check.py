@@ -42,7 +42,7 @@ def instructions(langevin, env, agent, settings, steps):
         out = os.path.join(folder, "callgrind")
         command = ["valgrind", "--tool=callgrind", "--toggle-collect=lgv_run_advance"]
         command += [f"--callgrind-out-file={out}", langevin, "run", "--quiet"]
-        command += ["--env", env, "--agent", agent, "--seed", "1", "--threads", "1", "--out", os.path.join(folder, "run")]
+        command += ["--env", env, "--agent", agent, "--seed", "1", "-j", "1", "--out", os.path.join(folder, "run")]
         for setting in [*ALWAYS, *settings, f"run.steps={steps}"]:
             command += ["--set", setting]
         environment = dict(os.environ, LANGEVIN_KERNELS="avx2", OPENBLAS_CORETYPE="Haswell", OPENBLAS_NUM_THREADS="1")

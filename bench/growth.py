@@ -91,7 +91,7 @@ def side_by_side(langevin, turns):
             for seeds in (1, 2, 4):
                 with tempfile.TemporaryDirectory() as folder:
                     command = [langevin, "run", "--quiet", "--env", "nchain", "--agent", "adam-lmcdqn", "--out", folder + "/r"]
-                    command += ["--seeds", str(seeds), "--threads", str(threads)]
+                    command += ["--seeds", str(seeds), "-j", str(threads)]
                     for setting in [*ALWAYS, *PAPER, "run.steps=200000"]:
                         command += ["--set", setting]
                     begun = time.perf_counter()

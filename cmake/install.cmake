@@ -3,7 +3,7 @@
 # bridge.
 include(CMakePackageConfigHelpers)
 
-# A wheel (pyproject.toml) has the shared library in the package.
+# In a wheel (pyproject.toml): the shared library, in the package.
 if(SKBUILD)
   install(TARGETS langevin_shared LIBRARY DESTINATION langevin COMPONENT python)
   return()
