@@ -1,12 +1,13 @@
-"""Guards against slowdowns: compares the instructions of small fixed workloads, counted by valgrind, with committed values.
+"""Compare instruction counts of fixed small workloads with stored values, to catch slowdowns.
 
     make bench-check
     python3 bench/check.py --langevin build/langevin [--write] [--only TEXT]
 
-A workload is a run of `langevin run` with fixed settings, a fixed seed and the kernel set avx2. Only instructions within
-lgv_run_advance count, so starting is free. Counts do not depend on the machine's load, but on the compiler:
-bench/instructions.json has them per compiler version. For an unknown compiler the check says so and passes; --write adds it.
-A count more than 3 % above its value fails; more than 3 % below asks for --write.
+A workload is one `langevin run` with fixed settings and seed and the kernel set avx2, under
+valgrind. Only instructions within lgv_run_advance count, so startup costs nothing. Counts do not
+depend on the load of the machine, but on the compiler: bench/instructions.json holds them per
+compiler version. For an unknown compiler the program says so and nothing fails; --write adds it.
+More than 3 % above the stored value fails; more than 3 % below asks for --write.
 """
 
 import argparse
@@ -54,18 +55,18 @@ def instructions(langevin, env, agent, settings, steps):
 
 
 def compiler_of(langevin):
-    """The compiler that the program names in its debug information or comment section."""
+    """Return the compiler named in the program's .comment section."""
     text = subprocess.run(["readelf", "-p", ".comment", langevin], capture_output=True, text=True, check=True).stdout
     return sorted(set(re.findall(r"(GCC: \(.*?\) \S+|clang version \S+)", text)))[-1]
 
 
 def report(name, counted, wanted):
-    """Prints one workload's result and returns whether it passes."""
+    """Print one comparison and return whether it passes."""
     if wanted is None:
         print(f"{name:32} {counted:>12,} per step: no value to compare with")
         return True
     change = counted / wanted - 1
-    word = "ok" if abs(change) <= TOLERANCE else "SLOWER" if change > 0 else "faster: keep it with --write"
+    word = "ok" if abs(change) <= TOLERANCE else "SLOWER" if change > 0 else "faster: store it with --write"
     print(f"{name:32} {counted:>12,} per step, {change:+.2%} of {wanted:,}: {word}")
     return change <= TOLERANCE
 
@@ -80,7 +81,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--langevin", default="build/langevin")
     parser.add_argument("--write", action="store_true", help="store the counts")
-    parser.add_argument("--only", default="", help="only workloads with this text in their name")
+    parser.add_argument("--only", default="", help="only workloads whose name contains TEXT", metavar="TEXT")
     options = parser.parse_args()
     if not shutil.which("valgrind"):
         sys.exit("bench-check needs valgrind: apt-get install valgrind")

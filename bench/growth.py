@@ -1,11 +1,12 @@
-"""Measures how the costs of `langevin run` grow with sizes and draws docs/figures/growth.png.
+"""Measure how costs grow with sizes, and draw docs/figures/growth.png.
 
     make bench-growth
     .venv-peers/bin/python bench/growth.py --langevin build/langevin [--turns N] [--out FILE]
 
-A point is the CPU time per step (or episode), the best of several turns; a longer and a shorter run differ only by steps at
-full speed. In each panel a dashed line through the first point shows the growth that theory allows: no curve may rise
-faster. The panels of seeds and threads show wall-clock times of whole runs.
+A point is the CPU time of `langevin run` per step, the best of several turns. It is the difference
+of a longer and a shorter run, which contains only steps at full speed. The dashed line of each
+panel is the growth that theory allows, through the first point: nothing may rise faster. Seeds and
+threads are wall-clock times of whole runs.
 """
 
 import argparse
@@ -32,8 +33,11 @@ MDP = ["env.kind=low-rank", "env.states=100", "env.actions=4", "env.horizon=5", 
 
 
 def panel(title, x, values, power, env, agent, settings, begin, steps):
-    """x: the size that varies. settings, begin, steps: functions of x: the settings, the step at which timing begins, and
-    the number of timed steps. power: the exponent of x in theory."""
+    """Describe one panel.
+
+    x names the size that changes. settings, begin (the first timed step) and steps (their number)
+    are functions of it. power is the power of x that theory allows.
+    """
     return dict(title=title, x=x, values=values, power=power, env=env, agent=agent, settings=settings, begin=begin, steps=steps)
 
 
@@ -50,13 +54,13 @@ PANELS = [
           lambda n: [*PAPER, f"env.n={n}"], fixed(300), fixed(3000)),
     panel("deep: steps in the replay", "steps", [1000, 4000, 16000, 64000], 0, "cartpole", "adam-lmcdqn",
           lambda n: [*PAPER, f"agent.replay={n}", f"agent.warmup={n - 100}"], lambda n: n + 100, fixed(4000)),
-    panel("lsvi-ucb, a step: features d", "d", [25, 50, 100, 200, 400], 2, "linear-mdp", "lsvi-ucb",
+    panel("lsvi-ucb, per step: features d", "d", [25, 50, 100, 200, 400], 2, "linear-mdp", "lsvi-ucb",
           lambda n: [*MDP, f"env.dim={n}"], fixed(50), lambda n: 5 * (60000 // n)),
-    panel("lmc-lsvi, a step: features d", "d", [25, 50, 100, 200], 3, "linear-mdp", "lmc-lsvi",
+    panel("lmc-lsvi, per step: features d", "d", [25, 50, 100, 200], 3, "linear-mdp", "lmc-lsvi",
           lambda n: [*MDP, f"env.dim={n}"], fixed(50), lambda n: 5 * max(6, 2000 // n)),
-    panel("lmc-lsvi, a step: horizon H", "H", [10, 40, 160, 640], 0, "riverswim", "lmc-lsvi",
+    panel("lmc-lsvi, per step: horizon H", "H", [10, 40, 160, 640], 0, "riverswim", "lmc-lsvi",
           lambda n: [f"env.horizon={n}", *EPISODES], lambda n: 10 * n, fixed(64000)),
-    panel("lmc-lsvi, a step: episodes before", "episodes", [100, 400, 1600, 6400], 0, "riverswim", "lmc-lsvi",
+    panel("lmc-lsvi, per step: episodes before", "episodes", [100, 400, 1600, 6400], 0, "riverswim", "lmc-lsvi",
           lambda n: EPISODES, lambda n: 40 * n, fixed(80000)),
 ]  # fmt: skip
 
@@ -84,7 +88,7 @@ def measure(langevin, p, turns):
 
 
 def side_by_side(langevin, turns):
-    """Wall-clock seconds of 1, 2 and 4 seeds, by one thread and by two."""
+    """Return the wall-clock seconds of 1, 2 and 4 seeds on one thread and on two."""
     best = {}
     for _ in range(turns):
         for threads in (1, 2):
@@ -102,7 +106,7 @@ def side_by_side(langevin, turns):
 
 
 def exponent(x, y):
-    """The exponent between the last two points."""
+    """Return the power of growth between the last two points."""
     return math.log(y[-1] / y[-2]) / math.log(x[-1] / x[-2])
 
 
@@ -113,7 +117,7 @@ def draw(results, seeds, path):
         axis.loglog(x, us, "o-", label="measured")
         theory = [us[0] * (n / x[0]) ** p["power"] for n in x]
         axis.loglog(x, theory, "--", color="gray", label=f"theory: power {p['power']}")
-        axis.set(title=p["title"], xlabel=p["x"], ylabel="us a step", ylim=(min(us) / 3, max(us) * 3))
+        axis.set(title=p["title"], xlabel=p["x"], ylabel="us per step", ylim=(min(us) / 3, max(us) * 3))
         axis.set_xticks(x, labels=[str(n) for n in x])
         axis.minorticks_off()
         axis.legend(fontsize=8)
@@ -121,7 +125,7 @@ def draw(results, seeds, path):
     for threads in (1, 2):
         axis.plot([1, 2, 4], [seeds[threads, n] for n in (1, 2, 4)], "o-", label=f"{threads} thread{'s'[: threads > 1]}")
     axis.set_xticks([1, 2, 4])
-    axis.set(title="seeds of one run, side by side", xlabel="seeds", ylabel="s, by the wall clock", ylim=(0, None))
+    axis.set(title="seeds of one run, in parallel", xlabel="seeds", ylabel="wall-clock time, s", ylim=(0, None))
     axis.legend(fontsize=8)
     figure.savefig(path, dpi=100)
 
@@ -137,10 +141,10 @@ def main():
         times = measure(options.langevin, p, options.turns)
         results.append((p, times))
         row = ", ".join(f"{n}: {1e6 * t:.3g}" for n, t in zip(p["values"], times))
-        print(f"{p['title']} [us/step] {row}; last power {exponent(p['values'], times):.2f}, theory {p['power']}", flush=True)
+        print(f"{p['title']} [us per step] {row}; last power {exponent(p['values'], times):.2f}, theory {p['power']}", flush=True)
     seeds = side_by_side(options.langevin, options.turns)
     print(json.dumps({f"{t} threads, {n} seeds": round(s, 3) for (t, n), s in seeds.items()}))
-    print(f"2 seeds on 2 cores: {seeds[1, 2] / seeds[2, 2]:.2f} x one core")
+    print(f"2 seeds: {seeds[1, 2] / seeds[2, 2]:.2f} times as fast on 2 cores as on 1")
     draw(results, seeds, options.out)
 
 

@@ -1,9 +1,10 @@
-"""Compares the CPU time of learn() in Python with that of the same training by `langevin run`, in turns.
+"""Compare learn() in Python with the same training by `langevin run`, by processor time, in turns.
 
     .venv/bin/python bench/python.py --langevin build/langevin
 
-Both train the same agent on the same environment with the same seed and budget, without evaluations and records. The
-time of an empty training is subtracted. The least of several turns counts.
+Both train the same agent on the same environment with the same seed and budget, without evaluations
+and records. A training of length zero measures the startup time, which is subtracted. The best of
+several turns counts.
 """
 
 import argparse
