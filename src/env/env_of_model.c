@@ -26,6 +26,7 @@ static lgv_status spec(const void *params_, lgv_env_spec *out, lgv_error *err) {
     out->reward_min = fmin(out->reward_min, m->reward[i]);
     out->reward_max = fmax(out->reward_max, m->reward[i]);
   }
+  if (out->reward_min == 0 && out->reward_max == 0) out->reward_max = 1; /* both 0: unknown */
   out->feature_dim = p->feature_dim;
   out->features = p->features;
   return LGV_OK;

@@ -9,8 +9,8 @@
 /* The first member of such an environment's state struct. */
 typedef struct lgv_tabular {
   lgv_model *model;
-  int64_t *at;          /* [0] state, [1] stage */
-  bool clock_truncates; /* whether the horizon counts as truncation or as termination */
+  int64_t *at;           /* [0] state, [1] stage */
+  bool clock_terminates; /* as in the spec */
 } lgv_tabular;
 
 enum { LGV_AT_STATE, LGV_AT_STAGE, LGV_AT_SIZE };
@@ -26,7 +26,8 @@ lgv_status lgv__tabular_step(void *self, int32_t action, lgv_rng *rng, lgv_outco
 void lgv__tabular_observe_one_hot(const void *self, void *data);
 int64_t lgv__tabular_state(const void *self);
 
-/* The spec of a one-hot observation over `states` states. */
+/* The spec of a one-hot observation over `states` states, with rewards in [0, 1] and a clock that
+ * terminates the episode. */
 lgv_env_spec lgv__tabular_spec(int64_t states, int32_t actions, int64_t horizon, bool stationary);
 
 /* render: the states in a row. */
