@@ -1,5 +1,6 @@
-/* An environment that is a model of the caller's: states are indices, shown one-hot; every step is
- * a draw. It is in no registry, because no text could name the model. */
+/* An environment that draws every step from the caller's model and shows its states one-hot. The
+ * horizon is part of the problem, so the clock terminates. No registry lists this environment,
+ * because no text could name the model. */
 #include "base/error.h"
 #include "env/env.h"
 #include "env/tabular.h"
@@ -39,7 +40,7 @@ static void layout(void *self, const void *params_, const lgv_env_spec *s, lgv_l
 
 static const lgv_env_type type = {
     .name = "model",
-    .summary = "a model of the caller's",
+    .summary = "the caller's own model",
     .params_size = sizeof(params),
     .state_size = sizeof(lgv_tabular),
     .spec = spec,

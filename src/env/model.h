@@ -1,5 +1,5 @@
-/* The exact model's arrays, and draws from it: an environment that is nothing but its model steps
- * this way. */
+/* The arrays of an exact model, and draws from it: environments that are their own model
+ * (tabular.c) step this way. */
 #ifndef LGV_ENV_MODEL_H
 #define LGV_ENV_MODEL_H
 
@@ -20,7 +20,7 @@ struct lgv_model {
   int64_t *row_start;    /* (stages x S x A + 1), after sealing */
   lgv_model_edge *edges; /* sorted by row after sealing */
   size_t n_edges, edge_capacity;
-  bool misplaced; /* something was set outside; sealing refuses */
+  bool misplaced; /* something was set outside the model; sealing fails */
 };
 
 int64_t lgv__model_draw_start(const lgv_model *model, lgv_rng *rng);

@@ -52,8 +52,9 @@ lgv_status lgv__tabular_reset(void *self, lgv_rng *rng, lgv_error *err) {
 lgv_status lgv__tabular_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
                              lgv_error *err) {
   lgv_tabular *t = self;
-  if (t->at[LGV_AT_STAGE] >= t->model->horizon) /* a file said so: the handle's clock knew better */
-    return lgv_fail(err, LGV_ERR_ENV, "the episode goes on after %lld steps, its horizon",
+  if (t->at[LGV_AT_STAGE] >=
+      t->model->horizon) /* from a corrupt file: the handle has a clock, too */
+    return lgv_fail(err, LGV_ERR_ENV, "the episode continues after %lld steps, its horizon",
                     (long long)t->model->horizon);
   int64_t stage = t->at[LGV_AT_STAGE]++, state = t->at[LGV_AT_STATE];
   outcome->reward = lgv__model_reward(t->model, stage, state, action);
@@ -75,7 +76,7 @@ int64_t lgv__tabular_state(const void *self) {
   return ((const lgv_tabular *)self)->at[LGV_AT_STATE];
 }
 
-/* Long chains are drawn with several states a character. */
+/* Long chains show several states per character. */
 void lgv__tabular_render_chain(const void *self, char *text, size_t size) {
   const lgv_tabular *t = self;
   int64_t n = t->model->states;

@@ -1,6 +1,6 @@
 /* An environment that is its exact model: the state is an index, every step is a draw from the
- * model. RiverSwim, linear MDPs, N-Chain and DeepSea build a model in `open` and differ in what
- * they show the agent. */
+ * model. RiverSwim, linear MDPs, N-Chain and DeepSea build a model in `open` and differ in the
+ * observations that they show. */
 #ifndef LGV_ENV_TABULAR_H
 #define LGV_ENV_TABULAR_H
 
@@ -30,7 +30,7 @@ int64_t lgv__tabular_state(const void *self);
  * terminates the episode. */
 lgv_env_spec lgv__tabular_spec(int64_t states, int32_t actions, int64_t horizon, bool stationary);
 
-/* render: the states in a row. */
+/* Hook `render`: the states in a row. */
 void lgv__tabular_render_chain(const void *self, char *text, size_t size);
 
 #endif
