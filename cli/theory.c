@@ -59,13 +59,13 @@ static void print_table(const lgv_theory *t) {
   } rows[] = {
       {"inv_sqrt_beta", "1/sqrt(beta), where beta is the inverse temperature: the fixed point",
        t->inv_sqrt_beta},
-      {"c_delta", "C_delta of the concentration bound", t->c_delta},
-      {"b_delta", "B_delta, the bound on the parameter's norm", t->b_delta},
+      {"c_delta", "C of the concentration bound, for the delta of the proof", t->c_delta},
+      {"b_delta", "B, the bound on the norm of w, for the delta of the proof", t->b_delta},
       {"log_factor", "log(4 H K d)", t->log_factor},
-      {"j_per_kappa", "updates an episode: J_k = ceil(this times the condition number)",
+      {"j_per_kappa", "updates per episode: J_k = ceil(this times the condition number)",
        t->j_per_kappa},
       {"samples_m", "M, samples of Q", (double)t->samples_m},
-      {"optimism_c", "probability of optimism of one sample, at least: 1/(2 sqrt(2 e pi))",
+      {"optimism_c", "least probability that one sample is optimistic: 1/(2 sqrt(2 e pi))",
        t->optimism_c},
   };
   lgv_table table = lgv__table("lrl");
@@ -97,6 +97,7 @@ const cli_command cli_theory = {
     .usage = "--horizon H --dim D --episodes K --delta P [--multi] [--json]",
     .options = options,
     .notes = "The theorem for one sample holds for delta in (0.12099, 1), the one for several "
-             "samples (--multi) for delta in (0, 1).",
+             "samples (--multi) for delta in (0, 1). Their proofs use the lemmas with delta/6 and "
+             "delta/9, and so do these constants.",
     .main = theory_main,
 };

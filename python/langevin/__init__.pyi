@@ -38,7 +38,7 @@ class LMCLSVI(LinearAgent):
         beta: inverse temperature; the noise has scale 1/sqrt(beta); inf: no noise. Default 100; a number in (0,
             inf].
         eta_scale: step size eta in units of 1/lambda_max. Default 0.25; a number in (0, 0.5).
-        updates: J, chain steps an episode and stage; 0: the theorem's J_k. Default 0; a whole number in [0, 1e12].
+        updates: J, chain steps per episode and stage; 0: the theorem's J_k. Default 0; a whole number in [0, 1e12].
         sampler: exact: the J steps in closed form; loop: one by one; sgld, svrg: minibatch gradients. Default
             exact; exact | loop | sgld | svrg.
         batch: samples in a minibatch of sgld and svrg. Default 32; a whole number in [1, 1e6].
@@ -90,12 +90,12 @@ class MSLMCLSVI(LinearAgent):
         beta: inverse temperature; the noise has scale 1/sqrt(beta); inf: no noise. Default 100; a number in (0,
             inf].
         eta_scale: step size eta in units of 1/lambda_max. Default 0.25; a number in (0, 0.5).
-        updates: J, chain steps an episode and stage; 0: the theorem's J_k. Default 0; a whole number in [0, 1e12].
+        updates: J, chain steps per episode and stage; 0: the theorem's J_k. Default 0; a whole number in [0, 1e12].
         sampler: exact: the J steps in closed form; loop: one by one; sgld, svrg: minibatch gradients. Default
             exact; exact | loop | sgld | svrg.
         batch: samples in a minibatch of sgld and svrg. Default 32; a whole number in [1, 1e6].
         snapshot_every: svrg: steps between full gradients. Default 32; a whole number in [1, 1e9].
-        samples: M, samples of w a stage; Q is their maximum. Default 10; a whole number in [1, 1e6].
+        samples: M, samples of w per stage; Q is their maximum. Default 10; a whole number in [1, 1e6].
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class LSVIPHE(LinearAgent):
             theory.
         delta: failure probability in the constants of schedule = theory. Default 0.2; a number in (0, 1).
         sigma: standard deviation of the noise on a regression target. Default 0.1; a number in [0, 1e12].
-        samples: M, samples of w a stage; Q is their maximum. Default 10; a whole number in [1, 1e6].
+        samples: M, samples of w per stage; Q is their maximum. Default 10; a whole number in [1, 1e6].
     """
 
     def __init__(
@@ -224,10 +224,9 @@ class OPTRLSVI(LinearAgent):
             theory.
         delta: failure probability in the constants of schedule = theory. Default 0.2; a number in (0, 1).
         sigma: standard deviation of the noise on a regression target. Default 0.1; a number in [0, 1e12].
-        alpha_low: up to this ||phi||_{Lambda^-1} the regression alone is trusted. Default 0.9; a number in [0,
-            inf].
-        alpha_high: from this ||phi||_{Lambda^-1} on Q is the greatest possible value. Default 0.99; a number in [0,
-            inf].
+        alpha_low: up to this ||phi||_{Lambda^-1}, only the regression counts. Default 0.9; a number in [0, inf].
+        alpha_high: from this ||phi||_{Lambda^-1} on, Q is the greatest possible value. Default 0.99; a number in
+            [0, inf].
     """
 
     def __init__(
@@ -270,7 +269,7 @@ class OPPO(LinearAgent):
             theory.
         delta: failure probability in the constants of schedule = theory. Default 0.2; a number in (0, 1).
         bonus: width of the confidence bound, in units of ||phi||_{Lambda^-1}. Default 0.5; a number in [0, 1e12].
-        step: alpha, how much of Q an episode adds to the policy's logits. Default 1; a number in [0, 1e12].
+        step: alpha, the share of Q that an episode adds to the policy's logits. Default 1; a number in [0, 1e12].
     """
 
     def __init__(
@@ -347,8 +346,8 @@ class PSRL(LinearAgent):
         schedule: tuned: the constants given here; theory: those of the regret theorem. Default tuned; tuned |
             theory.
         sigma: standard deviation of the noise on a reward. Default 0.1; a number in (0, 1e12].
-        prior_mass: Dirichlet prior: visits that count as seen, spread evenly over the next states. Default 1; a
-            number in (0, 1e12].
+        prior_mass: Dirichlet prior: its weight in visits, spread evenly over the next states. Default 1; a number
+            in (0, 1e12].
     """
 
     def __init__(

@@ -21,8 +21,8 @@ from langevin._worlds import EPISODE, Loop, World, make_world
 DTYPES = ("|u1", "<i4", "<i8", "<u8", "<f4", "<f8")  # lgv_dtype
 ABOUT_VERSION = 1
 LATER = object()  # in the place of an environment: load() completes the agent
-SPEC_FIELDS = ("obs_kind", "obs_form", "frames", "actions", "states", "horizon", "stationary", "reward_min", "reward_max",
-               "feature_dim")  # fmt: skip
+SPEC_FIELDS = ("obs_kind", "obs_form", "frames", "actions", "states", "horizon", "stationary", "clock_terminates",
+               "reward_min", "reward_max", "feature_dim")  # fmt: skip
 
 
 class Agent:

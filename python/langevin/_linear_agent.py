@@ -1,4 +1,4 @@
-"""What the linear agents have beyond others: tables over stages, states and actions."""
+"""Linear agents: tables over stages, states and actions, besides what every agent has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class LinearAgent(Agent):
     """An agent that plans by episode over finitely many states and a horizon."""
 
     def policy(self) -> np.ndarray:
-        """Probabilities of the current episode's policy, (H, S, A); before the first episode that of no data."""
+        """Probabilities of the current episode's policy, (H, S, A); before the first episode, the policy without data."""
         with self._only:
             h, s, a = self._spec.horizon, self._spec.states, self._spec.actions
             table = np.empty((h, s, a))
@@ -45,10 +45,13 @@ class LinearAgent(Agent):
         return self.arrays()["lsvi.q"].reshape(spec.horizon, spec.states, spec.actions)
 
     def weights(self) -> np.ndarray:
-        """The weights w_h of an agent that keeps them, a view: (H, d), or (M, H, d) with several samples."""
+        """The weights w_h of an agent that keeps them, a view: (H, d), or (M, H, d) with M > 1 samples.
+
+        Q_h(s, a) = phi(s, a) . w_h, or the maximum of that over the samples, clipped into what the stages from h on
+        can pay."""
         view = self.parameters().get("w")
         h = int(self._spec.horizon)
         d = int(self._spec.feature_dim) if self._get("agent.features") == "env" else self._spec.states * self._spec.actions
         if view is None or view.size % (h * d):
             raise UsageError(f"{self._entry.name} keeps no weights from stage to stage; q_table() has its values")
-        return view.reshape(h, d) if view.size == h * d else view.reshape(-1, h, d)
+        return view.reshape(h, d) if view.size == h * d else view.reshape(h, -1, d).swapaxes(0, 1)

@@ -56,6 +56,7 @@ static lgv_status spec(const void *p_, lgv_env_spec *out, lgv_error *err) {
   (void)err;
   const params *p = p_;
   *out = lgv__tabular_spec(p->n, ACTIONS, p->n + 8, true);
+  out->clock_terminates = p->time_limit == TERMINATED;
   if (p->features == THERMOMETER) out->obs_form = LGV_FORM_THERMOMETER;
   return LGV_OK;
 }
@@ -63,7 +64,6 @@ static lgv_status spec(const void *p_, lgv_env_spec *out, lgv_error *err) {
 static void layout(void *self_, const void *p, const lgv_env_spec *env, lgv_layout *out) {
   self *s = self_;
   s->p = p;
-  s->tabular.clock_truncates = s->p->time_limit == TRUNCATED;
   lgv__tabular_layout(self_, p, env, out);
   s->right = lgv_layout_array(out, "env.right", LGV_I32, (size_t)env->states, LGV_SCRATCH);
   s->goal_visits = lgv_layout_array(out, "env.goal_visits", LGV_I64, 1, LGV_KEEP);

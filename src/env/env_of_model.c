@@ -1,5 +1,6 @@
-/* An environment made from a model of the caller: states are indices, observed one-hot; every step
- * is a draw from the model. It is not in the registry, because no name could identify the model. */
+/* An environment that draws every step from the caller's model and shows its states one-hot. The
+ * horizon is part of the problem, so the clock terminates. No registry lists this environment,
+ * because no text could name the model. */
 #include "base/error.h"
 #include "env/env.h"
 #include "env/tabular.h"
@@ -26,6 +27,7 @@ static lgv_status spec(const void *params_, lgv_env_spec *out, lgv_error *err) {
     out->reward_min = fmin(out->reward_min, m->reward[i]);
     out->reward_max = fmax(out->reward_max, m->reward[i]);
   }
+  if (out->reward_min == 0 && out->reward_max == 0) out->reward_max = 1; /* both 0: unknown */
   out->feature_dim = p->feature_dim;
   out->features = p->features;
   return LGV_OK;
@@ -38,7 +40,7 @@ static void layout(void *self, const void *params_, const lgv_env_spec *s, lgv_l
 
 static const lgv_env_type type = {
     .name = "model",
-    .summary = "a model of the caller",
+    .summary = "the caller's own model",
     .params_size = sizeof(params),
     .state_size = sizeof(lgv_tabular),
     .spec = spec,

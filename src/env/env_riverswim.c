@@ -44,13 +44,13 @@ static lgv_status spec(const void *p_, lgv_env_spec *out, lgv_error *err) {
   (void)err;
   const params *p = p_;
   *out = lgv__tabular_spec(p->n, ACTIONS, p->horizon, true);
+  out->clock_terminates = false;
   return LGV_OK;
 }
 
 static void layout(void *self_, const void *p, const lgv_env_spec *env, lgv_layout *out) {
   self *s = self_;
   s->p = p;
-  s->tabular.clock_truncates = true;
   lgv__tabular_layout(self_, p, env, out);
 }
 

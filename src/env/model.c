@@ -67,7 +67,7 @@ lgv_status lgv_model_add(lgv_model *m, int64_t stage, int64_t state, int32_t act
                          double probability, lgv_error *err) {
   if (!is_inside(m, stage, state, action) || next < LGV_END || next >= m->states)
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "model: (stage %lld, state %lld, action %d) -> %lld is outside it",
+                    "model: (stage %lld, state %lld, action %d) -> %lld lies outside the model",
                     (long long)stage, (long long)state, action, (long long)next);
   if (!(probability >= 0 && probability <= 1 + 1e-9))
     return lgv_fail(

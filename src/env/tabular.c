@@ -14,6 +14,7 @@ lgv_env_spec lgv__tabular_spec(int64_t states, int32_t actions, int64_t horizon,
       .states = states,
       .horizon = horizon,
       .stationary = stationary,
+      .clock_terminates = true,
       .reward_min = 0,
       .reward_max = 1,
   };
@@ -30,8 +31,8 @@ static const char *place_fault(const void *self) {
 void lgv__tabular_layout(void *self, const void *params, const lgv_env_spec *spec,
                          lgv_layout *layout) {
   (void)params;
-  (void)spec;
   lgv_tabular *t = self;
+  t->clock_terminates = spec->clock_terminates;
   t->at = lgv_layout_array(layout, "env.at", LGV_I64, LGV_AT_SIZE, LGV_KEEP);
   lgv_layout_check(layout, place_fault, t);
 }
@@ -58,7 +59,7 @@ lgv_status lgv__tabular_step(void *self, int32_t action, lgv_rng *rng, lgv_outco
   outcome->reward = lgv__model_reward(t->model, stage, state, action);
   int64_t next = lgv__model_draw_next(t->model, stage, state, action, rng);
   bool out_of_time = stage + 1 == t->model->horizon;
-  outcome->terminated = next == LGV_END || (out_of_time && !t->clock_truncates);
+  outcome->terminated = next == LGV_END || (out_of_time && t->clock_terminates);
   outcome->truncated = !outcome->terminated && out_of_time;
   if (next != LGV_END) t->at[LGV_AT_STATE] = next;
   return LGV_OK;

@@ -1,6 +1,6 @@
-/* An environment that consists of its exact model: the state is an index, and every step is a draw
- * from the model. RiverSwim, linear MDPs, N-Chain and DeepSea build a model in `open` and differ in
- * their observations. */
+/* An environment that is its exact model: the state is an index, every step is a draw from the
+ * model. RiverSwim, linear MDPs, N-Chain and DeepSea build a model in `open` and differ in the
+ * observations that they show. */
 #ifndef LGV_ENV_TABULAR_H
 #define LGV_ENV_TABULAR_H
 
@@ -9,8 +9,8 @@
 /* The first member of such an environment's state struct. */
 typedef struct lgv_tabular {
   lgv_model *model;
-  int64_t *at;          /* [0] state, [1] stage */
-  bool clock_truncates; /* whether the horizon counts as truncation or as termination */
+  int64_t *at;           /* [0] state, [1] stage */
+  bool clock_terminates; /* as in the spec */
 } lgv_tabular;
 
 enum { LGV_AT_STATE, LGV_AT_STAGE, LGV_AT_SIZE };
@@ -26,10 +26,11 @@ lgv_status lgv__tabular_step(void *self, int32_t action, lgv_rng *rng, lgv_outco
 void lgv__tabular_observe_one_hot(const void *self, void *data);
 int64_t lgv__tabular_state(const void *self);
 
-/* The spec of a one-hot observation over `states` states. */
+/* The spec of a one-hot observation over `states` states, with rewards in [0, 1] and a clock that
+ * terminates the episode. */
 lgv_env_spec lgv__tabular_spec(int64_t states, int32_t actions, int64_t horizon, bool stationary);
 
-/* Renders the states in a row. */
+/* Hook `render`: the states in a row. */
 void lgv__tabular_render_chain(const void *self, char *text, size_t size);
 
 #endif

@@ -10,9 +10,9 @@
 #include <pthread.h>
 #include <string.h>
 
-/* ---- One thread. The split of a sum between threads changes its last bits: a threaded OpenBLAS
- * computes other eigenvectors of a 24 x 24 matrix on two threads than on one. Which BLAS is linked
- * is known only at load time, so its switch is looked up at run time. ---- */
+/* ---- One thread. How threads split a sum shows in its last bits: an OpenBLAS with its own threads
+ * returns other eigenvectors of a 24 x 24 matrix on two threads than on one. Which BLAS is present
+ * is known only when the program is loaded, so its switch is looked up then. ---- */
 
 static pthread_once_t one_thread_once = PTHREAD_ONCE_INIT;
 
@@ -32,8 +32,8 @@ void lgv__rank_one_add(double *c, int64_t d, const double *x) {
   }
 }
 
-/* One Givens rotation per column of L: [L x] G = [L' 0]. A rotation is orthogonal, so errors do not
- * accumulate, and in terms of its cosine and sine it keeps the digits of a small diagonal (a tiny
+/* One Givens rotation per column of L: [L x] G = [L' 0]. A rotation is orthogonal, so no drift
+ * builds up, and written with its cosine and sine it keeps the digits of a small diagonal (a tiny
  * ridge) next to a large x. The same G whitens: with [z'; t] = G^T [z; 0], L' z' = [L x] [z; 0] = L
  * z. */
 void lgv__cholesky_update(double *l, int64_t d, double *x, double *z, int64_t n, double *carry) {
@@ -77,18 +77,19 @@ void lgv__multiply_transposed(const double *a, int64_t rows, int64_t cols, const
   cblas_dgemv(CblasRowMajor, CblasTrans, (int)rows, (int)cols, 1, a, (int)cols, x, 1, 0, y, 1);
 }
 
-int64_t lgv__eigen_work(int64_t d) { return 1 + 6 * d + 2 * d * d; }
-int64_t lgv__eigen_iwork(int64_t d) { return 3 + 5 * d; }
+/* V^T, which LAPACK computes as well, then LAPACK's own workspace. */
+static int64_t lapack_svd_work(int64_t d) { return 7 * d + 5 * d * d; }
+int64_t lgv__svd_work(int64_t d) { return d * d + lapack_svd_work(d); }
+int64_t lgv__svd_iwork(int64_t d) { return 8 * d; }
 
-lgv_status lgv__eigen(double *vectors, int64_t d, double *values, double *work, int32_t *iwork,
-                      lgv_error *err) {
+lgv_status lgv__svd_left(double *a, int64_t d, double *values, double *work, int32_t *iwork,
+                         lgv_error *err) {
   one_thread();
-  /* column-major: LAPACK leaves eigenvector i in column i, which row-major code reads as row i */
-  lapack_int info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)d, vectors,
-                                        (lapack_int)d, values, work, (lapack_int)lgv__eigen_work(d),
-                                        iwork, (lapack_int)lgv__eigen_iwork(d));
+  lapack_int n = (lapack_int)d;
+  lapack_int info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'O', n, n, a, n, values, NULL, 1, work, n,
+                                        work + d * d, (lapack_int)lapack_svd_work(d), iwork);
   if (info == 0) return LGV_OK;
   return lgv_fail(err, LGV_ERR_NUMERIC,
-                  "the eigen-decomposition of a %lld x %lld Gram matrix failed (LAPACK %d)",
+                  "the singular value decomposition of a %lld x %lld matrix failed (LAPACK %d)",
                   (long long)d, (long long)d, (int)info);
 }

@@ -9,9 +9,8 @@
 
 /* C += x x^T, both triangles. */
 void lgv__rank_one_add(double *c, int64_t d, const double *x);
-/* L L^T becomes L L^T + x x^T in O(d^2); x is destroyed. Whitened columns are kept up to date in
- * O(d n): Z = L^-1 X (d x n, row-major) becomes that of the new L. carry has room for n numbers; n
- * may be 0. */
+/* L L^T becomes L L^T + x x^T in O(d^2); x is destroyed. Z = L^-1 X (d x n, row-major) becomes that
+ * of the new L in O(d n); carry: room for n numbers. n may be 0. */
 void lgv__cholesky_update(double *l, int64_t d, double *x, double *z, int64_t n, double *carry);
 /* Solves L L^T x = b in place. */
 void lgv__cholesky_solve(const double *l, int64_t d, double *x);
@@ -23,11 +22,12 @@ void lgv__cholesky_whiten(const double *l, int64_t d, double *x, int64_t n);
 void lgv__multiply(const double *a, int64_t rows, int64_t cols, const double *x, double *y);
 void lgv__multiply_transposed(const double *a, int64_t rows, int64_t cols, const double *x,
                               double *y);
-/* Ascending eigenvalues of the symmetric matrix in `vectors`, whose rows become the eigenvectors.
- * work: lgv__eigen_work(d) doubles; iwork: lgv__eigen_iwork(d) ints. */
-LGV_CHECK lgv_status lgv__eigen(double *vectors, int64_t d, double *values, double *work,
-                                int32_t *iwork, lgv_error *err);
-int64_t lgv__eigen_work(int64_t d);
-int64_t lgv__eigen_iwork(int64_t d);
+/* The singular value decomposition A = U S V^T of the d x d matrix that `a` holds by columns. On
+ * return `values` holds S, descending, and row i of `a` is column i of U. work: lgv__svd_work(d)
+ * doubles; iwork: lgv__svd_iwork(d) ints. */
+LGV_CHECK lgv_status lgv__svd_left(double *a, int64_t d, double *values, double *work,
+                                   int32_t *iwork, lgv_error *err);
+int64_t lgv__svd_work(int64_t d);
+int64_t lgv__svd_iwork(int64_t d);
 
 #endif

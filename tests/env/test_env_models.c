@@ -22,6 +22,7 @@ static const struct {
 
 typedef struct tally {
   const lgv_model *m;
+  bool clock_terminates;     /* as the spec says */
   int64_t *visits;           /* (stages x S x A) */
   int64_t *next;             /* (stages x S x A x (S + 1)), last: left the episode */
   double *sum, *sum_squares; /* of rewards, (stages x S x A) */
@@ -37,15 +38,17 @@ static int64_t row_of(const lgv_model *m, const lgv_obs *obs, int32_t action) {
   return ((m->stationary ? 0 : obs->stage) * m->states + obs->state) * m->actions + action;
 }
 
-/* In the last step the clock hides whether the model ended the episode, so its next state is not
- * counted. */
+/* A clock that terminates hides whether the model left in the last step, so that its next state is
+ * not counted; any other leaves `terminated` to the model. */
 static void count_step(tally *t, const lgv_obs *obs, int32_t action, const lgv_outcome *outcome,
                        const lgv_obs *next) {
   int64_t row = row_of(t->m, obs, action);
   t->sum[row] += outcome->reward;
   t->sum_squares[row] += outcome->reward * outcome->reward;
   t->visits[row]++;
-  if (obs->stage == t->m->horizon - 1) return;
+  bool out_of_time = obs->stage == t->m->horizon - 1;
+  assert_true(!out_of_time || outcome->terminated || (outcome->truncated && !t->clock_terminates));
+  if (out_of_time && t->clock_terminates) return;
   t->next[row * (t->m->states + 1) + (outcome->terminated ? t->m->states : next->state)]++;
 }
 
@@ -133,6 +136,7 @@ static bool check_env(const char *name, const char *settings) {
   if (m) {
     int64_t rows = row_count(m);
     tally t = {.m = m,
+               .clock_terminates = lgv_env_get_spec(env)->clock_terminates,
                .visits = calloc((size_t)rows, sizeof(int64_t)),
                .next = calloc((size_t)(rows * (m->states + 1)), sizeof(int64_t)),
                .sum = new_reals(rows),

@@ -160,24 +160,29 @@ static inline void bench_layout(void *context, lgv_layout *layout) {
   lgv__lmc_layout(&b->chain, &b->core, &b->params, layout);
 }
 
-/* features: NULL for one-hot ones, on the diagonal path; else (states * actions) x dim. */
-static inline bench *bench_open(int64_t states, int32_t actions, int64_t horizon,
-                                const double *features, int64_t dim, lmc_params params) {
+static inline bench *bench_open_spec(lgv_env_spec env, lmc_params params) {
   bench *b = test_calloc(1, sizeof *b);
   lgv_error err = {0};
-  b->env = (lgv_env_spec){.states = states,
-                          .actions = actions,
-                          .horizon = horizon,
-                          .reward_max = 1,
-                          .features = features,
-                          .feature_dim = dim};
+  b->env = env;
   b->params = params;
-  b->params.lsvi.features = features ? LSVI_FEATURES_ENV : LSVI_FEATURES_ONE_HOT;
-  b->params.lsvi.gram = features ? LSVI_GRAM_DENSE : LSVI_GRAM_DIAGONAL;
+  b->params.lsvi.features = env.features ? LSVI_FEATURES_ENV : LSVI_FEATURES_ONE_HOT;
+  b->params.lsvi.gram = env.features ? LSVI_GRAM_DENSE : LSVI_GRAM_DIAGONAL;
   for (int i = 0; i < 5; i++) lgv_rng_seed(&b->streams[i], (uint64_t)i, "test");
   assert_int_equal(lgv__arena_build(&b->arena, bench_layout, b, "bench", &err), LGV_OK);
   assert_int_equal(lgv__lsvi_open(&b->core, NULL), LGV_OK);
   return b;
+}
+
+/* features: NULL for one-hot ones, on the diagonal path; else (states * actions) x dim. */
+static inline bench *bench_open(int64_t states, int32_t actions, int64_t horizon,
+                                const double *features, int64_t dim, lmc_params params) {
+  return bench_open_spec((lgv_env_spec){.states = states,
+                                        .actions = actions,
+                                        .horizon = horizon,
+                                        .reward_max = 1,
+                                        .features = features,
+                                        .feature_dim = dim},
+                         params);
 }
 
 static inline void bench_close(bench *b) {

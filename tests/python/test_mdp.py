@@ -43,7 +43,10 @@ def test_start():
     assert {env.reset(seed=s)[1]["state"] for s in range(50)} == {0, 1, 2}
 
 
-@pytest.mark.parametrize("name", [n for n, c in langevin.agents().items() if issubclass(c, langevin.LinearAgent)])
+LINEAR = [n for n, c in langevin.agents().items() if issubclass(c, langevin.LinearAgent)]
+
+
+@pytest.mark.parametrize("name", LINEAR)
 def test_linear_agents(river, name):
     agent = langevin.agents()[name](river, seed=1)
     agent.learn(episodes=400)
@@ -72,10 +75,83 @@ def test_weights(river):
     assert agent.weights().shape == (3, 4)  # one-hot features
     q = agent.q_table().reshape(3, 4)
     assert np.clip(agent.weights()[2], 0, 1) == pytest.approx(q[2], abs=1e-6)
-    several = langevin.MSLMCLSVI(river, seed=1)
-    assert several.weights().shape[1:] == (3, 4)
     with pytest.raises(langevin.UsageError, match="q_table"):
         langevin.LSVIUCB(river).weights()
+
+
+@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("own", [False, True], ids=["one-hot", "features"])
+@pytest.mark.parametrize("samples", [1, 5])
+def test_weights_are_those_of_q(name, own, samples):
+    """Q is phi . w of the weights, or their maximum, clipped: for every agent that has weights."""
+    cls = langevin.agents()[name]
+    several = {"samples": samples} if name in ("MSLMCLSVI", "LSVIPHE") else {}
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet(np.ones(3), (3, 2))
+    r = rng.uniform(-0.5, 1, (3, 2))
+    phi = rng.normal(size=(3, 2, 4)) if own else None
+    agent = cls(langevin.TabularMDP(p, r, 5, features=phi), seed=1, **several)
+    agent.learn(episodes=30)
+    try:
+        w = agent.weights()
+    except langevin.UsageError:
+        assert name not in ("LMCLSVI", "MSLMCLSVI")
+        return
+    shape = (5, 4 if own else 6)
+    assert w.shape == ((samples, *shape) if several and samples > 1 else shape)
+    features = phi.reshape(6, 4) if own else np.eye(6)
+    q = np.max((w if w.ndim == 3 else w[None]) @ features.T, 0)
+    left = np.arange(5, 0, -1)[:, None]
+    q = np.clip(q, left * min(r.min(), 0), left * max(r.max(), 0)).reshape(5, 3, 2)
+    assert agent.q_table() == pytest.approx(q, abs=1e-12)
+    for state in range(3):
+        assert agent.q_values(state, stage=2) == pytest.approx(q[2, state], abs=1e-12)
+
+
+@pytest.mark.parametrize("pool", ["false", "true"])
+@pytest.mark.parametrize("name", LINEAR)
+def test_an_end_at_the_last_step(name, pool):
+    """Staying pays .3, ending .5: V* = .8 with two steps. A clock that ends at the same time changes nothing."""
+    mdp = langevin.TabularMDP([[[1, 0], [0, 1]]], [[0.3, 0.5]], 2)
+    agent = langevin.agents()[name](mdp, seed=1, pool=pool)
+    agent.learn(episodes=1000)
+    assert agent.optimal_value == pytest.approx(0.8) and agent.regret[-1] < 10
+
+
+class Ends(gymnasium.Env):
+    """The same under Gymnasium's clock, which sets truncated even where the task has ended."""
+
+    observation_space, action_space = gymnasium.spaces.Discrete(1), gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return 0, 0.5 if action else 0.3, bool(action), False, {}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_an_end_under_a_time_limit(name):
+    env = gymnasium.wrappers.TimeLimit(Ends(), 2)
+    agent = langevin.agents()[name](env, seed=1, pool="true", reward_range=(0.3, 0.5))
+    agent.learn(episodes=1000)
+    assert agent.returns[-100:].mean() > 0.78
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_constant_rewards(name):
+    """Every step costs 1; the way out is two steps long."""
+    p = np.zeros((2, 2, 3))
+    p[0, 0, 1] = p[0, 1, 0] = p[1, 0, 0] = p[1, 1, 2] = 1
+    agent = langevin.agents()[name](langevin.TabularMDP(p, np.full((2, 2), -1.0), 5), seed=1)
+    agent.learn(episodes=500)
+    assert agent.optimal_value == -2 and agent.values[-100:].mean() > -2.1
+    nothing = langevin.agents()[name](langevin.TabularMDP(p, np.zeros((2, 2)), 5), seed=1)
+    nothing.learn(episodes=20)
+    assert nothing.regret[-1] == 0
+    corridor = gymnasium.wrappers.TimeLimit(Ends(), 2)
+    langevin.agents()[name](corridor, reward_range=(-1, -1)).learn(episodes=3)
 
 
 def test_features(river):

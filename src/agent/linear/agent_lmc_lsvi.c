@@ -1,9 +1,9 @@
 /* LMC-LSVI: Langevin Monte Carlo Least-Squares Value Iteration. Ishfaq et al. (ICLR 2024),
  * Algorithm 1.
  *
- * One chain a stage on the loss of Eq. (4), warm-started from the last iterate of the same stage in
- * the episode before. Q = phi^T w, Eq. (5), is clipped into [0, H - h + 1]. Acting is greedy in Q,
- * and the sample that builds V_{h+1} is the one that acts. */
+ * One chain per stage on the loss of Eq. (4), warm-started from the last iterate of the same stage
+ * in the previous episode. Q = phi^T w, Eq. (5), is clipped into [0, H - h + 1]. Acting is greedy
+ * in Q, and the sample that builds V_{h+1} is the one that acts. */
 #include "agent/linear/lmc_chain.h"
 #include "base/error.h"
 
@@ -20,7 +20,7 @@ typedef struct self {
 static lgv_status resolve(void *params, const bool *is_set, const lgv_problem *problem,
                           lgv_error *err) {
   lgv_theory theory;
-  return lgv__lmc_resolve(params, is_set, problem, false, &theory, err);
+  return lgv__lmc_resolve(param_table, params, is_set, problem, false, &theory, err);
 }
 
 static void layout(void *self_, const void *params, const lgv_problem *problem, lgv_layout *out) {

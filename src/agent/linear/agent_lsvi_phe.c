@@ -6,9 +6,9 @@
  *   w^m = argmin sum_tau (r + xi_tau^m + V_{h+1}(x') - w^T phi)^2 + lambda ||w + zeta^m||^2
  *   Q_h(x,a) = min{ max_m phi^T w^m, H - h + 1 }^+
  *
- * With zeta ~ N(0, (sigma^2 / lambda) I) the minimizer is exactly N(w_hat, sigma^2 Lambda^-1),
- * which is what this file draws: the same law at a cost that does not grow with the history.
- * Nothing is carried from one episode to the next, unlike a Langevin chain.
+ * With zeta ~ N(0, (sigma^2 / lambda) I) the minimizer is exactly N(w_hat, sigma^2 Lambda^-1). This
+ * file draws from that law, at a cost that does not grow with the history. Unlike a Langevin chain,
+ * a sample carries nothing from one episode to the next.
  *
  * schedule = theory: lambda = 1 and M = ceil(d log(delta/9) / log Phi(1)) are the theorem's; sigma
  * has its order H sqrt(d), with sqrt(log(2 d T / delta)) for the logarithms and constant 1. */
@@ -23,26 +23,14 @@ typedef struct params {
   int64_t samples;
 } params;
 
-enum { PARAM_SIGMA = LSVI_PARAM_COUNT, PARAM_SAMPLES };
-
+/* clang-format off */
 static const lgv_param param_table[] = {
     LSVI_PARAM_ROWS("1e-6", "false"),
-    {.name = "sigma",
-     .type = LGV_REAL,
-     .offset = offsetof(params, sigma),
-     .default_text = "0.1",
-     .min = 0,
-     .max = 1e12,
-     .help = "standard deviation of the noise on a regression target"},
-    {.name = "samples",
-     .type = LGV_INT,
-     .offset = offsetof(params, samples),
-     .default_text = "10",
-     .min = 1,
-     .max = 1e6,
-     .help = "M, samples of w a stage; Q is their maximum"},
+    LGV_REAL_ROW(params, sigma, "sigma", "0.1", 0, 1e12, 0, "standard deviation of the noise on a regression target"),
+    LGV_INT_ROW(params, samples, "samples", "10", 1, 1e6, "M, samples of w per stage; Q is their maximum"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   lsvi core;
@@ -59,11 +47,10 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double delta = p->lsvi.delta, log_normal_cdf_at_1 = log(0.5 * erfc(-sqrt(0.5)));
   double sigma = n.H * sqrt(n.d * log(2 * n.d * n.T / delta));
-  int64_t samples = (int64_t)ceil(n.d * log(delta / 9) / log_normal_cdf_at_1);
-  LGV_TRY(lgv__lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
-  LGV_TRY(lgv__lsvi_prescribe(&p->sigma, sigma, is_set[PARAM_SIGMA], "agent.sigma", err));
-  return lgv__lsvi_prescribe_count(&p->samples, samples, is_set[PARAM_SAMPLES], "agent.samples",
-                                   err);
+  double samples = ceil(n.d * log(delta / 9) / log_normal_cdf_at_1);
+  LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "lambda", 1, err));
+  LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "sigma", sigma, err));
+  return lgv__lsvi_prescribe(param_table, p, is_set, "samples", samples, err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {

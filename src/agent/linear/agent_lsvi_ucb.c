@@ -4,8 +4,8 @@
  *   Q_h(x,a) = min{ phi^T w_hat + bonus ||phi||_{Lambda^-1}, H - h + 1 }
  *
  * Departures: the paper clips at H for every h; H - h + 1 is tighter, still an upper bound of Q*,
- * and what the other agents here use. The lower clip at 0 costs nothing, since rewards are not
- * negative.
+ * and the bound that the other agents here use. The lower clip at 0 costs nothing, since rewards
+ * are not negative.
  *
  * schedule = theory: lambda = 1 and bonus = c d H sqrt(log(2 d T / delta)), T = H K, are the
  * theorem's; its absolute constant c is not stated, and 1 here. */
@@ -19,19 +19,13 @@ typedef struct params {
   double bonus;
 } params;
 
-enum { PARAM_BONUS = LSVI_PARAM_COUNT };
-
+/* clang-format off */
 static const lgv_param param_table[] = {
     LSVI_PARAM_ROWS("1e-6", "false"),
-    {.name = "bonus",
-     .type = LGV_REAL,
-     .offset = offsetof(params, bonus),
-     .default_text = "0.1",
-     .min = 0,
-     .max = 1e12,
-     .help = "width of the confidence bound, in units of ||phi||_{Lambda^-1}"},
+    LGV_REAL_ROW(params, bonus, "bonus", "0.1", 0, 1e12, 0, "width of the confidence bound, in units of ||phi||_{Lambda^-1}"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   lsvi core;
@@ -46,8 +40,8 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double bonus = n.d * n.H * sqrt(log(2 * n.d * n.T / p->lsvi.delta));
-  LGV_TRY(lgv__lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
-  return lgv__lsvi_prescribe(&p->bonus, bonus, is_set[PARAM_BONUS], "agent.bonus", err);
+  LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "lambda", 1, err));
+  return lgv__lsvi_prescribe(param_table, p, is_set, "bonus", bonus, err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {

@@ -1,13 +1,14 @@
-/* MS-LMC-LSVI: LMC-LSVI with M samples a stage. Ishfaq et al. (ICLR 2024), appendix "Removing the
+/* MS-LMC-LSVI: LMC-LSVI with M samples per stage. Ishfaq et al. (ICLR 2024), appendix "Removing the
  * interval constraint on delta".
  *
- * M independent chains a stage regress on the same targets, because V_{h+1} comes from their
- * maximum; Q_h(x,a) = min{ max_m phi^T w^m, H - h + 1 }, the maximum taken for each (x,a) apart.
- * The paper has no lower clip here; Algorithm 1's, at 0, is kept: rewards are not negative, so it
- * does no harm, and it keeps V in the range that the lemmas assume. M = 1 is LMC-LSVI, bit for bit.
+ * The M independent chains of a stage regress on the same targets, because V_{h+1} comes from their
+ * maximum; Q_h(x,a) = min{ max_m phi^T w^m, H - h + 1 }, with a maximum for each (x,a). The paper
+ * has no lower clip here; this file keeps that of Algorithm 1, at 0: rewards are not negative, so
+ * it does no harm, and it keeps V in the range that the lemmas assume. M = 1 is LMC-LSVI, bit for
+ * bit.
  *
- * schedule = theory: lambda, eta, J_k, beta and M = ceil(log(HK/delta) / log(1/(1-c))) are the
- * theorem's own, with the constants of its proof. */
+ * schedule = theory: lambda, eta, J_k, beta and M = ceil(log(HK/delta') / log(1/(1-c))) are the
+ * theorem's own, with the constants of its proof, delta' = delta/9 among them (lmc_chain.c). */
 #include "agent/linear/lmc_chain.h"
 #include "base/error.h"
 
@@ -18,20 +19,14 @@ typedef struct params {
   int64_t samples;
 } params;
 
-enum { PARAM_SAMPLES = LMC_PARAM_COUNT };
-
+/* clang-format off */
 static const lgv_param param_table[] = {
     LSVI_PARAM_ROWS("1e-6", "false"),
     LMC_PARAM_ROWS,
-    {.name = "samples",
-     .type = LGV_INT,
-     .offset = offsetof(params, samples),
-     .default_text = "10",
-     .min = 1,
-     .max = 1e6,
-     .help = "M, samples of w a stage; Q is their maximum"},
+    LGV_INT_ROW(params, samples, "samples", "10", 1, 1e6, "M, samples of w per stage; Q is their maximum"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   lsvi core;
@@ -44,10 +39,9 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   params *p = params_;
   lgv_theory theory;
-  LGV_TRY(lgv__lmc_resolve(&p->lmc, is_set, problem, true, &theory, err));
+  LGV_TRY(lgv__lmc_resolve(param_table, &p->lmc, is_set, problem, true, &theory, err));
   if (p->lmc.lsvi.schedule == LSVI_TUNED) return LGV_OK;
-  return lgv__lsvi_prescribe_count(&p->samples, theory.samples_m, is_set[PARAM_SAMPLES],
-                                   "agent.samples", err);
+  return lgv__lsvi_prescribe(param_table, p, is_set, "samples", (double)theory.samples_m, err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {

@@ -5,16 +5,16 @@
  * episodes.
  *
  *   pi_h^k(a|x) ~ pi_h^{k-1}(a|x) exp(alpha Q_h^{k-1}(x,a)),             pi^0 uniform, Q^0 = 0
- *   Q_h^k = min{ phi^T w_hat + bonus ||phi||_{Lambda^-1}, H - h + 1 }^+,  V_h^k = sum_a pi_h^k
- * Q_h^k
+ *   Q_h^k = min{ phi^T w_hat + bonus ||phi||_{Lambda^-1}, H - h + 1 }^+
+ *   V_h^k = sum_a pi_h^k Q_h^k
  *
- * V is the mean under the policy, not the maximum, and acting samples from the policy, in
- * evaluations too: that is the policy whose regret is measured.
+ * V is the mean under the policy, not the maximum, and acting samples from the policy,
+ * even in evaluations: that is the policy whose regret is measured.
  *
  * Departures. The paper's MDP is a linear mixture, P(x'|x,a) = psi(x,a,x')^T theta, with features
  * that integrate psi over each past episode's own V, and its rewards are known. Here phi(x,a) are
  * the features of a linear MDP, every episode regresses r + V_{h+1}(x') anew on the current V, and
- * rewards are only observed, so that the bonus has to cover them too and Q is clipped as a whole.
+ * rewards are only observed, so that the bonus must cover them, too, and Q is clipped as a whole.
  * The policy is a table of logits, (H x S x A), since a sum of k different Q has no shorter form.
  *
  * schedule = theory: alpha = sqrt(2 log A / (H T)), T = H K, and lambda = 1 are the theorem's;
@@ -29,26 +29,14 @@ typedef struct params {
   double bonus, step;
 } params;
 
-enum { PARAM_BONUS = LSVI_PARAM_COUNT, PARAM_STEP };
-
+/* clang-format off */
 static const lgv_param param_table[] = {
     LSVI_PARAM_ROWS("1e-6", "false"),
-    {.name = "bonus",
-     .type = LGV_REAL,
-     .offset = offsetof(params, bonus),
-     .default_text = "0.5",
-     .min = 0,
-     .max = 1e12,
-     .help = "width of the confidence bound, in units of ||phi||_{Lambda^-1}"},
-    {.name = "step",
-     .type = LGV_REAL,
-     .offset = offsetof(params, step),
-     .default_text = "1",
-     .min = 0,
-     .max = 1e12,
-     .help = "alpha, how much of Q an episode adds to the policy's logits"},
+    LGV_REAL_ROW(params, bonus, "bonus", "0.5", 0, 1e12, 0, "width of the confidence bound, in units of ||phi||_{Lambda^-1}"),
+    LGV_REAL_ROW(params, step, "step", "1", 0, 1e12, 0, "alpha, the share of Q that an episode adds to the policy's logits"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   lsvi core;
@@ -66,9 +54,9 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double bonus = n.H * sqrt(n.d * log(n.d * n.T / p->lsvi.delta));
   double step = sqrt(2 * log(problem->env.actions) / (n.H * n.T));
-  LGV_TRY(lgv__lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
-  LGV_TRY(lgv__lsvi_prescribe(&p->bonus, bonus, is_set[PARAM_BONUS], "agent.bonus", err));
-  return lgv__lsvi_prescribe(&p->step, step, is_set[PARAM_STEP], "agent.step", err);
+  LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "lambda", 1, err));
+  LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "bonus", bonus, err));
+  return lgv__lsvi_prescribe(param_table, p, is_set, "step", step, err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
@@ -80,7 +68,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   s->pi = lgv_layout_array(out, "oppo.pi", LGV_F64, (size_t)s->core.A, LGV_SCRATCH);
 }
 
-/* Policy improvement, with the Q of the episode before. */
+/* Policy improvement, with the Q of the previous episode. */
 static lgv_status begin_episode(void *self_, lgv_error *err) {
   (void)err;
   self *s = self_;

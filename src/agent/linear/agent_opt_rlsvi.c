@@ -1,6 +1,6 @@
 /* OPT-RLSVI: optimistically initialized randomized LSVI. Zanette et al. (AISTATS 2020).
  *
- * One sample w_bar ~ N(w_hat, sigma^2 Lambda^-1) a stage. With u = ||phi||_{Lambda^-1},
+ * One sample w_bar ~ N(w_hat, sigma^2 Lambda^-1) per stage. With u = ||phi||_{Lambda^-1},
  *
  *   Q_h = phi^T w_bar        where u <= alpha_low    (enough data),
  *         H - h + 1          where u >= alpha_high   (the default value),
@@ -22,33 +22,15 @@ typedef struct params {
   double sigma, alpha_low, alpha_high;
 } params;
 
-enum { PARAM_SIGMA = LSVI_PARAM_COUNT, PARAM_ALPHA_LOW, PARAM_ALPHA_HIGH };
-
+/* clang-format off */
 static const lgv_param param_table[] = {
     LSVI_PARAM_ROWS("1e-2", "false"),
-    {.name = "sigma",
-     .type = LGV_REAL,
-     .offset = offsetof(params, sigma),
-     .default_text = "0.1",
-     .min = 0,
-     .max = 1e12,
-     .help = "standard deviation of the noise on a regression target"},
-    {.name = "alpha_low",
-     .type = LGV_REAL,
-     .offset = offsetof(params, alpha_low),
-     .default_text = "0.9",
-     .min = 0,
-     .max = INFINITY,
-     .help = "up to this ||phi||_{Lambda^-1} the regression alone is trusted"},
-    {.name = "alpha_high",
-     .type = LGV_REAL,
-     .offset = offsetof(params, alpha_high),
-     .default_text = "0.99",
-     .min = 0,
-     .max = INFINITY,
-     .help = "from this ||phi||_{Lambda^-1} on Q is the greatest possible value"},
+    LGV_REAL_ROW(params, sigma, "sigma", "0.1", 0, 1e12, 0, "standard deviation of the noise on a regression target"),
+    LGV_REAL_ROW(params, alpha_low, "alpha_low", "0.9", 0, INFINITY, 0, "up to this ||phi||_{Lambda^-1}, only the regression counts"),
+    LGV_REAL_ROW(params, alpha_high, "alpha_high", "0.99", 0, INFINITY, 0, "from this ||phi||_{Lambda^-1} on, Q is the greatest possible value"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   lsvi core;
@@ -68,12 +50,10 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double sigma = pow(n.H, 1.5) * n.d, high = pow(n.H * n.d, -1.5);
-  LGV_TRY(lgv__lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
-  LGV_TRY(lgv__lsvi_prescribe(&p->sigma, sigma, is_set[PARAM_SIGMA], "agent.sigma", err));
-  LGV_TRY(lgv__lsvi_prescribe(&p->alpha_low, high / 2, is_set[PARAM_ALPHA_LOW], "agent.alpha_low",
-                              err));
-  return lgv__lsvi_prescribe(&p->alpha_high, high, is_set[PARAM_ALPHA_HIGH], "agent.alpha_high",
-                             err);
+  LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "lambda", 1, err));
+  LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "sigma", sigma, err));
+  LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "alpha_low", high / 2, err));
+  return lgv__lsvi_prescribe(param_table, p, is_set, "alpha_high", high, err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {

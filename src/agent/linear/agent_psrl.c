@@ -8,9 +8,9 @@
  *   Q_h = R + P V_{h+1}, V_h = max_a Q_h; greedy.
  *
  * The transition model is over states, so features play no part. Where stages share their data
- * (pool) they share the sampled model too. An episode that ended early counts as a next state of
- * value 0, which has no prior mass: it is possible only once seen. The next state of an episode's
- * last step is data like any other.
+ * (pool), they share the sampled model, too: rewards from all transitions, next states from those
+ * whose next state is known (lsvi_core.h). The end of the task counts as a next state of value 0,
+ * which has no prior mass: it is possible only once seen.
  *
  * PSRL is Bayesian: its theorem bounds the regret on average over the prior, for any prior, so
  * schedule = theory has nothing to set. */
@@ -24,28 +24,16 @@ typedef struct params {
   double sigma, prior_mass;
 } params;
 
+/* clang-format off */
 static const lgv_param param_table[] = {
     LSVI_LAMBDA_ROW("1", "prior precision of a mean reward: its prior variance is 1 / lambda"),
     LSVI_POOL_ROW("auto"),
     LSVI_SCHEDULE_ROW,
-    {.name = "sigma",
-     .type = LGV_REAL,
-     .offset = offsetof(params, sigma),
-     .default_text = "0.1",
-     .min = 0,
-     .max = 1e12,
-     .open = LGV_OPEN_MIN,
-     .help = "standard deviation of the noise on a reward"},
-    {.name = "prior_mass",
-     .type = LGV_REAL,
-     .offset = offsetof(params, prior_mass),
-     .default_text = "1",
-     .min = 0,
-     .max = 1e12,
-     .open = LGV_OPEN_MIN,
-     .help = "Dirichlet prior: visits that count as seen, spread evenly over the next states"},
+    LGV_REAL_ROW(params, sigma, "sigma", "0.1", 0, 1e12, LGV_OPEN_MIN, "standard deviation of the noise on a reward"),
+    LGV_REAL_ROW(params, prior_mass, "prior_mass", "1", 0, 1e12, LGV_OPEN_MIN, "Dirichlet prior: its weight in visits, spread evenly over the next states"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   lsvi core;
@@ -87,8 +75,10 @@ static void draw_dirichlet(lgv_rng *rng, double *shape, int64_t n) {
   for (int64_t i = 0; i < n; i++) shape[i] = sum > 0 ? shape[i] / sum : i == at;
 }
 
-static void draw_model(self *s, int64_t group) {
+/* The model of stage h, or of all stages, drawn at the last one. */
+static void draw_model(self *s, int64_t h) {
   const lsvi *c = &s->core;
+  int64_t group = lgv__lsvi_group(c, h), with_next = c->pooled ? 0 : group;
   double noise_precision = 1 / (s->p->sigma * s->p->sigma);
   double prior = s->p->prior_mass / (double)c->S;
   for (int64_t i = 0; i < c->SA; i++) {
@@ -99,7 +89,7 @@ static void draw_model(self *s, int64_t group) {
     double *p = s->transition + i * (c->S + 1);
     for (int64_t x = 0; x < c->S; x++) p[x] = prior;
     p[c->S] = 0;
-    lgv__lsvi_add_counts(c, group, i, p);
+    lgv__lsvi_add_counts(c, with_next, i, p);
     draw_dirichlet(c->noise, p, c->S + 1);
   }
 }
@@ -110,7 +100,7 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   for (int64_t h = c->H - 1; h >= 0; h--) {
     double *q = lgv__lsvi_q(c, h);
     const double *v_next = c->v + (h + 1) * c->S;
-    if (lgv__lsvi_new_group(c, h)) draw_model(s, lgv__lsvi_group(c, h));
+    if (!c->pooled || h == c->H - 1) draw_model(s, h);
     for (int64_t i = 0; i < c->SA; i++) {
       const double *p = s->transition + i * (c->S + 1);
       q[i] = s->reward[i];

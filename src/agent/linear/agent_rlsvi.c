@@ -6,7 +6,7 @@
  *   theta_h ~ N(mean, Sigma),  Sigma = (sum phi phi^T / sigma^2 + lambda I)^-1,
  *   mean = Sigma sum phi y / sigma^2,
  *
- * one sample a stage, greedy, Q not clipped. In the terms of lsvi_core this is a ridge of
+ * one sample per stage, greedy, Q not clipped. In the terms of lsvi_core this is a ridge of
  * lambda sigma^2 and noise of covariance sigma^2 Lambda^-1.
  *
  * schedule = theory: Russo (NeurIPS 2019) bounds the worst-case regret of the tabular case for
@@ -23,24 +23,17 @@ typedef struct params {
   double sigma;
 } params;
 
-enum { PARAM_LAMBDA, PARAM_POOL, PARAM_FEATURES, PARAM_GRAM, PARAM_SCHEDULE, PARAM_SIGMA };
-
+/* clang-format off */
 static const lgv_param param_table[] = {
     LSVI_LAMBDA_ROW("1e-5", "prior precision of a weight: its prior variance is 1 / lambda"),
     LSVI_POOL_ROW("false"),
     LSVI_FEATURES_ROW,
     LSVI_GRAM_ROW,
     LSVI_SCHEDULE_ROW,
-    {.name = "sigma",
-     .type = LGV_REAL,
-     .offset = offsetof(params, sigma),
-     .default_text = "0.1",
-     .min = 0,
-     .max = 1e12,
-     .open = LGV_OPEN_MIN,
-     .help = "standard deviation of the noise on a regression target"},
+    LGV_REAL_ROW(params, sigma, "sigma", "0.1", 0, 1e12, LGV_OPEN_MIN, "standard deviation of the noise on a regression target"),
     {0},
 };
+/* clang-format on */
 
 typedef struct self {
   lsvi core;
@@ -57,9 +50,8 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double S = (double)problem->env.states, A = (double)problem->env.actions;
   double variance = S * n.H * n.H * n.H * log(2 * n.H * S * A * n.K) / 2;
-  LGV_TRY(lgv__lsvi_prescribe(&p->lsvi.lambda, 1 / variance, is_set[PARAM_LAMBDA], "agent.lambda",
-                              err));
-  return lgv__lsvi_prescribe(&p->sigma, sqrt(variance), is_set[PARAM_SIGMA], "agent.sigma", err);
+  LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "lambda", 1 / variance, err));
+  return lgv__lsvi_prescribe(param_table, p, is_set, "sigma", sqrt(variance), err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {

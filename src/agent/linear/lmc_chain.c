@@ -9,13 +9,59 @@
 const char *const lgv__lmc_sampler_names[] = {"exact", "loop", "sgld", "svrg", NULL};
 
 enum { SAMPLE_PAIR, SAMPLE_NEXT, SAMPLE_REWARD, SAMPLE_SIZE };
-/* More steps than this one by one would take minutes an episode: the closed form is the way. */
+/* More steps than this would take minutes per episode: the closed form is the way. */
 static const double longest_loop = 1e7;
+
+/* ---- the constants of the regret theorems ---- */
+
+/* Theorem 4.2 and its multi-sample version, by fixed point. With x = 1/sqrt(beta):
+ *   x  = 10 H sqrt(d) C + 8/3
+ *   C  = sqrt( log(K+1)/2 + M log(2 sqrt(2) K B / H) + log(2/delta') )
+ *   B  = (16/3) H d sqrt(K) + sqrt(4 K M / (3 delta')) d^{3/2} x
+ * and M = ceil( log(H K / delta') / log(1/(1-c)) ), c = 1/(2 sqrt(2 e pi)); M = 1 for a single
+ * sample. The regret bound holds with probability 1 - delta because the proofs use the lemmas with
+ * delta' = delta/6, or delta/9 for several samples. The proof fixes 1/sqrt(beta), not 1/beta, as
+ * the quantity of order H sqrt(d); the appendix's restatement has a misprint. */
+static void find_fixed_point(double H, double d, double K, double delta, double M, lgv_theory *t) {
+  double x = 1, last;
+  do {
+    last = x;
+    t->b_delta = 16.0 / 3 * H * d * sqrt(K) + sqrt(4 * K * M / (3 * delta)) * pow(d, 1.5) * x;
+    t->c_delta =
+        sqrt(0.5 * log(K + 1) + M * log(2 * sqrt(2) * K * t->b_delta / H) + log(2 / delta));
+    x = 10 * H * sqrt(d) * t->c_delta + 8.0 / 3;
+  } while (fabs(x - last) > 1e-13 * x);
+  t->inv_sqrt_beta = x;
+}
+
+lgv_status lgv_theory_compute(int64_t horizon, int64_t dim, int64_t episodes, double delta,
+                              bool multi, lgv_theory *t, lgv_error *err) {
+  const double pi = 3.14159265358979323846, c = 1 / (2 * sqrt(2 * exp(1) * pi));
+  if (horizon < 1 || dim < 1 || episodes < 1)
+    return lgv_fail(err, LGV_ERR_USAGE, "horizon, dimension and episodes must be at least 1");
+  if (!(delta > (multi ? 0 : c) && delta < 1))
+    return lgv_fail(
+        err, LGV_ERR_USAGE,
+        multi ? "delta = %g is outside the theorem's range (0, 1)"
+              : "delta = %g is outside the theorem's range (0.12099, 1); the multi-sample version "
+                "takes any delta in (0, 1)",
+        delta);
+  double H = (double)horizon, d = (double)dim, K = (double)episodes;
+  double of_lemmas = delta / (multi ? 9 : 6);
+  double M = multi ? ceil(log(H * K / of_lemmas) / -log1p(-c)) : 1;
+  find_fixed_point(H, d, K, of_lemmas, M, t);
+  t->log_factor = log(4 * H * K * d);
+  t->j_per_kappa = 2 * t->log_factor;
+  t->samples_m = (int64_t)M;
+  t->optimism_c = c;
+  return LGV_OK;
+}
 
 /* ---- parameters and memory ---- */
 
-lgv_status lgv__lmc_resolve(lmc_params *p, const bool *is_set, const lgv_problem *problem,
-                            bool multi, lgv_theory *theory, lgv_error *err) {
+lgv_status lgv__lmc_resolve(const lgv_param *table, lmc_params *p, const bool *is_set,
+                            const lgv_problem *problem, bool multi, lgv_theory *theory,
+                            lgv_error *err) {
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   lsvi_sizes n;
@@ -23,18 +69,17 @@ lgv_status lgv__lmc_resolve(lmc_params *p, const bool *is_set, const lgv_problem
   LGV_TRY(lgv_theory_compute((int64_t)n.H, (int64_t)n.d, (int64_t)n.K, p->lsvi.delta, multi, theory,
                              err));
   double beta = 1 / (theory->inv_sqrt_beta * theory->inv_sqrt_beta);
-  LGV_TRY(lgv__lsvi_prescribe(&p->lsvi.lambda, 1, is_set[LSVI_PARAM_LAMBDA], "agent.lambda", err));
-  LGV_TRY(lgv__lsvi_prescribe(&p->beta, beta, is_set[LMC_PARAM_BETA], "agent.beta", err));
-  LGV_TRY(lgv__lsvi_prescribe(&p->eta_scale, 0.25, is_set[LMC_PARAM_ETA_SCALE], "agent.eta_scale",
-                              err));
-  return lgv__lsvi_prescribe_count(&p->updates, 0, is_set[LMC_PARAM_UPDATES], "agent.updates", err);
+  LGV_TRY(lgv__lsvi_prescribe(table, p, is_set, "lambda", 1, err));
+  LGV_TRY(lgv__lsvi_prescribe(table, p, is_set, "beta", beta, err));
+  LGV_TRY(lgv__lsvi_prescribe(table, p, is_set, "eta_scale", 0.25, err));
+  return lgv__lsvi_prescribe(table, p, is_set, "updates", 0, err);
 }
 
 static bool draws_batches(const lmc *m) {
   return m->p->sampler == LMC_SGLD || m->p->sampler == LMC_SVRG;
 }
 
-/* Whether a number is a whole one in a range. */
+/* Whether x is a whole number in a range. */
 static bool is_whole(double x, int64_t low, int64_t high) {
   return x >= (double)low && x <= (double)high && x == floor(x);
 }
@@ -65,10 +110,10 @@ void lgv__lmc_layout(lmc *m, lsvi *core, const lmc_params *p, lgv_layout *layout
   m->gradient = lgv_layout_array(layout, "lmc.gradient", LGV_F64, d, LGV_SCRATCH);
   if (!core->diagonal) {
     m->basis = lgv_layout_array(layout, "lmc.basis", LGV_F64, d * d, LGV_SCRATCH);
-    m->eigen_work = lgv_layout_array(layout, "lmc.eigen_work", LGV_F64,
-                                     (size_t)lgv__eigen_work(core->d), LGV_SCRATCH);
-    m->eigen_iwork = lgv_layout_array(layout, "lmc.eigen_iwork", LGV_I32,
-                                      (size_t)lgv__eigen_iwork(core->d), LGV_SCRATCH);
+    m->svd_work = lgv_layout_array(layout, "lmc.svd_work", LGV_F64, (size_t)lgv__svd_work(core->d),
+                                   LGV_SCRATCH);
+    m->svd_iwork = lgv_layout_array(layout, "lmc.svd_iwork", LGV_I32,
+                                    (size_t)lgv__svd_iwork(core->d), LGV_SCRATCH);
   }
   if (!draws_batches(m)) return;
   m->snapshot = lgv_layout_array(layout, "lmc.snapshot", LGV_F64, d, LGV_SCRATCH);
@@ -104,18 +149,18 @@ void lgv__lmc_law(double l, double eta, double J, double beta, double *decay, do
 
 static lgv_status find_spectrum(lmc *m, int64_t g, lgv_error *err) {
   lsvi *c = m->core;
-  if (!c->diagonal) {
-    memcpy(m->basis, c->gram + g * c->d * c->d, (size_t)(c->d * c->d) * sizeof *m->basis);
-    LGV_TRY(lgv__eigen(m->basis, c->d, m->spectrum, m->eigen_work, m->eigen_iwork, err));
-    if (!(m->spectrum[0] > 0))
-      return lgv_fail(err, LGV_ERR_NUMERIC,
-                      "a Gram matrix is not positive definite any more (smallest eigenvalue %g): "
-                      "raise agent.lambda",
-                      m->spectrum[0]);
+  if (c->diagonal) {
+    for (int64_t i = 0; i < c->d; i++) m->spectrum[i] = c->ridge + (double)c->visits[g * c->SA + i];
     return LGV_OK;
   }
-  for (int64_t i = 0; i < c->d; i++) m->spectrum[i] = c->ridge + (double)c->visits[g * c->SA + i];
-  return LGV_OK;
+  memcpy(m->basis, c->factor + g * c->d * c->d, (size_t)(c->d * c->d) * sizeof *m->basis);
+  LGV_TRY(lgv__svd_left(m->basis, c->d, m->spectrum, m->svd_work, m->svd_iwork, err));
+  for (int64_t i = 0; i < c->d; i++) m->spectrum[i] *= m->spectrum[i];
+  if (m->spectrum[c->d - 1] > 0) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_NUMERIC,
+                  "a Gram matrix is no longer positive definite (smallest eigenvalue %g): raise "
+                  "agent.lambda",
+                  m->spectrum[c->d - 1]);
 }
 
 static double log_factor(const lsvi *c) {
@@ -133,9 +178,9 @@ static double curvature(const lmc *m, int64_t g) {
   return most;
 }
 
-/* Few eigenvalues are so small that the start has not faded, and most of those are equal (lambda,
- * of what no data touch): the transcendental part of the law is worked out once for a run of them.
- */
+/* Few eigenvalues are so small that the start has not faded, and most of those equal lambda, since
+ * no data touch their coordinates: the transcendental part of the law is computed once for a run of
+ * equal ones. */
 static void find_laws(lmc *m) {
   const double *l = m->spectrum, eta = m->eta, beta = m->p->beta,
                last_faded = faded / (m->J * 2 * eta);
@@ -172,7 +217,7 @@ lgv_status lgv__lmc_prepare(lmc *m, int64_t h, lgv_error *err) {
 /* ---- samplers ---- */
 
 /* w_hat + A^J (w - w_hat) + S^(1/2) xi, with the symmetric root, so that both paths use the same xi
- * alike. */
+ * in the same way. */
 static void advance_exact(lmc *m, double *w) {
   lsvi *c = m->core;
   lgv_rng_normals(c->noise, m->xi, (size_t)c->d);
@@ -286,13 +331,17 @@ lgv_status lgv__lmc_absorb(lmc *m, lgv_error *err) {
   for (int64_t h = 0; draws_batches(m) && h < c->H; h++) {
     int64_t pair, next;
     if (!lgv__lsvi_path_step(c, h, &pair, &next)) continue;
-    lgv_list *list = &m->samples[lgv__lsvi_group(c, h)];
-    LGV_TRY(lgv__list_reserve(list, sizeof(double), SAMPLE_SIZE, err));
-    double *sample = (double *)list->data + list->count;
-    sample[SAMPLE_PAIR] = (double)pair;
-    sample[SAMPLE_NEXT] = (double)next;
-    sample[SAMPLE_REWARD] = c->path_reward[h];
-    list->count += SAMPLE_SIZE;
+    const double sample[] = {
+        [SAMPLE_PAIR] = (double)pair,
+        [SAMPLE_NEXT] = (double)next,
+        [SAMPLE_REWARD] = c->path_reward[h],
+    };
+    for (int64_t g = lgv__lsvi_group(c, h); g <= lgv__lsvi_last_group(c, h); g++) {
+      lgv_list *list = &m->samples[g];
+      LGV_TRY(lgv__list_reserve(list, sizeof(double), SAMPLE_SIZE, err));
+      memcpy((double *)list->data + list->count, sample, sizeof sample);
+      list->count += SAMPLE_SIZE;
+    }
   }
   return lgv__lsvi_absorb(c, err);
 }

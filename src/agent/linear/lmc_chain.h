@@ -4,8 +4,10 @@
  * With A = I - 2 eta Lambda the J-step iterate is Gaussian (Proposition 3.1):
  *     w_J = w_hat + A^J (w_0 - w_hat) + n,   n ~ N(0, (1/beta) (I - A^{2J}) Lambda^-1 (I + A)^-1),
  * so `exact` draws it at once, for J up to 1e12, coordinate by coordinate where Lambda is diagonal
- * and in its eigenbasis otherwise. `loop` takes the J steps. `sgld` and `svrg` take them with
- * minibatch gradients.
+ * and in its eigenbasis otherwise. That basis comes from the singular value decomposition of the
+ * Cholesky factor, Lambda = L L^T = U S^2 U^T: an eigenvalue as small as lambda drowns in the
+ * rounding of Lambda once n / lambda passes 1e16, in that of L only at n / lambda = 1e32. `loop`
+ * takes the J steps. `sgld` and `svrg` take them with minibatch gradients.
  *
  * The step is eta = eta_scale / L. L = lambda_max(Lambda) for exact and loop (eta_scale = 1/4 is
  * the theorem's); for sgld and svrg L = lambda + n max ||phi||^2, which bounds the curvature of n
@@ -29,63 +31,20 @@ typedef struct lmc_params {
 
 extern const char *const lgv__lmc_sampler_names[];
 
-#define LMC_PARAM_ROWS                                                                             \
-  {.name = "beta",                                                                                 \
-   .type = LGV_REAL,                                                                               \
-   .offset = offsetof(lmc_params, beta),                                                           \
-   .default_text = "100",                                                                          \
-   .min = 0,                                                                                       \
-   .max = INFINITY,                                                                                \
-   .open = LGV_OPEN_MIN,                                                                           \
-   .help = "inverse temperature; the noise has scale 1/sqrt(beta); inf: no noise"},                \
-      {.name = "eta_scale",                                                                        \
-       .type = LGV_REAL,                                                                           \
-       .offset = offsetof(lmc_params, eta_scale),                                                  \
-       .default_text = "0.25",                                                                     \
-       .min = 0,                                                                                   \
-       .max = 0.5,                                                                                 \
-       .open = LGV_OPEN_MIN | LGV_OPEN_MAX,                                                        \
-       .help = "step size eta in units of 1/lambda_max"},                                          \
-      {.name = "updates",                                                                          \
-       .type = LGV_INT,                                                                            \
-       .offset = offsetof(lmc_params, updates),                                                    \
-       .default_text = "0",                                                                        \
-       .min = 0,                                                                                   \
-       .max = 1e12,                                                                                \
-       .help = "J, chain steps an episode and stage; 0: the theorem's J_k"},                       \
-      {.name = "sampler",                                                                          \
-       .type = LGV_CHOICE,                                                                         \
-       .offset = offsetof(lmc_params, sampler),                                                    \
-       .default_text = "exact",                                                                    \
-       .choices = lgv__lmc_sampler_names,                                                          \
-       .help = "exact: the J steps in closed form; loop: one by one; sgld, svrg: minibatch "       \
-               "gradients"},                                                                       \
-      {.name = "batch",                                                                            \
-       .type = LGV_INT,                                                                            \
-       .offset = offsetof(lmc_params, batch),                                                      \
-       .default_text = "32",                                                                       \
-       .min = 1,                                                                                   \
-       .max = 1e6,                                                                                 \
-       .help = "samples in a minibatch of sgld and svrg"},                                         \
-  {                                                                                                \
-    .name = "snapshot_every", .type = LGV_INT, .offset = offsetof(lmc_params, snapshot_every),     \
-    .default_text = "32", .min = 1, .max = 1e9, .help = "svrg: steps between full gradients"       \
-  }
-
-enum {
-  LMC_PARAM_BETA = LSVI_PARAM_COUNT,
-  LMC_PARAM_ETA_SCALE,
-  LMC_PARAM_UPDATES,
-  LMC_PARAM_SAMPLER,
-  LMC_PARAM_BATCH,
-  LMC_PARAM_SNAPSHOT_EVERY,
-  LMC_PARAM_COUNT
-};
+/* clang-format off */
+#define LMC_PARAM_ROWS \
+  LGV_REAL_ROW(lmc_params, beta, "beta", "100", 0, INFINITY, LGV_OPEN_MIN, "inverse temperature; the noise has scale 1/sqrt(beta); inf: no noise"), \
+  LGV_REAL_ROW(lmc_params, eta_scale, "eta_scale", "0.25", 0, 0.5, LGV_OPEN_MIN | LGV_OPEN_MAX, "step size eta in units of 1/lambda_max"), \
+  LGV_INT_ROW(lmc_params, updates, "updates", "0", 0, 1e12, "J, chain steps per episode and stage; 0: the theorem's J_k"), \
+  LGV_CHOICE_ROW(lmc_params, sampler, "sampler", "exact", lgv__lmc_sampler_names, "exact: the J steps in closed form; loop: one by one; sgld, svrg: minibatch gradients"), \
+  LGV_INT_ROW(lmc_params, batch, "batch", "32", 1, 1e6, "samples in a minibatch of sgld and svrg"), \
+  LGV_INT_ROW(lmc_params, snapshot_every, "snapshot_every", "32", 1, 1e9, "svrg: steps between full gradients")
+/* clang-format on */
 
 typedef struct lmc {
   const lmc_params *p;
   lsvi *core;
-  /* of the stage in hand */
+  /* of the current stage */
   double eta, J;
   double *spectrum;                   /* (d): eigenvalues of Lambda, or its diagonal */
   double *decay;                      /* (d): a_i^J */
@@ -93,19 +52,19 @@ typedef struct lmc {
   double *basis;                      /* (d x d): rows are eigenvectors; NULL if diagonal */
   double *xi, *z;                     /* (d) */
   double *gradient, *snapshot, *full; /* (d): minibatch samplers */
-  double *eigen_work;
-  int32_t *eigen_iwork;
+  double *svd_work;
+  int32_t *svd_iwork;
   lgv_list *samples; /* (groups): (s * A + a, next, reward) each; minibatch samplers only */
 } lmc;
 
 /* Checks the shared parameters. With schedule = theory it prescribes lambda, beta, eta and J as
  * Theorem 4.2 does (multi: its multi-sample version) and fills *theory. */
-LGV_CHECK lgv_status lgv__lmc_resolve(lmc_params *params, const bool *is_set,
-                                      const lgv_problem *problem, bool multi, lgv_theory *theory,
-                                      lgv_error *err);
+LGV_CHECK lgv_status lgv__lmc_resolve(const lgv_param *table, lmc_params *params,
+                                      const bool *is_set, const lgv_problem *problem, bool multi,
+                                      lgv_theory *theory, lgv_error *err);
 void lgv__lmc_layout(lmc *chain, lsvi *core, const lmc_params *params, lgv_layout *layout);
-/* eta, J and what the sampler needs for stage h. Call after the targets and the ridge solution are
- * there. */
+/* Computes eta, J and what the sampler needs for stage h. Call it after lgv__lsvi_targets and
+ * lgv__lsvi_solve. */
 LGV_CHECK lgv_status lgv__lmc_prepare(lmc *chain, int64_t h, lgv_error *err);
 /* J steps of one chain from w, in place. */
 LGV_CHECK lgv_status lgv__lmc_advance(lmc *chain, int64_t h, double *w, lgv_error *err);

@@ -16,27 +16,26 @@ const char *const lgv__lsvi_schedule_names[] = {"tuned", "theory", NULL};
 enum { EDGE_NEXT, EDGE_COUNT, EDGE_FOLLOWING, EDGE_SIZE };
 enum { PATH_PAIR, PATH_NEXT, PATH_REACHED, PATH_SIZE };
 
-/* LAPACK counts its workspace, 1 + 6 d + 2 d^2, in 32 bits. */
-static const int64_t largest_dense = 32766;
+/* LAPACK counts its workspace, 7 d + 5 d^2, in 32 bits. */
+static const int64_t largest_dense = 20723;
 
 /* ---- parameters ---- */
 
-lgv_status lgv__lsvi_prescribe(double *field, double value, bool is_set, const char *key,
-                               lgv_error *err) {
-  if (is_set && fabs(*field - value) > 1e-9 * fabs(value))
+lgv_status lgv__lsvi_prescribe(const lgv_param *table, void *params, const bool *is_set,
+                               const char *name, double value, lgv_error *err) {
+  int index = lgv__params_find(table, name);
+  const lgv_param *param = &table[index];
+  void *field = (char *)params + param->offset;
+  double given = param->type == LGV_INT ? (double)*(int64_t *)field : *(double *)field;
+  if (is_set[index] && fabs(given - value) > 1e-9 * fabs(value))
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "%s = %.12g contradicts agent.schedule = theory, which sets it to %.12g; leave "
-                    "one of the two out",
-                    key, *field, value);
-  *field = value;
-  return LGV_OK;
-}
-
-lgv_status lgv__lsvi_prescribe_count(int64_t *field, int64_t value, bool is_set, const char *key,
-                                     lgv_error *err) {
-  double as_real = (double)*field;
-  LGV_TRY(lgv__lsvi_prescribe(&as_real, (double)value, is_set, key, err));
-  *field = value;
+                    "agent.%s = %.12g contradicts agent.schedule = theory, which sets it to %.12g; "
+                    "leave one of the two out",
+                    name, given, value);
+  if (param->type == LGV_INT)
+    *(int64_t *)field = (int64_t)value;
+  else
+    *(double *)field = value;
   return LGV_OK;
 }
 
@@ -48,11 +47,11 @@ int64_t lgv__lsvi_feature_dim(const lsvi_params *p, const lgv_env_spec *env) {
 
 lgv_status lgv__lsvi_resolve(lsvi_params *p, const lgv_problem *problem, lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
-  if (!(env->reward_min < env->reward_max))
+  if (env->reward_min == 0 && env->reward_max == 0)
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "linear agents bound Q by what an episode can pay: the environment must say so "
-                    "(reward_min < reward_max in its spec; those are settings of gym, and "
-                    "reward_range=(least, greatest) in Python)");
+                    "linear agents bound Q by what an episode can pay, but the range of rewards is "
+                    "unknown: set env.reward_min and env.reward_max (in Python, "
+                    "reward_range=(least, greatest); in C, both fields of the spec)");
   if (p->pool == LSVI_POOL_TRUE && !env->stationary)
     return lgv_fail(
         err, LGV_ERR_USAGE,
@@ -81,6 +80,10 @@ lgv_status lgv__lsvi_theory_sizes(const lsvi_params *p, const lgv_problem *probl
   if (problem->episodes < 1)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.schedule = theory needs the number of episodes: set run.episodes");
+  if (p->pool == LSVI_POOL_TRUE)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.schedule = theory has one regression per stage, each on its own data: "
+                    "set agent.pool = false, or agent.schedule = tuned");
   if (env->reward_min < 0 || env->reward_max > 1)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.schedule = theory assumes rewards in [0, 1], but this environment pays "
@@ -95,12 +98,12 @@ lgv_status lgv__lsvi_theory_sizes(const lsvi_params *p, const lgv_problem *probl
 
 static const char *visit_fault(const void *self) {
   const lsvi *c = self;
-  if (!lgv__is_count(c->episodes[0])) return "lsvi.episodes: a counter that is no count";
+  if (!lgv__is_count(c->episodes[0])) return "lsvi.episodes: a counter out of range";
   bool ok = lgv__are_counts(c->visits, (size_t)(c->groups * c->SA));
-  return ok ? NULL : "a counter that is no count";
+  return ok ? NULL : "a counter out of range";
 }
 
-/* A new edge comes last and is what an earlier one leads to: who follows never comes back. */
+/* A new edge comes last, and an earlier one links to it, so that links always lead forward. */
 static const char *edge_fault(const void *self) {
   const lsvi *c = self;
   const int64_t *edge = c->edges.data, count = (int64_t)c->edges.count / EDGE_SIZE;
@@ -109,7 +112,7 @@ static const char *edge_fault(const void *self) {
     if (!lgv__is_within(c->first[i], 0, count)) return "lsvi.first: an edge that is not there";
   for (int64_t e = 1; e <= count; e++, edge += EDGE_SIZE) {
     if (!lgv__is_within(edge[EDGE_NEXT], LGV_END, c->S - 1)) return "a state outside the problem";
-    if (!lgv__is_count(edge[EDGE_COUNT])) return "a counter that is no count";
+    if (!lgv__is_count(edge[EDGE_COUNT])) return "a counter out of range";
     if (edge[EDGE_FOLLOWING] && !lgv__is_within(edge[EDGE_FOLLOWING], e + 1, count))
       return "an edge that leads back";
   }
@@ -135,8 +138,10 @@ void lgv__lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem,
   c->A = env->actions;
   c->SA = c->S * c->A;
   c->d = lgv__lsvi_feature_dim(p, env);
-  c->groups = p->pool == LSVI_POOL_TRUE ? 1 : c->H;
-  c->rotated = c->groups > 1;
+  c->pooled = p->pool == LSVI_POOL_TRUE;
+  c->clock_terminates = env->clock_terminates;
+  c->groups = !c->pooled ? c->H : c->clock_terminates && c->H > 1 ? 2 : 1;
+  c->rotated = !c->pooled && c->H > 1;
   c->planned_episodes = problem->episodes;
   c->reward_min = env->reward_min;
   c->reward_max = env->reward_max;
@@ -186,8 +191,16 @@ static void transpose_features(const lsvi *c, double scale, double *out) {
     for (int64_t j = 0; j < c->d; j++) out[j * c->SA + i] = scale * c->phi[i * c->d + j];
 }
 
+static lgv_status check_norm(const lsvi *c, lgv_error *err) {
+  if (c->p->schedule == LSVI_TUNED || c->phi_square <= 1 + 1e-9) return LGV_OK;
+  return lgv_fail(
+      err, LGV_ERR_USAGE,
+      "agent.schedule = theory assumes features with ||phi|| <= 1, but the largest norm "
+      "is %.6g: divide the features by it, or set agent.schedule = tuned",
+      sqrt(c->phi_square));
+}
+
 lgv_status lgv__lsvi_open(void *self, lgv_error *err) {
-  (void)err;
   lsvi *c = self;
   c->phi_square = 1;
   if (c->diagonal) return LGV_OK;
@@ -197,6 +210,7 @@ lgv_status lgv__lsvi_open(void *self, lgv_error *err) {
     for (int64_t i = 0; i < c->d; i++) c->phi[i * c->d + i] = 1;
   for (int64_t i = 0; i < c->SA; i++)
     c->phi_square = fmax(i ? c->phi_square : 0, square(c->phi + i * c->d, c->d));
+  LGV_TRY(check_norm(c, err));
   for (int64_t g = 0; g < c->groups; g++) {
     for (int64_t i = 0; i < c->d; i++) {
       if (c->gram) c->gram[(g * c->d + i) * c->d + i] = c->ridge;
@@ -212,9 +226,16 @@ lgv_status lgv__lsvi_open(void *self, lgv_error *err) {
 
 double *lgv__lsvi_q(lsvi *c, int64_t h) { return c->q + h * c->SA; }
 
-int64_t lgv__lsvi_group(const lsvi *c, int64_t h) { return c->groups == 1 ? 0 : h; }
+int64_t lgv__lsvi_group(const lsvi *c, int64_t h) {
+  if (!c->pooled) return h;
+  return h == c->H - 1 ? c->groups - 1 : 0;
+}
 
-bool lgv__lsvi_new_group(const lsvi *c, int64_t h) { return c->groups > 1 || h == c->H - 1; }
+int64_t lgv__lsvi_last_group(const lsvi *c, int64_t h) { return c->pooled ? c->groups - 1 : h; }
+
+bool lgv__lsvi_new_group(const lsvi *c, int64_t h) {
+  return h == c->H - 1 || lgv__lsvi_group(c, h) != lgv__lsvi_group(c, h + 1);
+}
 
 void lgv__lsvi_targets(lsvi *c, int64_t h) {
   int64_t offset = lgv__lsvi_group(c, h) * c->SA;
@@ -366,14 +387,14 @@ lgv_status lgv__lsvi_observe(void *self, const lgv_transition *t, lgv_error *err
   lsvi *c = self;
   LGV_TRY(lgv__lsvi_check_obs(c, &t->obs, err));
   int64_t h = t->obs.stage, *step = c->path + h * PATH_SIZE;
-  /* at the last stage the clock ends the episode, whatever flag says so: the next state is a state
-   * like any other */
-  bool left = t->terminated && h + 1 < c->H;
-  if (!left && (t->next.state < 0 || t->next.state >= c->S))
+  /* Both flags may be set at once: where `terminated` means anything, `truncated` takes nothing
+   * from it. */
+  bool ended = t->terminated && !(c->clock_terminates && h + 1 == c->H);
+  if (!ended && (t->next.state < 0 || t->next.state >= c->S))
     return lgv_fail(err, LGV_ERR_USAGE, "the next state %lld is outside 0..%lld",
                     (long long)t->next.state, (long long)c->S - 1);
   step[PATH_PAIR] = t->obs.state * c->A + t->action;
-  step[PATH_NEXT] = left ? LGV_END : t->next.state;
+  step[PATH_NEXT] = ended ? LGV_END : t->next.state;
   step[PATH_REACHED] = 1;
   c->path_reward[h] = t->reward;
   return LGV_OK;
@@ -425,18 +446,23 @@ static void add_feature(lsvi *c, int64_t group, int64_t pair) {
                        carry);
 }
 
+static void add_transition(lsvi *c, int64_t group, const int64_t *step, double reward) {
+  int64_t row = group * c->SA + step[PATH_PAIR];
+  c->visits[row]++;
+  c->reward_sum[row] += reward;
+  count_edge(c, row, step[PATH_NEXT]);
+  if (!c->diagonal) add_feature(c, group, step[PATH_PAIR]);
+}
+
 lgv_status lgv__lsvi_absorb(void *self, lgv_error *err) {
   lsvi *c = self;
-  LGV_TRY(lgv__list_reserve(&c->edges, sizeof(int64_t), (size_t)c->H * EDGE_SIZE, err));
+  LGV_TRY(lgv__list_reserve(&c->edges, sizeof(int64_t), 2 * (size_t)c->H * EDGE_SIZE, err));
   for (int64_t h = 0; h < c->H; h++) {
-    int64_t *step = c->path + h * PATH_SIZE, g = lgv__lsvi_group(c, h);
+    int64_t *step = c->path + h * PATH_SIZE;
     if (!step[PATH_REACHED]) continue;
     step[PATH_REACHED] = 0;
-    int64_t row = g * c->SA + step[PATH_PAIR];
-    c->visits[row]++;
-    c->reward_sum[row] += c->path_reward[h];
-    count_edge(c, row, step[PATH_NEXT]);
-    if (!c->diagonal) add_feature(c, g, step[PATH_PAIR]);
+    for (int64_t g = lgv__lsvi_group(c, h); g <= lgv__lsvi_last_group(c, h); g++)
+      add_transition(c, g, step, c->path_reward[h]);
   }
   c->episodes[0]++;
   return LGV_OK;

@@ -4,6 +4,7 @@
  * The reference never uses the closed form: w_J = A^J w_0 + (I - A^J) w_hat + noise with covariance
  * (2 eta / beta) sum_{j<J} A^{2j}, powers by repeated multiplication, w_hat by elimination. */
 #include "linear_helpers.h"
+#include "math/dense.h"
 
 enum { CHAINS = 20000 };
 
@@ -175,6 +176,36 @@ static void the_law_keeps_its_digits(void **state) {
     }
 }
 
+/* Features that lie on a line leave d - 1 eigenvalues at lambda, however many data there are; their
+ * sum, n ||phi||^2, stands beside them. n visits weigh as much as one feature times sqrt(n). */
+static void collinear_features_keep_the_small_eigenvalues(void **state) {
+  (void)state;
+  enum { D = 6 };
+  const double lambdas[] = {1e-6, 1e-10, 1e-12}, visits = 1e7;
+  double phi[2 * D], square = 0;
+  for (int i = 0; i < D; i++) phi[i] = 0.4 - 0.11 * i, phi[D + i] = -0.5 * phi[i];
+  for (int i = 0; i < D; i++) square += phi[i] * phi[i];
+  for (int k = 0; k < 3; k++) {
+    lmc_params params = {.lsvi = {.lambda = lambdas[k]}, .beta = 100, .eta_scale = .25};
+    bench *b = bench_open(1, 2, 1, phi, D, params);
+    double x[D];
+    for (int i = 0; i < D; i++) x[i] = sqrt(visits) * phi[i];
+    lgv__rank_one_add(b->core.gram, D, x);
+    lgv__cholesky_update(b->core.factor, D, x, NULL, 0, NULL);
+    bench_add(b, 0, 0, 1, 1, 0); /* one more, as agents learn of it */
+    bench_prepare(b, 0);
+    double largest = lambdas[k] + (visits + .25) * square;
+    int small = 0, large = 0;
+    for (int i = 0; i < D; i++) {
+      double l = b->chain.spectrum[i];
+      small += fabs(l / lambdas[k] - 1) <= 1e-6;
+      large += fabs(l / largest - 1) <= 1e-12;
+    }
+    if (small != D - 1 || large != 1) fail_msg("lambda %g: %d small", lambdas[k], small);
+    bench_close(b);
+  }
+}
+
 /* So many steps that only the closed form can take them: finite, and the stationary law. */
 static void a_huge_number_of_steps_is_the_stationary_law(void **state) {
   (void)state;
@@ -253,6 +284,7 @@ int main(void) {
       cmocka_unit_test(scalar_vectors),
       cmocka_unit_test(the_law_keeps_its_digits),
       cmocka_unit_test(a_huge_number_of_steps_is_the_stationary_law),
+      cmocka_unit_test(collinear_features_keep_the_small_eigenvalues),
       cmocka_unit_test(facts_behind_the_theorem),
       cmocka_unit_test(steps_beyond_reason_are_refused_one_by_one),
   };
