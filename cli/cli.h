@@ -79,7 +79,6 @@ typedef struct cli_progress {
 
 enum { CLI_BAR_SIZE = 25 };
 
-double cli_now(void); /* seconds, monotonic */
 void cli_progress_start(cli_progress *progress, bool quiet);
 void cli_progress_show(cli_progress *progress, const lgv_progress *now);
 void cli_progress_clear(cli_progress *progress);

@@ -58,7 +58,7 @@ static void print_array(const script *s, FILE *out) {
   if (!chosen) return;
   for (size_t i = 0; i < slurm->runs; i++) chosen[i / s->per_task] |= slurm->wanted[i];
   fputs("#SBATCH --array=", out);
-  lgv__index_list_print(chosen, tasks, out);
+  lgv__run_list_print(chosen, tasks, out);
   fputc('\n', out);
   free(chosen);
 }

@@ -260,7 +260,7 @@ static void print_unfinished(const watcher *w, const bool *wanted, size_t count)
   for (size_t i = 0; w->request->lines && i < w->runs; i++)
     if (wanted[i]) printf("%zu\n", i);
   if (w->request->lines || count == 0) return;
-  lgv__index_list_print(wanted, w->runs, stdout);
+  lgv__run_list_print(wanted, w->runs, stdout);
   putchar('\n');
 }
 
@@ -304,7 +304,7 @@ static int look(watcher *w) {
   size_t count = 0;
   if (!wanted) return cli_wrong(w->command, "not enough memory for %zu runs", w->runs);
   if (w->request->index &&
-      lgv__index_list_parse(w->request->index, wanted, w->runs, &err) != LGV_OK) {
+      lgv__run_list_parse(w->request->index, wanted, w->runs, &err) != LGV_OK) {
     free(wanted);
     return cli_error(w->command, &err);
   }

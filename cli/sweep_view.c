@@ -51,7 +51,7 @@ cli_sweep_view *cli_sweep_view_open(const lgv_sweep *sweep, const lgv_summary *s
 }
 
 double cli_sweep_view_close(cli_sweep_view *v) {
-  double seconds = cli_now() - v->progress.started;
+  double seconds = lgv__now() - v->progress.started;
   if (!v->progress.quiet && v->progress.terminal) fputs("\r\033[J", stderr);
   free(v->sums);
   free(v->counts);

@@ -705,16 +705,14 @@ typedef struct lgv_sweep_job {
   int32_t threads;
   const char *directory;
   void (*on_progress)(void *context, const lgv_progress *progress); /* optional, one at a time */
-  void (*on_failure)(void *context, size_t config, uint64_t seed,
-                     const lgv_error *err); /* optional, one at a time */
-  bool (*should_stop)(void *context);       /* optional; asked often, from any thread */
+  void (*on_run)(void *context, const lgv_run_news *news);          /* optional, one at a time */
+  bool (*should_stop)(void *context); /* optional; asked often, from any thread */
   void *context;
   char (*names)[LGV_SWEEP_NAME_SIZE]; /* optional: configs entries, becomes their directories ("" of
                                        * configurations without a chosen run) */
   void (*on_notice)(void *context, const char *text); /* optional: warnings, from any thread */
   const char *runs; /* optional: these alone, by index: "3,5-9", also "0-99:10"; NULL: all */
   bool look_only;   /* run nothing and write nothing: find what has finished, and what failed */
-  void (*on_run)(void *context, const lgv_run_news *news); /* optional, one at a time */
 } lgv_sweep_job;
 
 /* Runs what has not finished yet, one directory a configuration and seed. All chosen configurations

@@ -7,6 +7,7 @@
  * cannot fail. */
 #include "env/remote.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "env/process.h"
@@ -20,7 +21,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <time.h>
 
 enum { MAGIC = 0x3156474c, VERSION = 1 }; /* "LGV1" */
 enum { RESET = 1, STEP, SAVE, RESTORE, CLOSE };
@@ -126,12 +126,6 @@ static lgv_status reported(remote *r, uint32_t status, const char *text, size_t 
 
 /* ---- Packets ---- */
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static lgv_status send_packet(remote *r, const void *bytes, size_t size, lgv_error *err) {
   if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: its worker process has ended", r->what);
   while (send(r->process.socket, bytes, size, MSG_NOSIGNAL) < 0) {
@@ -144,7 +138,7 @@ static lgv_status send_packet(remote *r, const void *bytes, size_t size, lgv_err
 /* One packet into r->packet, NUL-terminated. The socket itself knows the time-out: a signal may cut
  * a wait short, and the rest of the time is then waited for anew. */
 static lgv_status receive_packet(remote *r, size_t *size, lgv_error *err) {
-  double timeout = r->host->timeout, begun = timeout > 0 ? now() : 0;
+  double timeout = r->host->timeout, begun = timeout > 0 ? lgv__now() : 0;
   if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: its worker process has ended", r->what);
   for (;;) {
     ssize_t length = recv(r->process.socket, r->packet, PACKET, MSG_TRUNC);
@@ -156,7 +150,7 @@ static lgv_status receive_packet(remote *r, size_t *size, lgv_error *err) {
     }
     if (length < 0 && errno == EAGAIN) return too_late(r, err);
     if (length == 0 || errno != EINTR) return died(r, err);
-    if (timeout > 0 && now() - begun > timeout) return too_late(r, err);
+    if (timeout > 0 && lgv__now() - begun > timeout) return too_late(r, err);
   }
 }
 

@@ -3,8 +3,10 @@
 #ifndef LGV_REPORT_TOOLS_H
 #define LGV_REPORT_TOOLS_H
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "config/seeds.h"
 #include "langevin.h"
 #include "report/data/compare.h"
@@ -17,9 +19,6 @@
 #include "report/print/show.h"
 #include "report/print/sweep_report.h"
 #include "report/print/text_table.h"
-#include "sweep/index_list.h"
-
-/* The name nearest to a wrong one, or NULL; names: a NULL-terminated list. */
-const char *lgv__nearest_name(const char *wrong, const char *const *names);
+#include "sweep/sweep.h"
 
 #endif

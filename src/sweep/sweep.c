@@ -8,7 +8,10 @@
 #include "base/memory.h"
 #include "config/settings.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_CONFIGS = 1000000 };
@@ -271,4 +274,53 @@ lgv_status lgv_sweep_directory(const lgv_plan *plan, char *name, lgv_error *err)
   if (length >= LGV_SWEEP_NAME_SIZE)
     return lgv_fail(err, LGV_ERR_IO, "the name of a directory is too long");
   return LGV_OK;
+}
+
+/* ---- Lists of runs ---- */
+
+/* Digits alone: strtoull would take signs and blanks. */
+static bool take_number(const char **at, uint64_t *value) {
+  char *end;
+  if (!isdigit((unsigned char)**at)) return false;
+  errno = 0;
+  *value = strtoull(*at, &end, 10);
+  *at = end;
+  return errno == 0;
+}
+
+static lgv_status bad_list(const char *text, lgv_error *err) {
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "'%.80s' is not a list of runs; examples: 7; 3,5-9; 0-99:10; 7-:1000", text);
+}
+
+lgv_status lgv__run_list_parse(const char *text, bool *set, size_t count, lgv_error *err) {
+  for (const char *at = text;; at++) {
+    uint64_t first, last, step = 1;
+    if (!take_number(&at, &first)) return bad_list(text, err);
+    last = first;
+    bool is_open = at[0] == '-' && at[1] == ':';
+    if (is_open && first < count) last = count - 1;
+    if (*at == '-' && (at++, !is_open && !take_number(&at, &last))) return bad_list(text, err);
+    if (*at == ':' && (at++, !take_number(&at, &step))) return bad_list(text, err);
+    if (last < first || step == 0 || (*at && *at != ',')) return bad_list(text, err);
+    if (last >= count)
+      return lgv_fail(err, LGV_ERR_USAGE, "there is no run %llu: the sweep has 0 to %zu",
+                      (unsigned long long)last, count - 1);
+    for (uint64_t i = first; i <= last; i += step) {
+      set[i] = true;
+      if (last - i < step) break;
+    }
+    if (!*at) return LGV_OK;
+  }
+}
+
+void lgv__run_list_print(const bool *set, size_t count, FILE *out) {
+  const char *comma = "";
+  for (size_t first = 0, last; first < count; first = last + 1) {
+    last = first;
+    if (!set[first]) continue;
+    while (last + 1 < count && set[last + 1]) last++;
+    fprintf(out, last > first ? "%s%zu-%zu" : "%s%zu", comma, first, last);
+    comma = ",";
+  }
 }

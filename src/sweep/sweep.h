@@ -4,6 +4,8 @@
 
 #include "langevin.h"
 
+#include <stdio.h>
+
 typedef struct lgv_axis {
   char *key;
   char **values, **origins; /* (count) each; origin: "file.yaml:3:5" */
@@ -47,5 +49,11 @@ LGV_CHECK lgv_status lgv__sweep_add_case(lgv_sweep *sweep, lgv_settings *setting
                                          lgv_axes draws, const char *label, lgv_error *err);
 /* Adds a key in which configurations differ, unless it is there. */
 LGV_CHECK lgv_status lgv__sweep_add_key(lgv_sweep *sweep, const char *key, lgv_error *err);
+
+/* Lists of runs as batch systems write them: "3,5-9", with steps "0-8:4" for 0, 4 and 8, and "2-:4"
+ * for every fourth run from run 2 to the last. Sets the members of `set` that the list names. */
+LGV_CHECK lgv_status lgv__run_list_parse(const char *text, bool *set, size_t count, lgv_error *err);
+/* Prints the shortest list without steps; nothing for an empty set. */
+void lgv__run_list_print(const bool *set, size_t count, FILE *out);
 
 #endif

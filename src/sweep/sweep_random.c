@@ -137,13 +137,10 @@ typedef struct sampler {
 static lgv_status draw_once(sampler *s, lgv_error *err) {
   const lgv_random *random = s->random;
   for (int repeat = 0; repeat < MOST_REPEATS; repeat++) {
-    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a, the end of a value included */
+    uint64_t hash = LGV_HASH_START;
     for (size_t k = 0; k < random->count; k++) {
       s->origins[k] = next_value(&random->items[k], &s->rngs[k], s->values[k], VALUE_SIZE);
-      for (const char *c = s->values[k];; c++) {
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
-        if (!*c) break;
-      }
+      hash = lgv__hash(hash, s->values[k], strlen(s->values[k]) + 1);
     }
     if (insert(&s->seen, hash)) return LGV_OK;
   }

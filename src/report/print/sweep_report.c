@@ -155,7 +155,7 @@ static lgv_status write_csv(const lgv_sweep_report *r, const char *name,
 
 lgv_status lgv__sweep_report_csv(const lgv_sweep_report *r, lgv_error *err) {
   lgv_lock lock; /* files are written beside their place under one name */
-  LGV_TRY(lgv__lock_take(&lock, r->directory, true, err));
+  LGV_TRY(lgv__lock_take(&lock, r->directory, INFINITY, err));
   lgv_status status = write_csv(r, "table.csv", print_table, err);
   if (status == LGV_OK) status = write_csv(r, "runs.csv", print_runs, err);
   lgv__lock_release(&lock);
