@@ -13,7 +13,7 @@ static const cli_option options[] = {
                    "also how long runs took to reach T, or T% of the optimal value"},
     [Y] = {"y", 'y', "COLUMN",
            "column of metrics.csv for --threshold (default: eval_return, else value, return)"},
-    [X] = {"x", 'x', "COLUMN", "step or episode (default: step for eval_return)"},
+    [X] = {"x", 'x', "COLUMN", "step or episode (default: step; episode for value)"},
     [WINDOW] = {"window", 0, "W", "means of W rows reach the threshold (default 1)"},
     [WHERE] = {"where", 0, "KEY=VALUE,...", "only runs with these settings"},
     [LABEL] = {"label", 0, "KEY,...", "a row for each combination of values of these settings"},

@@ -91,18 +91,12 @@ static void add_result(cli_sweep_view *v, size_t run, const lgv_summary *summary
   v->has_best = v->is_new = true;
 }
 
-/* Only where it is shown: the interval is a bootstrap. */
+/* Only when it is shown: the interval is a bootstrap. */
 static void estimate_best(cli_sweep_view *v) {
-  size_t seeds = (size_t)v->info->seeds, n = 0;
-  double *values = calloc(seeds, sizeof *values);
-  if (!values) return;
-  for (size_t i = 0; i < seeds; i++) {
-    const lgv_summary *summary = &v->summaries[v->best * seeds + i];
-    if (summary->finished) values[n++] = lgv_measure_value(summary, v->measure);
-  }
-  lgv_estimate_mean(values, n, &v->estimate);
-  v->is_new = false;
-  free(values);
+  size_t seeds = (size_t)v->info->seeds;
+  const lgv_summary *summaries = v->summaries + v->best * seeds;
+  if (lgv__summary_estimate(summaries, seeds, v->measure, &v->estimate, NULL) == LGV_OK)
+    v->is_new = false;
 }
 
 /* ---- News ---- */
@@ -166,7 +160,7 @@ static void format_best(const cli_sweep_view *v, char *text, size_t size) {
   char config[LINE / 2], mean[32], low[32], high[32];
   const lgv_estimate *e = &v->estimate;
   format_config(v, v->best, config, sizeof config);
-  lgv__format_short(e->mean, mean, sizeof mean);
+  lgv__format_short(e->value, mean, sizeof mean);
   lgv__format_short(e->low, low, sizeof low);
   lgv__format_short(e->high, high, sizeof high);
   int used = snprintf(text, size, "best: %s %s", v->info->measure, mean);

@@ -728,15 +728,16 @@ LGV_API LGV_CHECK lgv_status lgv_sweep_run(const lgv_sweep_job *job, lgv_summary
 /* ---- Statistics ---- */
 
 typedef struct lgv_estimate {
-  int64_t count;
-  double mean, standard_error; /* NaN where undefined: of no value, of fewer than two */
-  double low, high; /* 95 % percentile bootstrap interval of the mean, 2000 resamples, fixed stream;
-                       NaN for fewer than two values */
-  double median;
+  int64_t count;         /* of values; 0 where there is none: everything else is NaN then */
+  double value;          /* of the statistic */
+  double standard_error; /* of the mean by its formula, of others by the bootstrap */
+  double low, high; /* 95 % percentile bootstrap, 2000 resamples within tasks, fixed stream. All
+                       three are NaN where no task has two values */
+  double median;    /* of all values; NaN for probabilities and profiles */
 } lgv_estimate;
 
-LGV_API void lgv_estimate_mean(const double *values, size_t count,
-                               lgv_estimate *estimate); /* skips NaN */
+/* The mean of some values as of one task. Skips NaN. */
+LGV_API void lgv_estimate_mean(const double *values, size_t count, lgv_estimate *estimate);
 
 /* Scores of one agent on one task or several. Agarwal et al. (2021), "Deep reinforcement learning
  * at the edge of the statistical precipice": runs are resampled within each task, and every task
@@ -754,24 +755,17 @@ typedef enum lgv_statistic {
   LGV_TASK_MEDIAN /* of the tasks' means */
 } lgv_statistic;
 
-typedef struct lgv_interval {
-  double value;
-  double standard_error; /* of the mean by its formula, of others by the bootstrap */
-  double low, high; /* 95 % stratified percentile bootstrap, 2000 resamples, fixed stream. All three
-                       are NaN where no task has two runs */
-} lgv_interval;
-
 LGV_API const char *lgv_statistic_name(size_t index); /* "mean", "median", ...; NULL past the end */
 LGV_API LGV_CHECK lgv_status lgv_scores_estimate(const lgv_scores *scores, lgv_statistic statistic,
-                                                 lgv_interval *estimate, lgv_error *err);
+                                                 lgv_estimate *estimate, lgv_error *err);
 /* The probability that a run of x scores higher than one of y on the same task, ties counting half,
  * averaged over tasks; standard_error is the bootstrap's. */
 LGV_API LGV_CHECK lgv_status lgv_scores_improvement(const lgv_scores *x, const lgv_scores *y,
-                                                    lgv_interval *probability, lgv_error *err);
+                                                    lgv_estimate *probability, lgv_error *err);
 /* The performance profile: the share of runs that score higher than each of the thresholds, which
  * must ascend. points: count entries. */
 LGV_API LGV_CHECK lgv_status lgv_scores_profile(const lgv_scores *scores, const double *thresholds,
-                                                size_t count, lgv_interval *points, lgv_error *err);
+                                                size_t count, lgv_estimate *points, lgv_error *err);
 /* Cumulative regret: regret[i] is the sum over k <= i of episodes[k] (optimal - returns[k]).
  * episodes: how many each return is the mean of; NULL: one each. */
 LGV_API void lgv_regret_curve(const double *returns, const double *episodes, size_t count,

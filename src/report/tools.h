@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "config/seeds.h"
 #include "langevin.h"
+#include "record/summary.h"
 #include "report/data/compare.h"
 #include "report/plot/figure_file.h"
 #include "report/plot/plot.h"

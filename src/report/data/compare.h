@@ -19,10 +19,10 @@ typedef struct lgv_compare {
 typedef struct lgv_comparison_row {
   const char *label;
   size_t runs, unfinished, tasks;
-  lgv_interval statistics[4]; /* by lgv_statistic */
-  lgv_interval improvement;   /* over the first row; NaN for that one, and without a common task */
+  lgv_estimate statistics[4]; /* by lgv_statistic */
+  lgv_estimate improvement;   /* over the first row; NaN for that one, and without a common task */
   size_t reached;             /* runs that reached the threshold */
-  lgv_interval reach;         /* median x at which they did; infinite where most never did */
+  lgv_estimate reach;         /* median x at which they did; infinite where most never did */
 } lgv_comparison_row;
 
 typedef struct lgv_comparison {

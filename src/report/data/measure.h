@@ -38,7 +38,7 @@ LGV_CHECK lgv_status lgv__statistic_find(const char *text, lgv_statistic *statis
 /* What is drawn around an estimate: "interval" (95 % bootstrap; NULL too) or "se" (one standard
  * error to each side), which replaces low and high. */
 LGV_CHECK lgv_status lgv__band_find(const char *text, bool *standard_error, lgv_error *err);
-void lgv__band_apply(bool standard_error, lgv_interval *estimate);
+void lgv__band_apply(bool standard_error, lgv_estimate *estimate);
 /* "95 % percentile bootstrap of the mean" or "one standard error". */
 void lgv__band_name(bool standard_error, lgv_statistic statistic, char *text, size_t size);
 

@@ -15,7 +15,7 @@ static const double filled_grouped = 0.86; /* ... that a group takes */
 
 typedef struct bar {
   lgv_collection runs; /* none: there is no bar */
-  lgv_interval estimate;
+  lgv_estimate estimate;
 } bar;
 
 typedef struct chart {

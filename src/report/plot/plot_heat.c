@@ -59,7 +59,7 @@ static void find_values(const map *m, const char *key, const char **values, size
 static lgv_status load_cell(map *m, size_t r, lgv_error *err) {
   const lgv_row *row = &m->groups->rows[r];
   lgv_collection runs;
-  lgv_interval e = {.value = NAN};
+  lgv_estimate e = {.value = NAN};
   LGV_TRY(lgv__collect(row, NULL, &m->measure, &runs, err));
   lgv_scores scores = lgv__collection_scores(&runs);
   lgv_status status = runs.count > 0 ? lgv_scores_estimate(&scores, m->statistic, &e, err) : LGV_OK;

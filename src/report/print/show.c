@@ -119,12 +119,11 @@ static void add_measure(lgv_table *t, const lgv_row *row, const char *name) {
       lgv__collect(row, NULL, &measure, &runs, NULL) != LGV_OK)
     return;
   lgv_scores scores = lgv__collection_scores(&runs);
-  lgv_interval mean, iqm, median;
+  lgv_estimate mean, iqm;
   if (runs.count > 0 && lgv_scores_estimate(&scores, LGV_MEAN, &mean, NULL) == LGV_OK &&
-      lgv_scores_estimate(&scores, LGV_IQM, &iqm, NULL) == LGV_OK &&
-      lgv_scores_estimate(&scores, LGV_MEDIAN, &median, NULL) == LGV_OK && isfinite(median.value)) {
+      lgv_scores_estimate(&scores, LGV_IQM, &iqm, NULL) == LGV_OK && isfinite(mean.median)) {
     const double values[] = {mean.value, mean.standard_error, mean.low,
-                             mean.high,  iqm.value,           median.value};
+                             mean.high,  iqm.value,           mean.median};
     lgv__table_cell(t, "%s", name);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) lgv__table_real(t, values[i]);
   }
