@@ -100,20 +100,6 @@ void cli_sweep_view_run(cli_sweep_view *view, const lgv_run_news *news);
 void cli_sweep_view_show(cli_sweep_view *view, const lgv_progress *now);
 double cli_sweep_view_close(cli_sweep_view *view); /* seconds since it was opened */
 
-/* ---- Slurm ---- */
-
-typedef struct cli_slurm {
-  const cli_command *command;
-  const char *file, *out;     /* of the sweep, and its directory */
-  const char *scale;          /* of the file, or NULL */
-  const bool *wanted;         /* (runs): what to submit */
-  size_t runs, per_task;      /* per_task 0: as few as the cluster's MaxArraySize allows */
-  const char *const *options; /* NULL-terminated: for sbatch */
-  bool dry_run;               /* print the script, submit nothing */
-} cli_slurm;
-
-int cli_slurm_submit(const cli_slurm *slurm);
-
 /* ---- Videos ---- */
 
 typedef struct cli_video {

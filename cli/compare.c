@@ -8,7 +8,7 @@ static const cli_option options[] = {
     [MEASURE] = {"measure", 'm', "NAME",
                  "of runs: final_return (default), mean_return, regret, solved_episode, steps, "
                  "episodes, processor_seconds, or a quotient such as regret/optimal_value"},
-    [BEST] = {"best", 0, "WHICH", "lowest or highest (default: as suits the measure)"},
+    [BEST] = {"best", 0, "WHICH", "lowest or highest (default: depends on the measure)"},
     [THRESHOLD] = {"threshold", 0, "T",
                    "also how long runs took to reach T, or T% of the optimal value"},
     [Y] = {"y", 'y', "COLUMN",
@@ -113,7 +113,7 @@ const cli_command cli_compare = {
     .options = options,
     .notes =
         "Each directory is a run, holds the seeds of one, or the directories of several "
-        "experiments, as that of a sweep. A row is an agent, over all its environments: runs are "
+        "experiments, such as a sweep. A row is an agent, over all its environments: runs are "
         "resampled within each, and environments weigh the same, so that a measure should have the "
         "same scale in all (final_return/optimal_value). Runs that have not finished are left "
         "out. The definitions are in docs/statistics.md.",

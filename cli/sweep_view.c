@@ -1,7 +1,6 @@
-/* What a sweep shows while it runs: how much is done, which runs are under way, the best
- * configuration so far, and how long it will take. On a terminal the lines are drawn over each
- * other: the cursor rests at the start of the first, so that whatever else is printed takes its
- * place. */
+/* The progress of a sweep: how much is done, the current runs, the best configuration so far, and
+ * the time left. On a terminal the lines are redrawn in place: the cursor rests at the start of the
+ * first, so that any other output overwrites them. */
 #include "cli.h"
 
 #include <math.h>

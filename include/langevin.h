@@ -611,11 +611,11 @@ LGV_API lgv_agent *lgv_trained_agent(const lgv_trained *trained);
 
 typedef struct lgv_progress {
   int64_t runs, runs_done, runs_failed; /* of those to do now */
-  int64_t runs_found;                   /* a sweep's: finished before, not run again */
+  int64_t runs_found;                   /* finished before, not run again (sweeps) */
   double fraction;                      /* of the whole work, 0..1 */
   int64_t steps;                        /* environment steps so far */
   double mean_return;                   /* of the run that reported last */
-  int64_t runs_running, runs_held;      /* a sweep's: under way here; in other processes */
+  int64_t runs_running, runs_held;      /* here; in other processes (sweeps) */
 } lgv_progress;
 
 /* Several seeds of one plan on several threads. Results do not depend on the number of threads. */
@@ -623,7 +623,7 @@ typedef struct lgv_batch {
   const lgv_plan *plan;
   uint64_t first_seed;
   int32_t seeds, threads;
-  bool resume;           /* go on where the directories left off */
+  bool resume;           /* from the checkpoints in the directories */
   const char *directory; /* NULL records nothing */
   void (*on_progress)(void *context,
                       const lgv_progress *progress); /* optional; one call at a time */
@@ -681,22 +681,22 @@ LGV_API bool lgv_sweep_label(const lgv_sweep *sweep, size_t config, char *text, 
 enum { LGV_SWEEP_NAME_SIZE = 256 };
 LGV_API LGV_CHECK lgv_status lgv_sweep_directory(const lgv_plan *plan, char *name, lgv_error *err);
 
-/* What becomes of one run of a sweep. */
+/* Events in the life of one run of a sweep. */
 typedef enum lgv_run_phase {
   LGV_RUN_FOUND,    /* finished before */
-  LGV_RUN_BEGUN,    /* or gone on with */
-  LGV_RUN_GOING,    /* has come further */
+  LGV_RUN_BEGUN,    /* or resumed */
+  LGV_RUN_GOING,    /* made progress */
   LGV_RUN_FINISHED, /* now */
   LGV_RUN_FAILED,
   LGV_RUN_STOPPED, /* should_stop asked for it */
-  LGV_RUN_HELD,    /* another process works on it: left to that */
+  LGV_RUN_HELD,    /* another process works on it, so it is skipped */
 } lgv_run_phase;
 
 typedef struct lgv_run_news {
   size_t run; /* its index */
   lgv_run_phase phase;
   double fraction;            /* of its budget, 0..1 */
-  const lgv_summary *summary; /* of what there is; NULL before there is anything */
+  const lgv_summary *summary; /* so far; NULL before there is one */
   const lgv_error *error;     /* FAILED: why; HELD: by whom; else NULL */
 } lgv_run_news;
 
@@ -711,17 +711,18 @@ typedef struct lgv_sweep_job {
   char (*names)[LGV_SWEEP_NAME_SIZE]; /* optional: configs entries, becomes their directories ("" of
                                        * configurations without a chosen run) */
   void (*on_notice)(void *context, const char *text); /* optional: warnings, from any thread */
-  const char *runs; /* optional: these alone, by index: "3,5-9", also "0-99:10"; NULL: all */
-  bool look_only;   /* run nothing and write nothing: find what has finished, and what failed */
+  const char *runs; /* optional, only these by index: "3,5-9", "0-99:10", "7-:1000"; NULL: all */
+  bool look_only;   /* run nothing and write nothing: only find finished and failed runs */
 } lgv_sweep_job;
 
-/* Runs what has not finished yet, one directory a configuration and seed. All chosen configurations
- * are checked before the first run begins. A run that was stopped, or whose process died, goes on
- * from its checkpoint; one that failed does not stop the others, leaves error.json in its directory
- * and is tried again by the next call; one that another process works on is left to it. Only
- * LGV_ERR_USAGE (before anything ran), LGV_ERR_IO (no directory), LGV_ERR_MEMORY and
- * LGV_ERR_INTERRUPTED are returned. summaries: configs x seeds entries, `finished` false where
- * there is no result. They change between calls of on_run only, so that it may read them. */
+/* Runs everything that has not finished yet, in one directory per configuration and seed. All
+ * chosen configurations are checked before the first run begins. A run that was stopped, or whose
+ * process died, resumes from its checkpoint. A run that fails does not stop the others: on_run
+ * reports it, it leaves error.json in its directory, and the next call tries it again. A run that
+ * another process works on is skipped. Only LGV_ERR_USAGE (before anything ran), LGV_ERR_IO (no
+ * directory), LGV_ERR_MEMORY and LGV_ERR_INTERRUPTED are returned. summaries: configs x seeds
+ * entries; `finished` is false where there is no result. They change only between calls of on_run,
+ * so that it may read them. */
 LGV_API LGV_CHECK lgv_status lgv_sweep_run(const lgv_sweep_job *job, lgv_summary *summaries,
                                            lgv_error *err);
 

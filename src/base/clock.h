@@ -10,7 +10,7 @@ static inline double lgv__clock(clockid_t clock) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* For differences: the clock that nobody sets. */
+/* The clock for differences: it is never set. */
 static inline double lgv__now(void) { return lgv__clock(CLOCK_MONOTONIC); }
 
 #endif

@@ -70,7 +70,7 @@ static lgv_status check_scores(const lgv_scores *scores, size_t *count, lgv_erro
   return LGV_OK;
 }
 
-/* Where value stands in s->sorted, in front of its equals. */
+/* The index of value in s->sorted, or of the first of its equals. */
 static size_t find_rank(const sample *s, double value) {
   size_t low = 0, high = s->count;
   while (low < high) {
@@ -121,7 +121,7 @@ static void take_some(sample *s) {
 
 static bool can_vary(const sample *s) { return s->count > s->tasks; }
 
-/* ---- Statistics of what was drawn ---- */
+/* ---- Statistics of a resample ---- */
 
 static void find_means(sample *s) {
   for (size_t t = 0, first = 0; t < s->tasks; first += s->runs[t++]) {
@@ -167,8 +167,8 @@ static double evaluate(sample *s, lgv_statistic statistic) {
   }
 }
 
-/* sqrt(sum of s_t^2 / n_t) / T, with the deviations s_t within tasks. A task with one run cannot
- * tell; it is taken to add nothing, as in the bootstrap. */
+/* sqrt(sum of s_t^2 / n_t) / T, with the deviations s_t within tasks. A task with one run
+ * adds nothing, as in the bootstrap. */
 static double error_of_mean(const sample *s) {
   double variance = 0;
   for (size_t t = 0, first = 0; t < s->tasks; first += s->runs[t++]) {
@@ -360,7 +360,7 @@ void lgv_regret_curve(const double *returns, const double *episodes, size_t coun
     regret[i] = sum += (episodes ? episodes[i] : 1) * (optimal - returns[i]);
 }
 
-/* Each mean is summed afresh: a running sum would carry its rounding on, and a threshold that is
+/* Each mean is summed anew: a running sum would accumulate rounding, and a threshold that is
  * the optimal value itself is met exactly or not at all. */
 double lgv_first_reach(const double *x, const double *y, size_t count, size_t window,
                        double threshold) {

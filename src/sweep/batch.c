@@ -1,5 +1,5 @@
-/* A batch: several seeds of one plan. It is a schedule of one configuration; what it adds is the
- * directories of seeds, the error of the least seed, and aggregate.json. */
+/* A batch: several seeds of one plan. It is a schedule of one configuration, and adds the
+ * directories of the seeds, the error of the least seed, and aggregate.json. */
 #include "base/error.h"
 #include "base/file.h"
 #include "config/seeds.h"

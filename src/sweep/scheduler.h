@@ -49,7 +49,7 @@ struct lgv_schedule {
   int64_t parts; /* fractions of the current runs in units of 2^-32: their sum is exact */
 };
 
-/* Counts what there is to do and reports it. lgv__schedule_close frees what it takes. */
+/* Counts the runs to do and reports them. lgv__schedule_close frees its resources. */
 void lgv__schedule_open(lgv_schedule *schedule);
 void lgv__schedule_close(lgv_schedule *schedule);
 /* Runs everything. LGV_ERR_MEMORY: `threads` runs side by side would not fit, and nothing was

@@ -1,7 +1,7 @@
-/* From a sweep to its configurations. Index and configuration stand in a fixed relation: the
+/* Expands a sweep into its configurations. The index of a configuration determines its values: the
  * configurations of a case follow one another, and its axes are the digits of a mixed-radix number
  * whose last digit, the key written last, moves fastest. The number of the random draw is the first
- * digit, so that more draws leave the configurations of the others where they are. */
+ * digit, so that additional draws do not renumber the existing configurations. */
 #include "sweep/sweep.h"
 
 #include "base/error.h"
@@ -124,7 +124,7 @@ static lgv_status count_configs(lgv_sweep *sweep, lgv_case *c, lgv_error *err) {
   sweep->info.configs += c->configs;
   if (c->combinations <= MOST_CONFIGS && sweep->info.configs <= MOST_CONFIGS) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
-                  "grids and random draws make more than %d configurations; take out values or "
+                  "grids and random draws make more than %d configurations; remove values or "
                   "keys, or lower the count",
                   MOST_CONFIGS);
 }
@@ -187,7 +187,7 @@ size_t lgv_sweep_case(const lgv_sweep *sweep, size_t config) {
   return low;
 }
 
-/* Which value of its axis a configuration of the case takes. */
+/* The index of the value that a configuration of the case takes from an axis. */
 static size_t digit(const lgv_case *c, size_t config, const lgv_axis *axis) {
   size_t rest = config - c->first;
   for (size_t i = c->axes.count - 1; &c->axes.items[i] != axis; i--) rest /= c->axes.items[i].count;
@@ -208,7 +208,7 @@ const char *lgv_sweep_value(const lgv_sweep *sweep, size_t config, size_t key) {
   return lgv_settings_get(c->settings, sweep->keys[key]);
 }
 
-/* {key} becomes the value of key; anything else stays as it is. */
+/* Replaces {key} by the value of key and copies everything else. */
 static size_t expand(const lgv_sweep *sweep, size_t config, const char *template, char *text,
                      size_t size) {
   size_t used = 0;

@@ -106,7 +106,7 @@ static lgv_status check_twins(const sweep_state *s, lgv_error *err) {
   for (size_t i = 1; i < n && status == LGV_OK; i++)
     if (strcmp(*sorted[i - 1], *sorted[i]) == 0)
       status = lgv_fail(err, LGV_ERR_USAGE,
-                        "configurations %zu and %zu are the same; take out a value (--list shows "
+                        "configurations %zu and %zu are the same; remove a value (--list shows "
                         "the configurations)",
                         (size_t)(sorted[i - 1] - s->names), (size_t)(sorted[i] - s->names));
   lgv__free(sorted);

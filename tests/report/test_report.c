@@ -6,7 +6,6 @@
 #include "report/data/curve.h"
 #include "report/data/measure.h"
 #include "report/data/run_group.h"
-#include "report/plot/axis.h"
 #include "report/plot/frame.h"
 #include "report/tools.h"
 

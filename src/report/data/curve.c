@@ -62,7 +62,7 @@ static void choose_even_x(lgv_curve *c, double first, double last) {
     c->x[i] = first + (last - first) * (double)i / (double)(c->count - 1);
 }
 
-/* Linear interpolation; *at is where the last look-up ended, since x only grows. */
+/* Linear interpolation; *at is where the last lookup ended, since x only grows. */
 static double value_at(const lgv_series *s, double x, size_t *at) {
   while (*at + 1 < s->count && s->x[*at + 1] <= x) ++*at;
   size_t i = *at;
@@ -121,7 +121,7 @@ static lgv_status estimate(lgv_curve *c, const lgv_series *series, const lgv_row
   return status;
 }
 
-/* Backwards, so that what later means still need is not overwritten. */
+/* Backwards, so that values which later means need are not overwritten. */
 static void smooth(lgv_series *s, size_t window) {
   double sum = 0;
   size_t begin = s->count; /* sum is that of y[begin..i] */

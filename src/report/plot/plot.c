@@ -22,7 +22,7 @@ typedef struct figure {
   double optimum; /* of all groups alike, or NaN */
 } figure;
 
-/* ---- What to draw ---- */
+/* ---- Data ---- */
 
 static lgv_status choose_columns(figure *f, lgv_error *err) {
   f->spec = (lgv_curve_spec){
@@ -33,7 +33,7 @@ static lgv_status choose_columns(figure *f, lgv_error *err) {
   return lgv__band_find(f->plot->band, &f->spec.standard_error, err);
 }
 
-/* The optimal value is worth a line where returns are drawn and all groups have the same one. */
+/* The optimal value gets a line if returns are drawn and all groups have the same one. */
 static double shared_optimum(const figure *f) {
   static const char *const returns[] = {"return", "eval_return", "value"};
   bool is_return = false;

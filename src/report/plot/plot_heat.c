@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "report/data/measure.h"
-#include "report/data/setting_value.h"
+#include "report/data/run_group.h"
+#include "report/plot/canvas.h"
 #include "report/plot/frame.h"
-#include "report/plot/hover.h"
 #include "report/plot/plot_kinds.h"
 #include "report/print/text_table.h"
 
@@ -34,7 +34,7 @@ typedef struct map {
   double left, right, top, bottom;
 } map;
 
-/* ---- What to draw ---- */
+/* ---- Data ---- */
 
 static size_t find_value(const char *const *values, size_t count, const char *value) {
   size_t k = 0;
