@@ -382,8 +382,14 @@ static void a_directory_takes_one_run_at_a_time(void **state) {
   assert_int_equal(lgv_run_create(plan, 1, directory, &other, &err), LGV_ERR_IO);
   assert_non_null(strstr(err.message, " is writing into "));
   assert_null(other);
+  char expected[64], *holder = read_text(directory, "lock");
+  snprintf(expected, sizeof expected, "process %ld on ", (long)getpid());
+  assert_non_null(strstr(err.message, expected));
+  assert_non_null(strstr(holder, expected));
+  free(holder);
   if (complete(run, 100, &err) != LGV_OK) fail_msg("%s", err.message);
   lgv_run_free(run);
+  assert_null(read_text(directory, "lock"));
   assert_int_equal(lgv_run_create(plan, 1, directory, &other, &err), LGV_OK);
   lgv_run_free(other);
   lgv_plan_free(plan);
