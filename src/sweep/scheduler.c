@@ -184,7 +184,7 @@ void lgv__on_threads(int32_t n, void *(*work)(void *context), void *context) {
   lgv__free(threads);
 }
 
-/* The runs that need most may meet. */
+/* Assumes that the runs which need most memory run at the same time. */
 static lgv_status check_memory(const lgv_schedule *s, lgv_error *err) {
   size_t n = 0;
   uint64_t *needs = lgv__calloc(count_runs(s) + 1, sizeof *needs), most = 0;

@@ -245,8 +245,8 @@ static lgv_status check_clash(const part *p, lgv_error *err) {
   return LGV_OK;
 }
 
-/* Of keys without a count, and of a count without keys, one was forgotten; but a case need not use
- * the count of the common part. */
+/* Keys without a count, or a count without keys, are a mistake; but a case need not use the count
+ * of the common part. */
 static lgv_status check_random(const part *own, part *whole, const yaml_node_t *node,
                                lgv_error *err) {
   lgv_random *random = &whole->random;

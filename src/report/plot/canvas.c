@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const double png_scale = 300.0 / 72; /* pixels a point */
+static const double png_scale = 300.0 / 72; /* pixels per point */
 
 typedef enum kind { SVG, PNG, PDF, UNKNOWN } kind;
 
