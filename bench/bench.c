@@ -1,11 +1,11 @@
 #include "bench/bench.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 extern const bench_group bench_machine, bench_yardstick, bench_net, bench_optim, bench_deep,
     bench_replay, bench_linear, bench_envs, bench_runs, bench_checkpoint, bench_bridge;
@@ -43,33 +43,27 @@ bool bench_is_wanted(const bench_report *report, const char *name) {
   return !report->only || is_limit(report->group) || strstr(name, report->only);
 }
 
-static double seconds_of(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static lgv_status repeat(clockid_t clock, bench_work work, void *context, int times,
                          double *seconds, lgv_error *err) {
-  double start = seconds_of(clock);
+  double start = lgv__clock(clock);
   for (int i = 0; i < times; i++) LGV_TRY(work(context, err));
-  *seconds = (seconds_of(clock) - start) / times;
+  *seconds = (lgv__clock(clock) - start) / times;
   return LGV_OK;
 }
 
 static lgv_status best_of(clockid_t clock, bench_work work, void *context, double *seconds,
                           lgv_error *err) {
-  double start = seconds_of(clock), taken, once;
-  LGV_TRY(repeat(clock, work, context, 1, seconds, err)); /* warms up the caches */
+  double start = lgv__clock(clock), taken, once;
+  LGV_TRY(repeat(clock, work, context, 1, seconds, err)); /* warms the caches up */
   if (*seconds < effort->most_time) LGV_TRY(repeat(clock, work, context, 1, seconds, err));
   int times = (int)ceil(least_repetition / fmax(*seconds, 1e-8));
-  taken = seconds_of(clock) - start;
+  taken = lgv__clock(clock) - start;
   for (int n = 0; taken < effort->least_time ||
                   (n < ENOUGH_REPETITIONS && taken + *seconds < effort->most_time);
        n++) {
     LGV_TRY(repeat(clock, work, context, times, &once, err));
     if (once < *seconds) *seconds = once;
-    taken = seconds_of(clock) - start;
+    taken = lgv__clock(clock) - start;
   }
   return LGV_OK;
 }

@@ -6,13 +6,13 @@
  * reason. */
 #include "bench/bench.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "env/remote.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { STEPS = 400, STRETCHES = 25 };
 static const double most_overhead = 30e-6; /* seconds per step */
@@ -28,12 +28,6 @@ typedef struct subject {
   double best_loop, best_bridge; /* seconds per stretch */
   char skipped[512];             /* the reason, or empty */
 } subject;
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static lgv_status open_bridge(subject *s, lgv_error *err) {
   static const char config[] = "{\"id\": \"" NAME "\", \"import\": \"\", \"wrappers\": \"\", "
@@ -74,7 +68,7 @@ static void close_group(void *state) {
 }
 
 static lgv_status stretch(subject *s, double *seconds, lgv_error *err) {
-  double begun = now();
+  double begun = lgv__now();
   for (int i = 0; i < STEPS; i++) {
     lgv_obs obs;
     lgv_outcome outcome;
@@ -82,7 +76,7 @@ static lgv_status stretch(subject *s, double *seconds, lgv_error *err) {
     LGV_TRY(lgv_env_step(s->env, i % 2, &outcome, &obs, err));
     s->over = outcome.terminated || outcome.truncated;
   }
-  *seconds = now() - begun;
+  *seconds = lgv__now() - begun;
   return LGV_OK;
 }
 

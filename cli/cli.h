@@ -79,7 +79,6 @@ typedef struct cli_progress {
 
 enum { CLI_BAR_SIZE = 25 };
 
-double cli_now(void); /* seconds, monotonic */
 void cli_progress_start(cli_progress *progress, bool quiet);
 void cli_progress_show(cli_progress *progress, const lgv_progress *now);
 void cli_progress_clear(cli_progress *progress);
@@ -100,20 +99,6 @@ cli_sweep_view *cli_sweep_view_open(const lgv_sweep *sweep, const lgv_summary *s
 void cli_sweep_view_run(cli_sweep_view *view, const lgv_run_news *news);
 void cli_sweep_view_show(cli_sweep_view *view, const lgv_progress *now);
 double cli_sweep_view_close(cli_sweep_view *view); /* seconds since it was opened */
-
-/* ---- Slurm ---- */
-
-typedef struct cli_slurm {
-  const cli_command *command;
-  const char *file, *out;     /* of the sweep, and its directory */
-  const char *scale;          /* of the file, or NULL */
-  const bool *wanted;         /* (runs): what to submit */
-  size_t runs, per_task;      /* per_task 0: as few as the cluster's MaxArraySize allows */
-  const char *const *options; /* NULL-terminated: for sbatch */
-  bool dry_run;               /* print the script, submit nothing */
-} cli_slurm;
-
-int cli_slurm_submit(const cli_slurm *slurm);
 
 /* ---- Videos ---- */
 

@@ -8,12 +8,12 @@ static const cli_option options[] = {
     [MEASURE] = {"measure", 'm', "NAME",
                  "of runs: final_return (default), mean_return, regret, solved_episode, steps, "
                  "episodes, processor_seconds, or a quotient such as regret/optimal_value"},
-    [BEST] = {"best", 0, "WHICH", "lowest or highest (default: as suits the measure)"},
+    [BEST] = {"best", 0, "WHICH", "lowest or highest (default: depends on the measure)"},
     [THRESHOLD] = {"threshold", 0, "T",
                    "also how long runs took to reach T, or T% of the optimal value"},
     [Y] = {"y", 'y', "COLUMN",
            "column of metrics.csv for --threshold (default: eval_return, else value, return)"},
-    [X] = {"x", 'x', "COLUMN", "step or episode (default: step for eval_return)"},
+    [X] = {"x", 'x', "COLUMN", "step or episode (default: step; episode for value)"},
     [WINDOW] = {"window", 0, "W", "means of W rows reach the threshold (default 1)"},
     [WHERE] = {"where", 0, "KEY=VALUE,...", "only runs with these settings"},
     [LABEL] = {"label", 0, "KEY,...", "a row for each combination of values of these settings"},
@@ -113,7 +113,7 @@ const cli_command cli_compare = {
     .options = options,
     .notes =
         "Each directory is a run, holds the seeds of one, or the directories of several "
-        "experiments, as that of a sweep. A row is an agent, over all its environments: runs are "
+        "experiments, such as a sweep. A row is an agent, over all its environments: runs are "
         "resampled within each, and environments weigh the same, so that a measure should have the "
         "same scale in all (final_return/optimal_value). Runs that have not finished are left "
         "out. The definitions are in docs/statistics.md.",

@@ -39,7 +39,7 @@ static int print_json(const cli_command *command, const request *r, const double
   lgv__json_open(&json, NULL, '{');
   lgv__json_int(&json, "episodes", r->episodes);
   lgv__json_int(&json, "seed", r->seed);
-  lgv__json_real(&json, "mean", e->mean);
+  lgv__json_real(&json, "mean", e->value);
   lgv__json_real(&json, "standard_error", e->standard_error);
   lgv__json_real(&json, "low", e->low);
   lgv__json_real(&json, "high", e->high);
@@ -56,7 +56,7 @@ static void print_table(const request *r, const lgv_estimate *e) {
   const char *const head[] = {"episodes", "mean", "std.error", "95 % low", "high", "median"};
   for (size_t i = 0; i < sizeof head / sizeof *head; i++) lgv__table_cell(&t, "%s", head[i]);
   lgv__table_cell(&t, "%lld", (long long)r->episodes);
-  const double values[] = {e->mean, e->standard_error, e->low, e->high, e->median};
+  const double values[] = {e->value, e->standard_error, e->low, e->high, e->median};
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) lgv__table_real(&t, values[i]);
   lgv__table_print(&t, stdout, 0, cli_terminal_width());
 }

@@ -34,8 +34,7 @@ void cli_notice(void *context, const char *text) {
   static uint64_t seen[KEPT]; /* of the last ones, in turn */
   static size_t count;
   const cli_command *command = context;
-  uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
-  for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+  uint64_t hash = lgv__hash(LGV_HASH_START, text, strlen(text));
   pthread_mutex_lock(&notice_lock);
   bool known = false;
   for (size_t i = 0; i < KEPT; i++) known |= seen[i] == hash;

@@ -22,9 +22,9 @@ enum {
 };
 
 static const cli_option options[] = {
-    [OUT] = {"out", 'o', "FILE", "what to write: FILE.svg, FILE.pdf or FILE.png (300 dpi)"},
+    [OUT] = {"out", 'o', "FILE", "write FILE.svg, FILE.pdf or FILE.png (300 dpi)"},
     [Y] = {"y", 'y', "COLUMN",
-           "column of metrics.csv (default: eval_return, else regret, return); with the "
+           "column of metrics.csv (default: eval_return, regret, value or return); with the "
            "other kinds a measure of runs, or a quotient of two, such as regret/optimal_value "
            "(default: "
            "final_return)"},
@@ -34,7 +34,7 @@ static const cli_option options[] = {
     [HEAT] = {"heat", 0, "KEY,KEY", "a heat map: results by the values of two settings"},
     [PROFILE] = {"profile", 0, NULL, "performance profiles: shares of runs beyond a result"},
     [VALUES] = {"values", 0, NULL,
-                "what the agent of one run or checkpoint believes: its values of states and "
+                "draw the values that the agent of one run or checkpoint gives to states and "
                 "actions, beside the optimal ones"},
     [STATISTIC] = {"statistic", 's', "NAME",
                    "over runs: mean (default), median, iqm (interquartile mean), task-median"},
@@ -122,10 +122,11 @@ const cli_command cli_plot = {
     .options = options,
     .notes =
         "Each directory is a run, or holds the seeds of one (seed-0, seed-1, ...), or the "
-        "directories of several experiments, as that of a sweep. The line is the mean over seeds, "
+        "directories of several experiments, such as a sweep. The line is the mean over seeds, "
         "the band the 95 % percentile bootstrap interval of the mean.\n"
         "Labels are the agent, the environment, the settings that differ or the name of the "
-        "directory, whichever tells the directories apart; LABEL=DIR sets one. Directories of one "
+        "directory, whichever distinguishes the directories; LABEL=DIR sets one. Directories of "
+        "one "
         "label are one curve or bar; their runs are resampled within each.",
     .main = plot_main,
 };

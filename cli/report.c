@@ -7,9 +7,9 @@ enum { OUT, TITLE, MEASURE, STATISTIC, THRESHOLD, WHERE, LABEL };
 
 static const cli_option options[] = {
     [OUT] = {"out", 'o', "FILE", "the page (default: report.html in the first directory)"},
-    [TITLE] = {"title", 't', "TEXT", "at its head (default: the first directory)"},
+    [TITLE] = {"title", 't', "TEXT", "the title (default: the first directory)"},
     [MEASURE] = {"measure", 'm', "NAME",
-                 "what tables and bars show (default: regret, or final_return without it)"},
+                 "the measure of tables and bars (default: regret, or final_return without it)"},
     [STATISTIC] = {"statistic", 's', "NAME", "of figures: mean (default), median, iqm"},
     [THRESHOLD] = {"threshold", 0, "T", "show also when runs reached T, or T% of the optimum"},
     [WHERE] = {"where", 0, "KEY=VALUE,...", "only runs with these settings"},
@@ -60,7 +60,37 @@ const cli_command cli_report = {
     .usage = "[LABEL=]DIR... [--out FILE.html] [OPTIONS]",
     .options = options,
     .notes = "Each directory is a run, holds the seeds of one, or the directories of several "
-             "experiments, as that of a sweep. The page needs no network and no other file; values "
+             "experiments, such as a sweep. The page needs no network and no other file; values "
              "appear where the pointer is.",
     .main = report_main,
+};
+
+/* ---- show ---- */
+
+static const cli_option no_options[] = {{0}};
+
+static int show_main(const cli_command *command, int count, char **words) {
+  cli_args args = {.command = command, .count = count, .words = words};
+  const char *directory = NULL;
+  lgv_error err = {0};
+  while (cli_next(&args)) {
+    if (directory)
+      cli_reject(&args, "one directory at a time; `langevin compare` takes several");
+    else
+      directory = args.value;
+  }
+  if (!directory && !args.stopped) cli_reject(&args, "which run? name its directory");
+  if (args.stopped) return args.exit_code;
+  return lgv__show(directory, stdout, &err) == LGV_OK ? CLI_OK : cli_error(command, &err);
+}
+
+const cli_command cli_show = {
+    .name = "show",
+    .summary = "describe a directory of runs: configuration, result, time, files",
+    .usage = "DIR",
+    .options = no_options,
+    .notes = "The directory is that of a run, of its seeds (seed-0, seed-1, ...), or of several "
+             "experiments, such as a sweep. Settings that differ from the defaults come first, "
+             "with a command that repeats the run.",
+    .main = show_main,
 };

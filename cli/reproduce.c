@@ -1,5 +1,5 @@
-/* A figure of the paper is a sweep file in experiments/ (see docs/sweeps.md): this command finds it
- * by its name, chooses its scale and hands it to `langevin sweep`. */
+/* A figure of the paper is a sweep file in experiments/ (see docs/sweeps.md). This command finds
+ * the file by name, chooses a scale and passes both to `langevin sweep`. */
 #include "cli.h"
 
 #include <dirent.h>
@@ -13,9 +13,9 @@ enum { SCALE, SEARCH, LIST, OUT, JOBS, QUIET };
 static const cli_option options[] = {
     [SCALE] = {"scale", 0, "NAME", "quick (default: minutes) or paper (the whole protocol)"},
     [SEARCH] = {"search", 0, NULL, "run the search that found the settings instead"},
-    [LIST] = {"list", 'l', NULL, "show what can be reproduced"},
+    [LIST] = {"list", 'l', NULL, "list the experiments"},
     [OUT] = {"out", 'o', "DIR", "where to write records (default: runs/NAME-SCALE)"},
-    [JOBS] = {"jobs", 'j', "N", "runs side by side (default: one a core)"},
+    [JOBS] = {"jobs", 'j', "N", "run N at a time (default: one per core)"},
     [QUIET] = {"quiet", 'q', NULL, "no progress on stderr"},
     {0},
 };
@@ -53,7 +53,7 @@ static void parse(cli_args *args, request *r) {
     }
   }
   if (!r->name && !r->list && !args->stopped)
-    cli_reject(args, "what? `langevin reproduce --list` shows what there is");
+    cli_reject(args, "name an experiment; `langevin reproduce --list` lists them");
 }
 
 /* ---- Where the experiments are ---- */
@@ -139,8 +139,8 @@ static int no_such_experiment(const cli_command *command, const char *folder, co
   else if (near)
     cli_wrong(command, "there is no experiment '%s'; did you mean '%s'?", r->name, near);
   else
-    cli_wrong(command, "there is no experiment '%s' (looked for %s); --list shows what there is",
-              r->name, path);
+    cli_wrong(command, "there is no experiment '%s' (looked for %s); --list shows all", r->name,
+              path);
   free_names(names, count);
   return CLI_USAGE;
 }
@@ -198,7 +198,7 @@ const cli_command cli_reproduce = {
     .options = options,
     .notes = "NAME is a file of experiments/, which `langevin sweep` runs too; copy it to change "
              "it. Tables go to DIR/table.csv and runs.csv, pictures to DIR/figures. The same "
-             "command goes on where it was stopped, and never repeats a finished run.\n"
-             "`langevin reproduce atari --scale paper -- --slurm` leaves the work to a cluster.",
+             "command resumes where it was stopped, and never repeats a finished run.\n"
+             "`langevin sweep` runs the same file on a cluster: see docs/sweeps.md.",
     .main = reproduce_main,
 };

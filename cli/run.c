@@ -197,7 +197,7 @@ static int execute(const cli_command *command, const request *r, const lgv_plan 
   batch->context = &progress;
   lgv_status status = lgv_batch_run(batch, (lgv_summary *)report->summaries, &err);
   cli_progress_clear(&progress);
-  report->seconds = cli_now() - progress.started;
+  report->seconds = lgv__now() - progress.started;
   report->plan = plan;
   size_t failed = print_failures(command, report);
   if (status != LGV_OK && status != LGV_ERR_INTERRUPTED && !failed)

@@ -13,9 +13,6 @@ enum {
   UNFINISHED,
   LINES,
   MERGE,
-  SLURM,
-  PER_TASK,
-  DRY_RUN,
   TOP,
   SCALE,
   QUIET,
@@ -24,44 +21,37 @@ enum {
 static const cli_option options[] = {
     [OUT] = {"out", 'o', "DIR",
              "where to write records (default: runs/NAME for NAME.yaml, runs/NAME-SCALE)"},
-    [JOBS] = {"jobs", 'j', "N", "runs side by side (default: one a core)"},
-    [LIST] = {"list", 'l', NULL, "check and show configurations and the indexes of their runs"},
-    [INDEX] = {"index", 'i', "LIST", "these runs alone, such as 7 or 3,5-9; writes no tables"},
+    [JOBS] = {"jobs", 'j', "N", "run N at a time (default: one per core)"},
+    [LIST] = {"list", 'l', NULL, "check and show the configurations and the indexes of their runs"},
+    [INDEX] = {"index", 'i', "LIST",
+               "only these runs, such as 7, 3,5-9 or 7-:1000; writes no tables"},
     [UNFINISHED] = {"unfinished", 'u', NULL, "print the indexes of unfinished runs: 3,5-9"},
-    [LINES] = {"lines", 0, NULL, "with --unfinished: one index a line"},
-    [MERGE] = {"merge", 'm', NULL, "run nothing; write the tables of what has finished"},
-    [SLURM] = {"slurm", 0, NULL,
-               "submit unfinished runs as a Slurm array; sbatch options after --"},
-    [PER_TASK] = {"per-task", 0, "N", "with --slurm: runs a task (default: 1, or what must be)"},
-    [DRY_RUN] = {"dry-run", 0, NULL, "with --slurm: print the script; submit nothing"},
-    [TOP] = {"top", 0, "N", "how many of each case the ranking shows (default 10)"},
-    [SCALE] = {"scale", 0, "NAME", "a version of itself that the file names under scales"},
+    [LINES] = {"lines", 0, NULL, "with --unfinished: one index per line"},
+    [MERGE] = {"merge", 'm', NULL, "run nothing; write the tables of the finished runs"},
+    [TOP] = {"top", 0, "N", "how many configurations per case the ranking shows (default 10)"},
+    [SCALE] = {"scale", 0, "NAME", "one of the versions that the file names under scales"},
     [QUIET] = {"quiet", 'q', NULL, "no progress on stderr"},
     {0},
 };
 
-typedef enum mode { RUN, SHOW_LIST, SHOW_UNFINISHED, WRITE_TABLES, SUBMIT } mode;
+typedef enum mode { RUN, SHOW_LIST, SHOW_UNFINISHED, WRITE_TABLES } mode;
 
 typedef struct request {
   const char *file, *out, *index, *scale;
-  int64_t jobs, top, per_task;
+  int64_t jobs, top;
   mode mode;
-  bool lines, dry_run, quiet;
-  const char **sbatch; /* NULL-terminated; as long as the command line */
-  size_t n_sbatch;
+  bool lines, quiet;
 } request;
 
 static void set_mode(cli_args *args, request *r, mode chosen) {
   if (r->mode != RUN && r->mode != chosen)
-    cli_reject(args, "one at a time: --list, --unfinished, --merge or --slurm");
+    cli_reject(args, "choose one of --list, --unfinished and --merge");
   r->mode = chosen;
 }
 
 static void take_word(cli_args *args, request *r) {
   if (!r->file)
     r->file = args->value;
-  else if (args->plain_only)
-    r->sbatch[r->n_sbatch++] = args->value;
   else
     cli_reject(args, "one file at a time: '%s' or '%s'?", r->file, args->value);
 }
@@ -71,13 +61,9 @@ static void check_request(cli_args *args, const request *r) {
   if (!r->file)
     cli_reject(args, "which sweep? name its file");
   else if (r->index && (r->mode == SHOW_LIST || r->mode == WRITE_TABLES))
-    cli_reject(args, "--index chooses what is run; --list and --merge are about all");
+    cli_reject(args, "--index chooses runs; --list and --merge cover all of them");
   else if (r->lines && r->mode != SHOW_UNFINISHED)
     cli_reject(args, "--lines goes with --unfinished");
-  else if (r->mode != SUBMIT && (r->dry_run || r->per_task))
-    cli_reject(args, "--dry-run and --per-task go with --slurm");
-  else if (r->mode != SUBMIT && r->n_sbatch)
-    cli_reject(args, "'%s': what stands behind -- is for sbatch, and needs --slurm", r->sbatch[0]);
 }
 
 static void parse(cli_args *args, request *r) {
@@ -90,9 +76,6 @@ static void parse(cli_args *args, request *r) {
     case UNFINISHED: set_mode(args, r, SHOW_UNFINISHED); break;
     case LINES: r->lines = true; break;
     case MERGE: set_mode(args, r, WRITE_TABLES); break;
-    case SLURM: set_mode(args, r, SUBMIT); break;
-    case PER_TASK: r->per_task = cli_value_int(args, 1, 1000000); break;
-    case DRY_RUN: r->dry_run = true; break;
     case TOP: r->top = cli_value_int(args, 1, 1000000); break;
     case SCALE: r->scale = args->value; break;
     case QUIET: r->quiet = true; break;
@@ -170,7 +153,7 @@ static lgv_status call(watcher *w, bool look_only, double *seconds, lgv_error *e
   return status;
 }
 
-/* ---- What is said at the end ---- */
+/* ---- The report at the end ---- */
 
 static void print_failures(const watcher *w) {
   enum { MOST = 20 };
@@ -199,7 +182,7 @@ static int print_result(const watcher *w, bool draw) {
   if (status == LGV_OK) status = lgv__sweep_report_csv(&report, &err);
   lgv__sweep_report_close(&report);
   if (status != LGV_OK) return cli_error(w->command, &err);
-  printf("tables: %s/table.csv, a row each configuration; runs.csv, a row each run\n",
+  printf("tables: %s/table.csv, one row per configuration; runs.csv, one row per run\n",
          w->request->out);
   lgv_figure_job figures = {.file = w->request->file,
                             .sweep = w->sweep,
@@ -235,7 +218,7 @@ static int run(watcher *w) {
   if (!r->index && finished > 0) code = print_result(w, finished == all);
   print_failures(w);
   if (finished < all && !r->quiet)
-    fprintf(stderr, "%lld of %lld runs have finished; the same command goes on with the rest\n",
+    fprintf(stderr, "%lld of %lld runs have finished; the same command resumes the rest\n",
             (long long)finished, (long long)all);
   if (cli_interrupted()) return 128 + cli_interrupted();
   return finished < all ? CLI_FAILED : code;
@@ -260,26 +243,8 @@ static void print_unfinished(const watcher *w, const bool *wanted, size_t count)
   for (size_t i = 0; w->request->lines && i < w->runs; i++)
     if (wanted[i]) printf("%zu\n", i);
   if (w->request->lines || count == 0) return;
-  lgv__index_list_print(wanted, w->runs, stdout);
+  lgv__run_list_print(wanted, w->runs, stdout);
   putchar('\n');
-}
-
-static int submit(const watcher *w, const bool *wanted, size_t count) {
-  const request *r = w->request;
-  if (count == 0) {
-    fprintf(stderr, "all runs have finished; langevin sweep --merge writes the tables\n");
-    return CLI_OK;
-  }
-  cli_slurm slurm = {.command = w->command,
-                     .file = r->file,
-                     .out = r->out,
-                     .scale = r->scale,
-                     .wanted = wanted,
-                     .runs = w->runs,
-                     .per_task = (size_t)r->per_task,
-                     .options = r->sbatch,
-                     .dry_run = r->dry_run};
-  return cli_slurm_submit(&slurm);
 }
 
 static int list(watcher *w) {
@@ -295,8 +260,7 @@ static int list(watcher *w) {
   return call(w, true, &seconds, &err) == LGV_OK ? CLI_OK : cli_error(w->command, &err);
 }
 
-/* --unfinished and --slurm */
-static int look(watcher *w) {
+static int list_unfinished(watcher *w) {
   lgv_error err = {0};
   double seconds;
   if (call(w, true, &seconds, &err) != LGV_OK) return cli_error(w->command, &err);
@@ -304,7 +268,7 @@ static int look(watcher *w) {
   size_t count = 0;
   if (!wanted) return cli_wrong(w->command, "not enough memory for %zu runs", w->runs);
   if (w->request->index &&
-      lgv__index_list_parse(w->request->index, wanted, w->runs, &err) != LGV_OK) {
+      lgv__run_list_parse(w->request->index, wanted, w->runs, &err) != LGV_OK) {
     free(wanted);
     return cli_error(w->command, &err);
   }
@@ -312,19 +276,15 @@ static int look(watcher *w) {
     wanted[i] = (wanted[i] || !w->request->index) && !w->summaries[i].finished;
     count += wanted[i];
   }
-  int code = CLI_OK;
-  if (w->request->mode == SUBMIT)
-    code = submit(w, wanted, count);
-  else
-    print_unfinished(w, wanted, count);
+  print_unfinished(w, wanted, count);
   free(wanted);
-  return code;
+  return CLI_OK;
 }
 
 /* ---- All ---- */
 
 /* runs/NAME for the file DIR/NAME.yaml, runs/NAME-SCALE for a scale of it: always the same, so that
- * a sweep can be gone on with, and tables of one scale do not take the place of another's. */
+ * a sweep can be resumed, and the tables of one scale do not replace those of another. */
 static void default_out(const request *r, char *path, size_t size) {
   const char *slash = strrchr(r->file, '/'), *name = slash ? slash + 1 : r->file;
   const char *dot = strrchr(name, '.');
@@ -337,8 +297,7 @@ static int execute(watcher *w) {
   switch (w->request->mode) {
   case SHOW_LIST: return list(w);
   case WRITE_TABLES: return merge(w);
-  case SHOW_UNFINISHED:
-  case SUBMIT: return look(w);
+  case SHOW_UNFINISHED: return list_unfinished(w);
   default: return run(w);
   }
 }
@@ -366,32 +325,27 @@ static int with_memory(const cli_command *command, request *r, const lgv_sweep *
 
 static int sweep_main(const cli_command *command, int count, char **words) {
   cli_args args = {.command = command, .count = count, .words = words};
-  request r = {.top = 10, .sbatch = calloc((size_t)count + 1, sizeof *r.sbatch)};
+  request r = {.top = 10};
   lgv_error err = {0};
   lgv_sweep *sweep = NULL;
-  int code = CLI_FAILED;
-  if (r.sbatch) parse(&args, &r);
-  if (!r.sbatch) {
-    cli_wrong(command, "not enough memory");
-  } else if (args.stopped) {
-    code = args.exit_code;
-  } else if (lgv_sweep_load(r.file, r.scale, &sweep, &err) != LGV_OK ||
-             lgv__figures_draw(&(lgv_figure_job){.file = r.file, .sweep = sweep}, &err) != LGV_OK) {
+  int code;
+  parse(&args, &r);
+  if (args.stopped) return args.exit_code;
+  if (lgv_sweep_load(r.file, r.scale, &sweep, &err) != LGV_OK ||
+      lgv__figures_draw(&(lgv_figure_job){.file = r.file, .sweep = sweep}, &err) != LGV_OK) {
     cli_error(command, &err);
     code = err.status == LGV_ERR_MEMORY ? CLI_FAILED : CLI_USAGE;
   } else {
     code = with_memory(command, &r, sweep);
   }
   lgv_sweep_free(sweep);
-  free(r.sbatch);
   return code;
 }
 
 const cli_command cli_sweep = {
     .name = "sweep",
     .summary = "run every combination of a grid of settings, or random ones, over several seeds",
-    .usage =
-        "FILE [--out DIR] [--jobs N] [--list | --unfinished | --merge | --slurm] [--index LIST]",
+    .usage = "FILE [--out DIR] [--jobs N] [--list | --unfinished | --merge] [--index LIST]",
     .options = options,
     .notes =
         "The file holds settings as for `langevin run --config`, and beside them:\n"
@@ -399,20 +353,20 @@ const cli_command cli_sweep = {
         "  random: {count: 50, keys: {optim.lr: {log_uniform: [1e-5, 1e-2]}}}\n"
         "  cases: [{agent: lmc-lsvi, grid: {...}}, ...]      optional: alternatives\n"
         "  seeds: {first: 100, count: 20}\n"
-        "  measure: regret                                   what is ranked; final_return\n"
+        "  measure: regret                                   for ranking; default final_return\n"
         "  best: lowest                                      or highest\n"
         "  records: summary                                  small records, no metrics.csv\n"
         "  figures: [{name: regret, y: regret}]              drawn into DIR/figures at the end\n"
-        "A case's settings, grid and draws replace common ones of the same key. Runs that have "
-        "finished are not run again: the same command goes on after whatever stopped it, and "
-        "with what was added to the file. A failed run does not stop the others; it is tried "
-        "again by the next call. Several processes may work on one sweep at once.\n"
-        "DIR/table.csv has a row each configuration, DIR/runs.csv a row each run; the best of "
-        "many looks better than it is, so confirm it on seeds that the sweep did not see.\n"
+        "A case's settings, grid and draws replace common ones of the same key. Finished runs "
+        "are not run again: the same command resumes a sweep that was stopped, and runs what was "
+        "added to the file. A failed run does not stop the others; the next call tries it again. "
+        "Several processes may work on one sweep at once.\n"
+        "DIR/table.csv has one row per configuration, DIR/runs.csv one row per run. The best of "
+        "many looks better than it is, so confirm it on seeds that the sweep did not use.\n"
         "With GNU parallel:\n"
         "  langevin sweep FILE -u --lines | parallel langevin sweep FILE -q -j 1 -i {}\n"
-        "On a cluster:\n"
-        "  langevin sweep FILE --slurm -- --time=2:00:00 --mem=2G\n"
+        "On a Slurm cluster (docs/sweeps.md has array.sh):\n"
+        "  sbatch --array=\"$(langevin sweep FILE -u)\" --time=2:00:00 array.sh FILE\n"
         "  langevin sweep FILE --merge",
     .main = sweep_main,
 };

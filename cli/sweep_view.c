@@ -1,7 +1,6 @@
-/* What a sweep shows while it runs: how much is done, which runs are under way, the best
- * configuration so far, and how long it will take. On a terminal the lines are drawn over each
- * other: the cursor rests at the start of the first, so that whatever else is printed takes its
- * place. */
+/* The progress of a sweep: how much is done, the current runs, the best configuration so far, and
+ * the time left. On a terminal the lines are redrawn in place: the cursor rests at the start of the
+ * first, so that any other output overwrites them. */
 #include "cli.h"
 
 #include <math.h>
@@ -51,7 +50,7 @@ cli_sweep_view *cli_sweep_view_open(const lgv_sweep *sweep, const lgv_summary *s
 }
 
 double cli_sweep_view_close(cli_sweep_view *v) {
-  double seconds = cli_now() - v->progress.started;
+  double seconds = lgv__now() - v->progress.started;
   if (!v->progress.quiet && v->progress.terminal) fputs("\r\033[J", stderr);
   free(v->sums);
   free(v->counts);
@@ -91,18 +90,12 @@ static void add_result(cli_sweep_view *v, size_t run, const lgv_summary *summary
   v->has_best = v->is_new = true;
 }
 
-/* Only where it is shown: the interval is a bootstrap. */
+/* Only when it is shown: the interval is a bootstrap. */
 static void estimate_best(cli_sweep_view *v) {
-  size_t seeds = (size_t)v->info->seeds, n = 0;
-  double *values = calloc(seeds, sizeof *values);
-  if (!values) return;
-  for (size_t i = 0; i < seeds; i++) {
-    const lgv_summary *summary = &v->summaries[v->best * seeds + i];
-    if (summary->finished) values[n++] = lgv_measure_value(summary, v->measure);
-  }
-  lgv_estimate_mean(values, n, &v->estimate);
-  v->is_new = false;
-  free(values);
+  size_t seeds = (size_t)v->info->seeds;
+  const lgv_summary *summaries = v->summaries + v->best * seeds;
+  if (lgv__summary_estimate(summaries, seeds, v->measure, &v->estimate, NULL) == LGV_OK)
+    v->is_new = false;
 }
 
 /* ---- News ---- */
@@ -166,7 +159,7 @@ static void format_best(const cli_sweep_view *v, char *text, size_t size) {
   char config[LINE / 2], mean[32], low[32], high[32];
   const lgv_estimate *e = &v->estimate;
   format_config(v, v->best, config, sizeof config);
-  lgv__format_short(e->mean, mean, sizeof mean);
+  lgv__format_short(e->value, mean, sizeof mean);
   lgv__format_short(e->low, low, sizeof low);
   lgv__format_short(e->high, high, sizeof high);
   int used = snprintf(text, size, "best: %s %s", v->info->measure, mean);

@@ -16,7 +16,7 @@ enum { DEFAULT_WIDTH = 100, WIDEST = 140, DEFAULT_HEIGHT = 24 };
 static const double terminal_period = 0.1, line_period = 10; /* seconds between reports */
 
 bool cli_progress_is_due(cli_progress *p) {
-  double time = cli_now();
+  double time = lgv__now();
   if (p->quiet || time - p->shown < (p->terminal ? terminal_period : line_period)) return false;
   p->shown = time;
   return true;
@@ -40,15 +40,9 @@ int cli_progress_width(void) { return width_of(STDERR_FILENO); }
 
 /* ---- Progress ---- */
 
-double cli_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void cli_progress_start(cli_progress *p, bool quiet) {
   const char *term = getenv("TERM");
-  *p = (cli_progress){.quiet = quiet, .started = cli_now()};
+  *p = (cli_progress){.quiet = quiet, .started = lgv__now()};
   p->terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
   p->shown = p->started;
 }

@@ -60,7 +60,8 @@ if(TARGET langevin_cli)
     $<TARGET_FILE:langevin_cli> ${PROJECT_SOURCE_DIR}/docs/man/langevin.1)
   set_tests_properties(man PROPERTIES LABELS install)
   # A cluster of one node, where Slurm is installed and this is root: scripts/setup-slurm.
-  add_test(NAME slurm COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/slurm_test.sh $<TARGET_FILE:langevin_cli>)
+  add_test(NAME slurm COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/slurm_test.sh $<TARGET_FILE:langevin_cli>
+    ${PROJECT_SOURCE_DIR}/docs)
   set_tests_properties(slurm PROPERTIES LABELS slurm TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()
 find_program(python3 python3)

@@ -183,7 +183,7 @@ int main(void) {
   lgv_estimate_mean(regret, SEEDS, &cost);
   printf("a lock of 8 digits, 3 choices each: a random try opens it once in 6561\n");
   printf("lmc-lsvi after 500 tries, %d seeds: its last 10 policies open it in %.0f %% of tries\n",
-         SEEDS, last.mean);
-  printf("regret %.1f +- %.1f tries\n", cost.mean, cost.standard_error);
+         SEEDS, last.value);
+  printf("regret %.1f +- %.1f tries\n", cost.value, cost.standard_error);
   return 0;
 }

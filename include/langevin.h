@@ -585,11 +585,11 @@ LGV_API lgv_agent *lgv_trained_agent(const lgv_trained *trained);
 
 typedef struct lgv_progress {
   int64_t runs, runs_done, runs_failed; /* of those to do now */
-  int64_t runs_found;                   /* a sweep's: finished before, not run again */
+  int64_t runs_found;                   /* finished before, not run again (sweeps) */
   double fraction;                      /* of the whole work, 0..1 */
   int64_t steps;                        /* environment steps so far */
   double mean_return;                   /* of the run that reported last */
-  int64_t runs_running, runs_held;      /* a sweep's: under way here; in other processes */
+  int64_t runs_running, runs_held;      /* here; in other processes (sweeps) */
 } lgv_progress;
 
 /* Several seeds of one plan on several threads. Results do not depend on the number of threads. */
@@ -597,7 +597,7 @@ typedef struct lgv_batch {
   const lgv_plan *plan;
   uint64_t first_seed;
   int32_t seeds, threads;
-  bool resume;           /* go on where the directories left off */
+  bool resume;           /* from the checkpoints in the directories */
   const char *directory; /* NULL records nothing */
   void (*on_progress)(void *context,
                       const lgv_progress *progress); /* optional; one call at a time */
@@ -655,22 +655,22 @@ LGV_API bool lgv_sweep_label(const lgv_sweep *sweep, size_t config, char *text, 
 enum { LGV_SWEEP_NAME_SIZE = 256 };
 LGV_API LGV_CHECK lgv_status lgv_sweep_directory(const lgv_plan *plan, char *name, lgv_error *err);
 
-/* What becomes of one run of a sweep. */
+/* Events in the life of one run of a sweep. */
 typedef enum lgv_run_phase {
   LGV_RUN_FOUND,    /* finished before */
-  LGV_RUN_BEGUN,    /* or gone on with */
-  LGV_RUN_GOING,    /* has come further */
+  LGV_RUN_BEGUN,    /* or resumed */
+  LGV_RUN_GOING,    /* made progress */
   LGV_RUN_FINISHED, /* now */
   LGV_RUN_FAILED,
   LGV_RUN_STOPPED, /* should_stop asked for it */
-  LGV_RUN_HELD,    /* another process works on it: left to that */
+  LGV_RUN_HELD,    /* another process works on it, so it is skipped */
 } lgv_run_phase;
 
 typedef struct lgv_run_news {
   size_t run; /* its index */
   lgv_run_phase phase;
   double fraction;            /* of its budget, 0..1 */
-  const lgv_summary *summary; /* of what there is; NULL before there is anything */
+  const lgv_summary *summary; /* so far; NULL before there is one */
   const lgv_error *error;     /* FAILED: why; HELD: by whom; else NULL */
 } lgv_run_news;
 
@@ -679,40 +679,40 @@ typedef struct lgv_sweep_job {
   int32_t threads;
   const char *directory;
   void (*on_progress)(void *context, const lgv_progress *progress); /* optional, one at a time */
-  void (*on_failure)(void *context, size_t config, uint64_t seed,
-                     const lgv_error *err); /* optional, one at a time */
-  bool (*should_stop)(void *context);       /* optional; asked often, from any thread */
+  void (*on_run)(void *context, const lgv_run_news *news);          /* optional, one at a time */
+  bool (*should_stop)(void *context); /* optional; asked often, from any thread */
   void *context;
   char (*names)[LGV_SWEEP_NAME_SIZE]; /* optional: configs entries, becomes their directories ("" of
                                        * configurations without a chosen run) */
   void (*on_notice)(void *context, const char *text); /* optional: warnings, from any thread */
-  const char *runs; /* optional: these alone, by index: "3,5-9", also "0-99:10"; NULL: all */
-  bool look_only;   /* run nothing and write nothing: find what has finished, and what failed */
-  void (*on_run)(void *context, const lgv_run_news *news); /* optional, one at a time */
+  const char *runs; /* optional, only these by index: "3,5-9", "0-99:10", "7-:1000"; NULL: all */
+  bool look_only;   /* run nothing and write nothing: only find finished and failed runs */
 } lgv_sweep_job;
 
-/* Runs what has not finished yet, one directory a configuration and seed. All chosen configurations
- * are checked before the first run begins. A run that was stopped, or whose process died, goes on
- * from its checkpoint; one that failed does not stop the others, leaves error.json in its directory
- * and is tried again by the next call; one that another process works on is left to it. Only
- * LGV_ERR_USAGE (before anything ran), LGV_ERR_IO (no directory), LGV_ERR_MEMORY and
- * LGV_ERR_INTERRUPTED are returned. summaries: configs x seeds entries, `finished` false where
- * there is no result. They change between calls of on_run only, so that it may read them. */
+/* Runs everything that has not finished yet, in one directory per configuration and seed. All
+ * chosen configurations are checked before the first run begins. A run that was stopped, or whose
+ * process died, resumes from its checkpoint. A run that fails does not stop the others: on_run
+ * reports it, it leaves error.json in its directory, and the next call tries it again. A run that
+ * another process works on is skipped. Only LGV_ERR_USAGE (before anything ran), LGV_ERR_IO (no
+ * directory), LGV_ERR_MEMORY and LGV_ERR_INTERRUPTED are returned. summaries: configs x seeds
+ * entries; `finished` is false where there is no result. They change only between calls of on_run,
+ * so that it may read them. */
 LGV_API LGV_CHECK lgv_status lgv_sweep_run(const lgv_sweep_job *job, lgv_summary *summaries,
                                            lgv_error *err);
 
 /* ---- Statistics ---- */
 
 typedef struct lgv_estimate {
-  int64_t count;
-  double mean, standard_error; /* NaN where undefined: of no value, of fewer than two */
-  double low, high; /* 95 % percentile bootstrap interval of the mean, 2000 resamples, fixed stream;
-                       NaN for fewer than two values */
-  double median;
+  int64_t count;         /* of values; 0 where there is none: everything else is NaN then */
+  double value;          /* of the statistic */
+  double standard_error; /* of the mean by its formula, of others by the bootstrap */
+  double low, high; /* 95 % percentile bootstrap, 2000 resamples within tasks, fixed stream. All
+                       three are NaN where no task has two values */
+  double median;    /* of all values; NaN for probabilities and profiles */
 } lgv_estimate;
 
-LGV_API void lgv_estimate_mean(const double *values, size_t count,
-                               lgv_estimate *estimate); /* skips NaN */
+/* The mean of some values as of one task. Skips NaN. */
+LGV_API void lgv_estimate_mean(const double *values, size_t count, lgv_estimate *estimate);
 
 /* Scores of one agent on one task or several. Agarwal et al. (2021), "Deep reinforcement learning
  * at the edge of the statistical precipice": runs are resampled within each task, and every task
@@ -730,24 +730,17 @@ typedef enum lgv_statistic {
   LGV_TASK_MEDIAN /* of the tasks' means */
 } lgv_statistic;
 
-typedef struct lgv_interval {
-  double value;
-  double standard_error; /* of the mean by its formula, of others by the bootstrap */
-  double low, high; /* 95 % stratified percentile bootstrap, 2000 resamples, fixed stream. All three
-                       are NaN where no task has two runs */
-} lgv_interval;
-
 LGV_API const char *lgv_statistic_name(size_t index); /* "mean", "median", ...; NULL past the end */
 LGV_API LGV_CHECK lgv_status lgv_scores_estimate(const lgv_scores *scores, lgv_statistic statistic,
-                                                 lgv_interval *estimate, lgv_error *err);
+                                                 lgv_estimate *estimate, lgv_error *err);
 /* The probability that a run of x scores higher than one of y on the same task, ties counting half,
  * averaged over tasks; standard_error is the bootstrap's. */
 LGV_API LGV_CHECK lgv_status lgv_scores_improvement(const lgv_scores *x, const lgv_scores *y,
-                                                    lgv_interval *probability, lgv_error *err);
+                                                    lgv_estimate *probability, lgv_error *err);
 /* The performance profile: the share of runs that score higher than each of the thresholds, which
  * must ascend. points: count entries. */
 LGV_API LGV_CHECK lgv_status lgv_scores_profile(const lgv_scores *scores, const double *thresholds,
-                                                size_t count, lgv_interval *points, lgv_error *err);
+                                                size_t count, lgv_estimate *points, lgv_error *err);
 /* Cumulative regret: regret[i] is the sum over k <= i of episodes[k] (optimal - returns[k]).
  * episodes: how many each return is the mean of; NULL: one each. */
 LGV_API void lgv_regret_curve(const double *returns, const double *episodes, size_t count,

@@ -169,11 +169,24 @@ class CProgress(Structure):
     ]
 
 
+RUN_FAILED = 4
+
+
+class CRunNews(Structure):
+    _fields_ = [
+        ("run", c_size_t),
+        ("phase", c_int),
+        ("fraction", c_double),
+        ("summary", POINTER(CSummary)),
+        ("error", POINTER(CError)),
+    ]
+
+
 # Zeros behind structs that are handed over: what later versions of the library add there is absent then.
 ROOM = 256
 
 OnProgress = ctypes.CFUNCTYPE(None, c_void_p, POINTER(CProgress))
-OnFailure = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_uint64, POINTER(CError))
+OnRun = ctypes.CFUNCTYPE(None, c_void_p, POINTER(CRunNews))
 ShouldStop = ctypes.CFUNCTYPE(c_bool, c_void_p)
 OnNotice = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
 
@@ -212,7 +225,7 @@ class CSweepJob(Structure):
         ("threads", c_int32),
         ("directory", c_char_p),
         ("on_progress", OnProgress),
-        ("on_failure", OnFailure),
+        ("on_run", OnRun),
         ("should_stop", ShouldStop),
         ("context", c_void_p),
         ("names", c_void_p),

@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 import warnings
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -28,19 +28,21 @@ class Watch:
     def __init__(self, progress_bar: bool):
         self.wanted, self.stop, self.last = progress_bar, False, CProgress()
         self.notices: List[str] = []
-        self.failures: List[str] = []
+        self.failures: List[Tuple[int, str]] = []
         self.begun, self.shown, self.width = time.perf_counter(), 0.0, 0
         # Kept here because C keeps no reference.
         self.on_progress = library.OnProgress(self._progress)
         self.on_notice = library.OnNotice(lambda _, text: self.notices.append(text.decode("utf-8", "replace")))
-        self.on_failure = library.OnFailure(self._failure)
+        self.on_run = library.OnRun(self._note_failure)
         self.should_stop = library.ShouldStop(lambda _: self.stop)
 
     def _progress(self, _: Any, progress: Any) -> None:
         self.last = CProgress.from_buffer_copy(progress.contents)
 
-    def _failure(self, _: Any, config: int, seed: int, err: Any) -> None:
-        self.failures.append(f"configuration {config}, seed {seed}: {err.contents.message.decode('utf-8', 'replace')}")
+    def _note_failure(self, _: Any, news: Any) -> None:
+        if news.contents.phase == library.RUN_FAILED:
+            message = news.contents.error.contents.message.decode("utf-8", "replace")
+            self.failures.append((news.contents.run, message))
 
     def call(self, function: str, *arguments: Any, keeps: tuple) -> None:
         """keeps: what the function uses. The thread holds it, and everything else that C sees."""
@@ -192,14 +194,15 @@ def _sweep(file: Any, out: Any, scale: Optional[str], threads: Optional[int], pr
         threads=_threads(threads),
         directory=library.encode_path(out),
         on_progress=watch.on_progress,
-        on_failure=watch.on_failure,
+        on_run=watch.on_run,
         should_stop=watch.should_stop,
         names=ctypes.addressof(names),
         on_notice=watch.on_notice,
     )
     watch.call("lgv_sweep_run", ctypes.byref(job), summaries, keeps=(job, handle, names))
-    for failure in watch.failures:
-        warnings.warn(failure, stacklevel=3)
+    for index, message in watch.failures:
+        config, seed = index // info.seeds, info.first_seed + index % info.seeds
+        warnings.warn(f"configuration {config}, seed {seed}: {message}", stacklevel=3)
     keys = []
     while (key := lib.lgv_sweep_key(handle.pointer, len(keys))) is not None:
         keys.append(key.decode())

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static void read_holder(lgv_lock *lock, int descriptor) {
@@ -18,7 +19,7 @@ static void read_holder(lgv_lock *lock, int descriptor) {
   if (!lock->holder[0]) snprintf(lock->holder, sizeof lock->holder, "another process");
 }
 
-/* The text is for people; the lock is valid without it. */
+/* The text is for people: the lock works without it. */
 static void write_holder(int descriptor) {
   char host[64] = "", text[160];
   gethostname(host, sizeof host - 1);
@@ -27,29 +28,32 @@ static void write_holder(int descriptor) {
   (void)ok;
 }
 
-static bool acquire(int descriptor, bool wait) {
-  while (flock(descriptor, LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
+static bool acquire(int descriptor, double patience) {
+  const struct timespec pause = {.tv_nsec = 20000000};
+  for (double waited = 0; flock(descriptor, LOCK_EX | LOCK_NB) != 0; waited += 0.02) {
     if (errno == EINTR) continue;
-    return errno != EWOULDBLOCK; /* any other error: the file system has no locks */
+    if (errno != EWOULDBLOCK) return true; /* this file system has no locks */
+    if (waited >= patience) return false;
+    nanosleep(&pause, NULL);
   }
   return true;
 }
 
-/* The previous holder removed the file, and another process may have created a new one since. */
+/* The previous holder removed the file, and another process may have made a new one since. */
 static bool is_still_there(int descriptor, const char *path) {
   struct stat held, there;
   return fstat(descriptor, &held) == 0 && stat(path, &there) == 0 && held.st_ino == there.st_ino &&
          held.st_dev == there.st_dev;
 }
 
-lgv_status lgv__lock_take(lgv_lock *lock, const char *directory, bool wait, lgv_error *err) {
+lgv_status lgv__lock_take(lgv_lock *lock, const char *directory, double patience, lgv_error *err) {
   lock->descriptor = -1;
   LGV_TRY(lgv__join_path(directory, LGV_LOCK_NAME, lock->path, sizeof lock->path, err));
   for (;;) {
     int descriptor = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor < 0)
       return lgv_fail(err, LGV_ERR_IO, "cannot write %.300s: %s", lock->path, strerror(errno));
-    if (!acquire(descriptor, wait)) {
+    if (!acquire(descriptor, patience)) {
       read_holder(lock, descriptor);
       close(descriptor);
       return LGV_OK;

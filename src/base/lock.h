@@ -1,6 +1,7 @@
-/* A lock file: a process that works in a directory writes its name to the file `lock` there and
- * holds a lock on it, which the system releases when the process ends, however it ends. The file
- * without a lock on it only means that a process may have died. */
+/* The lock of a directory: a process that writes there names itself in the file `lock` and holds a
+ * lock on that file, which the system releases when the process ends for whatever reason. A file
+ * that nobody holds was left by a process that died. A file is locked rather than the directory
+ * because network file systems lock only files that are open for writing. */
 #ifndef LGV_BASE_LOCK_H
 #define LGV_BASE_LOCK_H
 
@@ -13,13 +14,13 @@
 typedef struct lgv_lock {
   int descriptor; /* -1: not held */
   char path[PATH_MAX];
-  char holder[160]; /* if another process has it: "process 12 on host", or "another process" */
+  char holder[160]; /* if another process has it: "process 12 on host" */
 } lgv_lock;
 
-/* Takes the lock of a directory. If another process has it, waits for it with `wait`; otherwise
- * names that process in lock->holder and sets lock->descriptor to -1. On a file system without
- * locks, the lock counts as taken. */
-LGV_CHECK lgv_status lgv__lock_take(lgv_lock *lock, const char *directory, bool wait,
+/* Takes the lock of a directory. If another process still holds it after `patience` seconds,
+ * lock->descriptor is -1 and lock->holder names the process. A file system without locks behaves as
+ * if the lock were free. */
+LGV_CHECK lgv_status lgv__lock_take(lgv_lock *lock, const char *directory, double patience,
                                     lgv_error *err);
 /* Also removes the file. Does nothing if the lock is not held. */
 void lgv__lock_release(lgv_lock *lock);

@@ -2,12 +2,14 @@
  * normals by the ziggurat of Marsaglia and Tsang (2000) with 256 layers of equal area; gamma by
  * Marsaglia, Tsang (2000b).
  *
- * Invariants: the four words are the whole state of a stream (no spare normal is cached), so
- * copying them is a checkpoint; the ziggurat's tables are computed once and never change. */
+ * Invariants: a stream's whole state is its four words (no cached spare normal), so copying them is
+ * a checkpoint; the ziggurat's tables are computed once and never change. */
+#include "base/text.h"
 #include "langevin.h"
 
 #include <math.h>
 #include <pthread.h>
+#include <string.h>
 
 static uint64_t splitmix(uint64_t *x) {
   uint64_t z = (*x += 0x9e3779b97f4a7c15u);
@@ -17,8 +19,7 @@ static uint64_t splitmix(uint64_t *x) {
 }
 
 void lgv_rng_seed(lgv_rng *rng, uint64_t seed, const char *purpose) {
-  uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a of the purpose, then mixed with the seed */
-  for (const char *c = purpose; *c; c++) hash = (hash ^ (uint8_t)*c) * 0x100000001b3u;
+  uint64_t hash = lgv__hash(LGV_HASH_START, purpose, strlen(purpose));
   uint64_t x = seed;
   x = splitmix(&x) ^ hash;
   for (int i = 0; i < 4; i++) rng->s[i] = splitmix(&x);

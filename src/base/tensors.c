@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,8 +62,7 @@ static uint64_t checksum(uint64_t hash, const unsigned char *data, size_t size) 
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 29;
   }
-  for (; size > 0; size--, data++) hash = (hash ^ *data) * 0x100000001b3u;
-  return hash;
+  return lgv__hash(hash, data, size);
 }
 
 /* ---- Collecting ---- */

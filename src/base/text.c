@@ -45,6 +45,12 @@ void lgv__guess_offer(lgv_guess *guess, const char *name) {
   guess->distance = distance;
 }
 
+const char *lgv__nearest_name(const char *wrong, const char *const *names) {
+  lgv_guess guess = {.wrong = wrong};
+  for (; *names; names++) lgv__guess_offer(&guess, *names);
+  return guess.best;
+}
+
 static locale_t plain_locale;
 static pthread_once_t plain_once = PTHREAD_ONCE_INIT;
 

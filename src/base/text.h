@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The number of edits (insert, delete, replace, swap of neighbors) that turn a into b. */
 int lgv__edit_distance(const char *a, const char *b);
@@ -15,8 +16,18 @@ typedef struct lgv_guess {
   int distance; /* of best */
 } lgv_guess;
 void lgv__guess_offer(lgv_guess *guess, const char *name);
-/* Numbers are written and read with a decimal point, in any locale. */
-/* The shortest decimal that reads back to exactly x; nan, inf or -inf. */
+/* The name nearest to a wrong one, or NULL; names: a NULL-terminated list. */
+const char *lgv__nearest_name(const char *wrong, const char *const *names);
+
+/* FNV-1a: the hash of some bytes, which continues the hash of the bytes before them. */
+#define LGV_HASH_START UINT64_C(0xcbf29ce484222325)
+static inline uint64_t lgv__hash(uint64_t hash, const void *bytes, size_t size) {
+  for (const unsigned char *b = bytes; size > 0; size--, b++) hash = (hash ^ *b) * 0x100000001b3u;
+  return hash;
+}
+
+/* Numbers are written and read with a decimal point, whatever locale the program has set. */
+/* The shortest decimal that reads back to exactly x; nan, inf and -inf by these names. */
 void lgv__format_real(double x, char *text, size_t size);
 /* x with the given number of significant digits. */
 void lgv__format_rounded(double x, int digits, char *text, size_t size);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/param.h"
 #include "base/spec.h"
+#include "base/text.h"
 #include "config/settings.h"
 #include "env/env.h"
 #include "math/kernels.h"
@@ -293,15 +294,13 @@ void lgv__plan_json(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
 }
 
 lgv_status lgv_plan_digest(const lgv_plan *plan, char *text, lgv_error *err) {
-  uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
   lgv_json json = {0};
   json_parts(plan, 0, &json);
   if (json.failed) {
     lgv__json_free(&json);
     return lgv__out_of_memory(err, "a digest");
   }
-  for (size_t i = 0; i < json.length; i++)
-    hash = (hash ^ (unsigned char)json.text[i]) * 0x100000001b3;
+  uint64_t hash = lgv__hash(LGV_HASH_START, json.text, json.length);
   lgv__json_free(&json);
   snprintf(text, LGV_DIGEST_SIZE, "%016" PRIx64, hash);
   return LGV_OK;

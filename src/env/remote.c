@@ -7,6 +7,7 @@
  * cannot fault. */
 #include "env/remote.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "env/process.h"
@@ -20,7 +21,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <time.h>
 
 enum { MAGIC = 0x3156474c, VERSION = 1 }; /* "LGV1" */
 enum { RESET = 1, STEP, SAVE, RESTORE, CLOSE };
@@ -131,12 +131,6 @@ static lgv_status reported(remote *r, uint32_t status, const char *text, size_t 
 
 /* ---- Packets ---- */
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static lgv_status send_packet(remote *r, const void *bytes, size_t size, lgv_error *err) {
   if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process has ended", r->what);
   while (send(r->process.socket, bytes, size, MSG_NOSIGNAL) < 0) {
@@ -149,7 +143,7 @@ static lgv_status send_packet(remote *r, const void *bytes, size_t size, lgv_err
 /* Reads one packet into r->packet, NUL-terminated. The socket enforces the timeout; if a signal
  * interrupts the wait, it is repeated until the timeout is over. */
 static lgv_status receive_packet(remote *r, size_t *size, lgv_error *err) {
-  double timeout = r->host->timeout, begun = timeout > 0 ? now() : 0;
+  double timeout = r->host->timeout, begun = timeout > 0 ? lgv__now() : 0;
   if (r->dead) return lgv_fail(err, LGV_ERR_ENV, "%.80s: the worker process has ended", r->what);
   for (;;) {
     ssize_t length = recv(r->process.socket, r->packet, PACKET, MSG_TRUNC);
@@ -161,7 +155,7 @@ static lgv_status receive_packet(remote *r, size_t *size, lgv_error *err) {
     }
     if (length < 0 && errno == EAGAIN) return too_late(r, err);
     if (length == 0 || errno != EINTR) return died(r, err);
-    if (timeout > 0 && now() - begun > timeout) return too_late(r, err);
+    if (timeout > 0 && lgv__now() - begun > timeout) return too_late(r, err);
   }
 }
 

@@ -10,14 +10,10 @@
 #include "record/summary.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 typedef lgv_status (*write_fn)(const char *directory, const char *name, const char *text,
                                size_t length, lgv_error *err);
@@ -41,37 +37,15 @@ static lgv_status metrics_error(const lgv_record *record, lgv_error *err) {
                   strerror(record->metrics.error));
 }
 
-/* Whether it was free. A killed run's child may be writing a checkpoint still: it ends soon after
- * its parent, and is worth waiting for. */
-static bool take_lock(int descriptor, double patience) {
-  const struct timespec pause = {.tv_nsec = 20000000};
-  for (double waited = 0; flock(descriptor, LOCK_EX | LOCK_NB) != 0; waited += 0.02) {
-    if (errno != EWOULDBLOCK) return true; /* there are no locks here */
-    if (waited >= patience) return false;
-    nanosleep(&pause, NULL);
-  }
-  return true;
-}
-
-/* Two runs at once would mix their records. The lock is on the directory itself: it leaves no file
- * behind, and the system takes it back from a program that dies. Where file systems have no locks,
- * the run goes on without. */
+/* Two runs at once would mix their records. */
 lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_error *err) {
-  if (record->locked) return LGV_OK;
-  int descriptor = open(record->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0)
-    return lgv_fail(err, LGV_ERR_IO, "cannot open the directory %.300s: %s", record->directory,
-                    strerror(errno));
-  if (!take_lock(descriptor, patience)) {
-    close(descriptor);
-    return lgv_fail(err, LGV_ERR_IO,
-                    "another run is writing into %.300s; wait for its end, or choose another "
-                    "directory with --out",
-                    record->directory);
-  }
-  record->lock = descriptor;
-  record->locked = true;
-  return LGV_OK;
+  if (record->held || record->lock.descriptor >= 0) return LGV_OK;
+  LGV_TRY(lgv__lock_take(&record->lock, record->directory, patience, err));
+  if (record->lock.descriptor >= 0) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_IO,
+                  "%s is writing into %.300s; wait until it ends, or choose another directory with "
+                  "--out",
+                  record->lock.holder, record->directory);
 }
 
 static lgv_status remove_files(const char *directory, const char *const *names, lgv_error *err) {
@@ -190,8 +164,7 @@ lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t
 void lgv__record_close(lgv_record *record) {
   lgv__event_file_close(&record->events);
   lgv__out_close(&record->metrics);
-  if (record->locked) close(record->lock);
-  record->locked = false;
+  lgv__lock_release(&record->lock);
 }
 
 lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan, const lgv_summary *summary,

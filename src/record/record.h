@@ -3,6 +3,7 @@
 #ifndef LGV_RECORD_RECORD_H
 #define LGV_RECORD_RECORD_H
 
+#include "base/lock.h"
 #include "config/plan.h"
 #include "langevin.h"
 #include "record/event_file.h"
@@ -12,10 +13,10 @@ typedef struct lgv_record {
   const char *directory;     /* NULL: nothing is written */
   const lgv_column *columns; /* of metrics.csv; the first is the step */
   size_t n_columns;
+  const lgv_lock *held; /* the directory's lock if the caller holds it; NULL: the record takes it */
   /* ---- */
   lgv_out metrics; /* not open with run.records = summary, which writes no timing.json either */
-  bool locked;     /* no other run may write into the directory meanwhile */
-  int lock;        /* descriptor of the directory, if locked */
+  lgv_lock lock;   /* no other run may write into the directory meanwhile; see `held` */
   lgv_event_file events; /* not open with run.tensorboard = false */
 } lgv_record;
 
@@ -23,8 +24,9 @@ typedef struct lgv_record {
  * directory that another run is writing into. */
 LGV_CHECK lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
                                       lgv_error *err);
-/* No other run may write into the directory until the record is closed; refuses one that another
- * run still writes into after so many seconds. */
+/* No other run may write into the directory until the record is closed. Refuses a directory that
+ * another process still holds after `patience` seconds: the child of a killed run may still be
+ * writing a checkpoint, and ends soon. */
 LGV_CHECK lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_error *err);
 /* Whether metrics.csv has at least `size` bytes: a checkpoint that counts more is of no use. */
 bool lgv__record_reaches(const lgv_record *record, int64_t size);

@@ -132,7 +132,7 @@ lgv_status lgv__aggregate_json(lgv_json *json, const lgv_plan *plan, const lgv_s
     LGV_TRY(lgv__summary_estimate(summaries, count, i, &e, err));
     if (e.count == 0) continue;
     lgv__json_open(json, measures[i].name, '{');
-    lgv__json_real(json, "mean", e.mean);
+    lgv__json_real(json, "mean", e.value);
     lgv__json_real(json, "standard_error", e.standard_error);
     lgv__json_real(json, "low", e.low);
     lgv__json_real(json, "high", e.high);

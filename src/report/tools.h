@@ -3,23 +3,21 @@
 #ifndef LGV_REPORT_TOOLS_H
 #define LGV_REPORT_TOOLS_H
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "config/seeds.h"
 #include "langevin.h"
+#include "record/summary.h"
 #include "report/data/compare.h"
 #include "report/plot/figure_file.h"
 #include "report/plot/plot.h"
-#include "report/plot/plot_values.h"
 #include "report/print/page.h"
 #include "report/print/run_report.h"
-#include "report/print/shell_word.h"
 #include "report/print/show.h"
 #include "report/print/sweep_report.h"
 #include "report/print/text_table.h"
-#include "sweep/index_list.h"
-
-/* The name nearest to a wrong one, or NULL; names: a NULL-terminated list. */
-const char *lgv__nearest_name(const char *wrong, const char *const *names);
+#include "sweep/sweep.h"
 
 #endif

@@ -15,10 +15,10 @@ typedef struct lgv_exact {
   double optimal_mean; /* over the start states; NaN without a model */
 } lgv_exact;
 
-/* policies: whether lgv__exact_evaluate will be asked. */
+/* policies: whether lgv__exact_evaluate will be called. */
 LGV_CHECK lgv_status lgv__exact_open(lgv_exact *exact, const lgv_env *env, bool policies,
                                      lgv_error *err);
-/* What that takes, for an environment with a model. */
+/* The memory that lgv__exact_open takes for an environment with a model. */
 uint64_t lgv__exact_bytes(const lgv_env_spec *spec, bool policies);
 void lgv__exact_close(lgv_exact *exact);
 /* The mean over the start states of V of the agent's policy, which must be fixed within an episode;

@@ -8,16 +8,36 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "langevin.h"
-#include "stats/resample.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { RESAMPLES = 2000 };
 
 static const char *const names[] = {"mean", "median", "iqm", "task-median"};
 
 const char *lgv_statistic_name(size_t index) {
   return index < sizeof names / sizeof *names ? names[index] : NULL;
 }
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void sort(double *values, size_t count) { qsort(values, count, sizeof *values, ascending); }
+
+/* Linear interpolation between order statistics, as NumPy's percentile does by default. */
+static double quantile(const double *sorted, size_t count, double q) {
+  double position = q * (double)(count - 1);
+  size_t below = (size_t)position;
+  double part = position - (double)below;
+  if (below + 1 >= count || part == 0) return sorted[below]; /* the next may be infinite */
+  return sorted[below] * (1 - part) + sorted[below + 1] * part;
+}
+
+static const lgv_estimate none = {0, NAN, NAN, NAN, NAN, NAN};
 
 /* ---- A sample: the runs of one agent, and room for a resample of them ---- */
 
@@ -50,7 +70,7 @@ static lgv_status check_scores(const lgv_scores *scores, size_t *count, lgv_erro
   return LGV_OK;
 }
 
-/* Where value stands in s->sorted, in front of its equals. */
+/* The index of value in s->sorted, or of the first of its equals. */
 static size_t find_rank(const sample *s, double value) {
   size_t low = 0, high = s->count;
   while (low < high) {
@@ -82,8 +102,8 @@ static lgv_status sample_open(sample *s, const lgv_scores *scores, const char *s
   memcpy(s->values, scores->values, n * sizeof *s->values);
   memcpy(s->sorted, scores->values, n * sizeof *s->sorted);
   for (size_t t = 0, first = 0; t < s->tasks; first += s->runs[t++])
-    lgv__sort(s->values + first, s->runs[t]);
-  lgv__sort(s->sorted, n);
+    sort(s->values + first, s->runs[t]);
+  sort(s->sorted, n);
   for (size_t i = 0; i < n; i++) s->rank[i] = find_rank(s, s->values[i]);
   lgv_rng_seed(&s->rng, 0, stream);
   return LGV_OK;
@@ -101,7 +121,7 @@ static void take_some(sample *s) {
 
 static bool can_vary(const sample *s) { return s->count > s->tasks; }
 
-/* ---- Statistics of what was drawn ---- */
+/* ---- Statistics of a resample ---- */
 
 static void find_means(sample *s) {
   for (size_t t = 0, first = 0; t < s->tasks; first += s->runs[t++]) {
@@ -133,8 +153,8 @@ static double mean_of_means(sample *s) {
 
 static double median_of_means(sample *s) {
   find_means(s);
-  lgv__sort(s->means, s->tasks);
-  return lgv__quantile(s->means, s->tasks, 0.5);
+  sort(s->means, s->tasks);
+  return quantile(s->means, s->tasks, 0.5);
 }
 
 static double evaluate(sample *s, lgv_statistic statistic) {
@@ -147,8 +167,8 @@ static double evaluate(sample *s, lgv_statistic statistic) {
   }
 }
 
-/* sqrt(sum of s_t^2 / n_t) / T, with the deviations s_t within tasks. A task with one run cannot
- * tell; it is taken to add nothing, as in the bootstrap. */
+/* sqrt(sum of s_t^2 / n_t) / T, with the deviations s_t within tasks. A task with one run
+ * adds nothing, as in the bootstrap. */
 static double error_of_mean(const sample *s) {
   double variance = 0;
   for (size_t t = 0, first = 0; t < s->tasks; first += s->runs[t++]) {
@@ -171,17 +191,17 @@ static double deviation(const double *values, size_t count) {
 }
 
 /* Sorts the resampled values. */
-static void set_interval(lgv_interval *e, double *resampled) {
-  e->standard_error = deviation(resampled, LGV_RESAMPLES);
-  lgv__sort(resampled, LGV_RESAMPLES);
-  e->low = lgv__quantile(resampled, LGV_RESAMPLES, 0.025);
-  e->high = lgv__quantile(resampled, LGV_RESAMPLES, 0.975);
+static void set_interval(lgv_estimate *e, double *resampled) {
+  e->standard_error = deviation(resampled, RESAMPLES);
+  sort(resampled, RESAMPLES);
+  e->low = quantile(resampled, RESAMPLES, 0.025);
+  e->high = quantile(resampled, RESAMPLES, 0.975);
 }
 
-static lgv_status bootstrap(sample *s, lgv_statistic statistic, lgv_interval *e, lgv_error *err) {
-  double *resampled = lgv__calloc(LGV_RESAMPLES, sizeof *resampled);
+static lgv_status bootstrap(sample *s, lgv_statistic statistic, lgv_estimate *e, lgv_error *err) {
+  double *resampled = lgv__calloc(RESAMPLES, sizeof *resampled);
   if (!resampled) return lgv__out_of_memory(err, "an estimate");
-  for (size_t r = 0; r < LGV_RESAMPLES; r++) {
+  for (size_t r = 0; r < RESAMPLES; r++) {
     take_some(s);
     resampled[r] = evaluate(s, statistic);
   }
@@ -190,13 +210,15 @@ static lgv_status bootstrap(sample *s, lgv_statistic statistic, lgv_interval *e,
   return LGV_OK;
 }
 
-lgv_status lgv_scores_estimate(const lgv_scores *scores, lgv_statistic statistic, lgv_interval *e,
+lgv_status lgv_scores_estimate(const lgv_scores *scores, lgv_statistic statistic, lgv_estimate *e,
                                lgv_error *err) {
   sample s;
-  *e = (lgv_interval){NAN, NAN, NAN, NAN};
+  *e = none;
   LGV_TRY(sample_open(&s, scores, "bootstrap", err));
   take_all(&s);
+  e->count = (int64_t)s.count;
   e->value = evaluate(&s, statistic);
+  e->median = quantile(s.sorted, s.count, 0.5);
   lgv_status status = can_vary(&s) ? bootstrap(&s, statistic, e, err) : LGV_OK;
   if (can_vary(&s) && statistic == LGV_MEAN) e->standard_error = error_of_mean(&s);
   sample_close(&s);
@@ -224,10 +246,10 @@ static double improvement(const sample *x, const sample *y) {
   return sum / (double)x->tasks;
 }
 
-static lgv_status bootstrap_improvement(sample *x, sample *y, lgv_interval *e, lgv_error *err) {
-  double *resampled = lgv__calloc(LGV_RESAMPLES, sizeof *resampled);
+static lgv_status bootstrap_improvement(sample *x, sample *y, lgv_estimate *e, lgv_error *err) {
+  double *resampled = lgv__calloc(RESAMPLES, sizeof *resampled);
   if (!resampled) return lgv__out_of_memory(err, "an estimate");
-  for (size_t r = 0; r < LGV_RESAMPLES; r++) {
+  for (size_t r = 0; r < RESAMPLES; r++) {
     take_some(x);
     take_some(y);
     resampled[r] = improvement(x, y);
@@ -237,10 +259,10 @@ static lgv_status bootstrap_improvement(sample *x, sample *y, lgv_interval *e, l
   return LGV_OK;
 }
 
-lgv_status lgv_scores_improvement(const lgv_scores *x, const lgv_scores *y, lgv_interval *e,
+lgv_status lgv_scores_improvement(const lgv_scores *x, const lgv_scores *y, lgv_estimate *e,
                                   lgv_error *err) {
   sample mine, theirs;
-  *e = (lgv_interval){NAN, NAN, NAN, NAN};
+  *e = none;
   if (x->tasks != y->tasks)
     return lgv_fail(err, LGV_ERR_USAGE, "%zu tasks cannot be compared with %zu", x->tasks,
                     y->tasks);
@@ -249,6 +271,7 @@ lgv_status lgv_scores_improvement(const lgv_scores *x, const lgv_scores *y, lgv_
   if (status == LGV_OK) {
     take_all(&mine);
     take_all(&theirs);
+    e->count = (int64_t)mine.count;
     e->value = improvement(&mine, &theirs);
     if (can_vary(&mine) || can_vary(&theirs))
       status = bootstrap_improvement(&mine, &theirs, e, err);
@@ -273,29 +296,30 @@ static void find_profile(const sample *s, const size_t *passed, size_t count, do
 }
 
 static void bootstrap_profile(sample *s, const size_t *passed, size_t count, double *resampled,
-                              double *column, lgv_interval *points) {
-  for (size_t r = 0; r < LGV_RESAMPLES; r++) {
+                              double *column, lgv_estimate *points) {
+  for (size_t r = 0; r < RESAMPLES; r++) {
     take_some(s);
     find_profile(s, passed, count, resampled + r * count);
   }
   for (size_t k = 0; k < count; k++) {
-    for (size_t r = 0; r < LGV_RESAMPLES; r++) column[r] = resampled[r * count + k];
+    for (size_t r = 0; r < RESAMPLES; r++) column[r] = resampled[r * count + k];
     set_interval(&points[k], column);
   }
 }
 
 static lgv_status profile_sample(sample *s, const double *thresholds, size_t count,
-                                 lgv_interval *points, lgv_error *err) {
+                                 lgv_estimate *points, lgv_error *err) {
   size_t *passed = lgv__calloc(s->count, sizeof *passed);
-  double *resampled = lgv__calloc((LGV_RESAMPLES + 1) * count + LGV_RESAMPLES, sizeof *resampled);
+  double *resampled = lgv__calloc((RESAMPLES + 1) * count + RESAMPLES, sizeof *resampled);
   lgv_status status = passed && resampled ? LGV_OK : lgv__out_of_memory(err, "a profile");
   if (status == LGV_OK) {
-    double *profile = resampled + LGV_RESAMPLES * count;
+    double *profile = resampled + RESAMPLES * count;
     for (size_t i = 0; i < s->count; i++)
       while (passed[i] < count && s->values[i] > thresholds[passed[i]]) passed[i]++;
     take_all(s);
     find_profile(s, passed, count, profile);
-    for (size_t k = 0; k < count; k++) points[k] = (lgv_interval){profile[k], NAN, NAN, NAN};
+    for (size_t k = 0; k < count; k++)
+      points[k] = (lgv_estimate){(int64_t)s->count, profile[k], NAN, NAN, NAN, NAN};
     if (can_vary(s)) bootstrap_profile(s, passed, count, resampled, profile + count, points);
   }
   lgv__free(passed);
@@ -304,7 +328,7 @@ static lgv_status profile_sample(sample *s, const double *thresholds, size_t cou
 }
 
 lgv_status lgv_scores_profile(const lgv_scores *scores, const double *thresholds, size_t count,
-                              lgv_interval *points, lgv_error *err) {
+                              lgv_estimate *points, lgv_error *err) {
   sample s;
   for (size_t k = 0; k < count; k++)
     if (isnan(thresholds[k]) || (k > 0 && thresholds[k] < thresholds[k - 1]))
@@ -314,4 +338,37 @@ lgv_status lgv_scores_profile(const lgv_scores *scores, const double *thresholds
   lgv_status status = profile_sample(&s, thresholds, count, points, err);
   sample_close(&s);
   return status;
+}
+
+/* ---- One task: values of any source, and the curve of one run ---- */
+
+void lgv_estimate_mean(const double *values, size_t count, lgv_estimate *e) {
+  *e = none;
+  double *known = count > 0 ? lgv__calloc(count, sizeof *known) : NULL; /* the values without NaN */
+  size_t n = 0;
+  for (size_t i = 0; known && i < count; i++)
+    if (!isnan(values[i])) known[n++] = values[i];
+  const lgv_scores scores = {.values = known, .runs = &n, .tasks = 1};
+  if (n > 0 && lgv_scores_estimate(&scores, LGV_MEAN, e, NULL) != LGV_OK) *e = none;
+  lgv__free(known);
+}
+
+void lgv_regret_curve(const double *returns, const double *episodes, size_t count, double optimal,
+                      double *regret) {
+  double sum = 0;
+  for (size_t i = 0; i < count; i++)
+    regret[i] = sum += (episodes ? episodes[i] : 1) * (optimal - returns[i]);
+}
+
+/* Each mean is summed anew: a running sum would accumulate rounding, and a threshold that is
+ * the optimal value itself is met exactly or not at all. */
+double lgv_first_reach(const double *x, const double *y, size_t count, size_t window,
+                       double threshold) {
+  if (window == 0) window = 1;
+  for (size_t i = window - 1; i < count; i++) {
+    double sum = 0;
+    for (size_t k = i + 1 - window; k <= i; k++) sum += y[k];
+    if (sum / (double)window >= threshold) return x[i];
+  }
+  return INFINITY;
 }

@@ -1,14 +1,17 @@
-/* From a sweep to its configurations. Index and configuration stand in a fixed relation: the
+/* Expands a sweep into its configurations. The index of a configuration determines its values: the
  * configurations of a case follow one another, and its axes are the digits of a mixed-radix number
  * whose last digit, the key written last, moves fastest. The number of the random draw is the first
- * digit, so that more draws leave the configurations of the others where they are. */
+ * digit, so that additional draws do not renumber the existing configurations. */
 #include "sweep/sweep.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "config/settings.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_CONFIGS = 1000000 };
@@ -121,7 +124,7 @@ static lgv_status count_configs(lgv_sweep *sweep, lgv_case *c, lgv_error *err) {
   sweep->info.configs += c->configs;
   if (c->combinations <= MOST_CONFIGS && sweep->info.configs <= MOST_CONFIGS) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
-                  "grids and random draws make more than %d configurations; take out values or "
+                  "grids and random draws make more than %d configurations; remove values or "
                   "keys, or lower the count",
                   MOST_CONFIGS);
 }
@@ -184,7 +187,7 @@ size_t lgv_sweep_case(const lgv_sweep *sweep, size_t config) {
   return low;
 }
 
-/* Which value of its axis a configuration of the case takes. */
+/* The index of the value that a configuration of the case takes from an axis. */
 static size_t digit(const lgv_case *c, size_t config, const lgv_axis *axis) {
   size_t rest = config - c->first;
   for (size_t i = c->axes.count - 1; &c->axes.items[i] != axis; i--) rest /= c->axes.items[i].count;
@@ -205,7 +208,7 @@ const char *lgv_sweep_value(const lgv_sweep *sweep, size_t config, size_t key) {
   return lgv_settings_get(c->settings, sweep->keys[key]);
 }
 
-/* {key} becomes the value of key; anything else stays as it is. */
+/* Replaces {key} by the value of key and copies everything else. */
 static size_t expand(const lgv_sweep *sweep, size_t config, const char *template, char *text,
                      size_t size) {
   size_t used = 0;
@@ -271,4 +274,53 @@ lgv_status lgv_sweep_directory(const lgv_plan *plan, char *name, lgv_error *err)
   if (length >= LGV_SWEEP_NAME_SIZE)
     return lgv_fail(err, LGV_ERR_IO, "the name of a directory is too long");
   return LGV_OK;
+}
+
+/* ---- Lists of runs ---- */
+
+/* Digits alone: strtoull would take signs and blanks. */
+static bool take_number(const char **at, uint64_t *value) {
+  char *end;
+  if (!isdigit((unsigned char)**at)) return false;
+  errno = 0;
+  *value = strtoull(*at, &end, 10);
+  *at = end;
+  return errno == 0;
+}
+
+static lgv_status bad_list(const char *text, lgv_error *err) {
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "'%.80s' is not a list of runs; examples: 7; 3,5-9; 0-99:10; 7-:1000", text);
+}
+
+lgv_status lgv__run_list_parse(const char *text, bool *set, size_t count, lgv_error *err) {
+  for (const char *at = text;; at++) {
+    uint64_t first, last, step = 1;
+    if (!take_number(&at, &first)) return bad_list(text, err);
+    last = first;
+    bool is_open = at[0] == '-' && at[1] == ':';
+    if (is_open && first < count) last = count - 1;
+    if (*at == '-' && (at++, !is_open && !take_number(&at, &last))) return bad_list(text, err);
+    if (*at == ':' && (at++, !take_number(&at, &step))) return bad_list(text, err);
+    if (last < first || step == 0 || (*at && *at != ',')) return bad_list(text, err);
+    if (last >= count)
+      return lgv_fail(err, LGV_ERR_USAGE, "there is no run %llu: the sweep has 0 to %zu",
+                      (unsigned long long)last, count - 1);
+    for (uint64_t i = first; i <= last; i += step) {
+      set[i] = true;
+      if (last - i < step) break;
+    }
+    if (!*at) return LGV_OK;
+  }
+}
+
+void lgv__run_list_print(const bool *set, size_t count, FILE *out) {
+  const char *comma = "";
+  for (size_t first = 0, last; first < count; first = last + 1) {
+    last = first;
+    if (!set[first]) continue;
+    while (last + 1 < count && set[last + 1]) last++;
+    fprintf(out, last > first ? "%s%zu-%zu" : "%s%zu", comma, first, last);
+    comma = ",";
+  }
 }

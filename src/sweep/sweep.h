@@ -2,7 +2,10 @@
 #ifndef LGV_SWEEP_SWEEP_H
 #define LGV_SWEEP_SWEEP_H
 
+#include "config/yaml_file.h"
 #include "langevin.h"
+
+#include <stdio.h>
 
 typedef struct lgv_axis {
   char *key;
@@ -16,7 +19,7 @@ typedef struct lgv_axes {
 } lgv_axes;
 
 typedef struct lgv_case {
-  lgv_settings *settings; /* common ones, then the case's own */
+  lgv_settings *settings; /* the common ones, overridden by the case's own */
   lgv_axes axes;          /* of the grid: every combination */
   lgv_axes draws;         /* of the random search: equally long, and read side by side */
   size_t combinations;    /* of the grid */
@@ -37,7 +40,7 @@ LGV_CHECK lgv_status lgv__axes_add(lgv_axes *axes, const char *key, lgv_axis **a
 LGV_CHECK lgv_status lgv__axis_add(lgv_axis *axis, const char *value, const char *origin,
                                    lgv_error *err);
 lgv_axis *lgv__axes_find(const lgv_axes *axes, const char *key); /* or NULL */
-/* Every axis of `from` into `to`, where it replaces one of the same key. */
+/* Copies every axis of `from` into `to`, replacing axes of the same key. */
 LGV_CHECK lgv_status lgv__axes_copy(const lgv_axes *from, lgv_axes *to, lgv_error *err);
 void lgv__axes_remove(lgv_axes *axes, const char *key);
 void lgv__axes_free(lgv_axes *axes);
@@ -45,7 +48,16 @@ void lgv__axes_free(lgv_axes *axes);
  * be NULL. */
 LGV_CHECK lgv_status lgv__sweep_add_case(lgv_sweep *sweep, lgv_settings *settings, lgv_axes axes,
                                          lgv_axes draws, const char *label, lgv_error *err);
-/* Adds a key in which configurations differ, unless it is there. */
+/* Adds a key in which configurations differ, unless it was added before. */
 LGV_CHECK lgv_status lgv__sweep_add_key(lgv_sweep *sweep, const char *key, lgv_error *err);
+
+/* Lists of runs as batch systems write them: "3,5-9", with steps "0-8:4" for 0, 4 and 8, and "2-:4"
+ * for every fourth run from run 2 to the last. Sets the members of `set` that the list names. */
+LGV_CHECK lgv_status lgv__run_list_parse(const char *text, bool *set, size_t count, lgv_error *err);
+/* Prints the shortest list without steps; nothing for an empty set. */
+void lgv__run_list_print(const bool *set, size_t count, FILE *out);
+/* The values of a list, or one plain value. name: as the file has it. */
+LGV_CHECK lgv_status lgv__axis_from_yaml(lgv_axis *axis, lgv_yaml *yaml, const yaml_node_t *node,
+                                         const char *name, lgv_error *err);
 
 #endif

@@ -1,13 +1,14 @@
-/* Every key has a stream of its own, named by the key, and draw i takes the next value of every
- * stream; a draw that was there before is thrown away. So draw i depends on the seed and on the
- * distributions, but not on how many draws there are, and a key that is added leaves the values of
- * the others alone (where nothing is thrown away). Real values are rounded to six digits: what a
- * table shows is what was run. */
+/* Every key has its own stream, named by the key, and draw i takes the next value of every stream;
+ * a draw that repeats an earlier one is discarded. So draw i depends on the seed and on the
+ * distributions, but not on the number of draws, and adding a key does not change the values of the
+ * others (as long as nothing is discarded). Real values are rounded to six digits, so that tables
+ * show the values that were run. */
 #include "sweep/sweep_random.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "config/settings_yaml.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -84,7 +85,7 @@ static void format_within(const lgv_draw *draw, double x, char *text, size_t siz
     lgv__format_real(x, text, size); /* rounding must not leave the range */
 }
 
-/* The next value of a key, and where it stands in the file. */
+/* The next value of a key; returns its place in the file. */
 static const char *next_value(const lgv_draw *draw, lgv_rng *rng, char *text, size_t size) {
   double u;
   size_t at;
@@ -129,7 +130,7 @@ static bool insert(draw_set *set, uint64_t hash) {
 typedef struct sampler {
   const lgv_random *random;
   lgv_rng *rngs;              /* (keys) */
-  char (*values)[VALUE_SIZE]; /* (keys): of the present draw */
+  char (*values)[VALUE_SIZE]; /* (keys): of the current draw */
   const char **origins;       /* (keys) */
   draw_set seen;
 } sampler;
@@ -137,19 +138,16 @@ typedef struct sampler {
 static lgv_status draw_once(sampler *s, lgv_error *err) {
   const lgv_random *random = s->random;
   for (int repeat = 0; repeat < MOST_REPEATS; repeat++) {
-    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a, the end of a value included */
+    uint64_t hash = LGV_HASH_START;
     for (size_t k = 0; k < random->count; k++) {
       s->origins[k] = next_value(&random->items[k], &s->rngs[k], s->values[k], VALUE_SIZE);
-      for (const char *c = s->values[k];; c++) {
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
-        if (!*c) break;
-      }
+      hash = lgv__hash(hash, s->values[k], strlen(s->values[k]) + 1);
     }
     if (insert(&s->seen, hash)) return LGV_OK;
   }
   return lgv_fail(err, LGV_ERR_USAGE,
-                  "%s: random draws the same values again and again; there are fewer different "
-                  "ones than its count of %" PRId64 ": lower it, or use grid",
+                  "%s: random keeps drawing the same values; there are fewer different ones than "
+                  "its count of %" PRId64 ": lower the count, or use grid",
                   random->items[0].origin, random->draws);
 }
 
@@ -185,4 +183,121 @@ lgv_status lgv__random_sample(const lgv_random *random, lgv_axes *axes, lgv_erro
   lgv__free(s.origins);
   lgv__free(s.seen.hashes);
   return status;
+}
+
+/* ---- Reading ---- */
+
+/* random: {count: 50, seed: 1, keys: {...}}, where a key names a distribution and its range:
+ *
+ *   optim.lr: {log_uniform: [1e-5, 1e-2]}     agent.batch: {choice: [32, 64]}
+ *   optim.a: {uniform: [0, 1]}                env.n: {int_uniform: [10, 40]}      40 included */
+enum { MOST_DRAWS = 1000000 };
+
+static const char *const kinds[] = {[LGV_DRAW_UNIFORM] = "uniform",
+                                    [LGV_DRAW_LOG_UNIFORM] = "log_uniform",
+                                    [LGV_DRAW_INT_UNIFORM] = "int_uniform",
+                                    [LGV_DRAW_CHOICE] = "choice"};
+
+typedef struct reader {
+  lgv_random *random;
+  lgv_yaml *yaml;
+} reader;
+
+static lgv_status read_bound(const reader *r, const lgv_draw *draw, const yaml_node_t *node,
+                             double *value, lgv_error *err) {
+  const char *text = lgv__yaml_text(node);
+  if (!text || !lgv__parse_real(text, value) || !isfinite(*value))
+    return lgv__yaml_fail(r->yaml, node, err, "a number is needed here");
+  if (draw->kind == LGV_DRAW_INT_UNIFORM && (*value != floor(*value) || fabs(*value) > 0x1p52))
+    return lgv__yaml_fail(r->yaml, node, err, "int_uniform draws between whole numbers");
+  if (draw->kind == LGV_DRAW_LOG_UNIFORM && *value <= 0)
+    return lgv__yaml_fail(r->yaml, node, err, "log_uniform needs numbers above 0");
+  return LGV_OK;
+}
+
+static lgv_status read_range(const reader *r, lgv_draw *draw, const yaml_node_t *node,
+                             lgv_error *err) {
+  const yaml_node_item_t *items =
+      node->type == YAML_SEQUENCE_NODE ? node->data.sequence.items.start : NULL;
+  if (!items || node->data.sequence.items.top - items != 2)
+    return lgv__yaml_fail(r->yaml, node, err, "%s takes its two ends: {%s: [LOW, HIGH]}",
+                          kinds[draw->kind], kinds[draw->kind]);
+  yaml_document_t *document = &r->yaml->document;
+  LGV_TRY(read_bound(r, draw, yaml_document_get_node(document, items[0]), &draw->low, err));
+  LGV_TRY(read_bound(r, draw, yaml_document_get_node(document, items[1]), &draw->high, err));
+  if (draw->low >= draw->high)
+    return lgv__yaml_fail(r->yaml, node, err, "the lower end comes first, and must be lower");
+  return LGV_OK;
+}
+
+static lgv_status read_choice(const reader *r, lgv_draw *draw, const yaml_node_t *node,
+                              lgv_error *err) {
+  lgv_axis *axis;
+  if (node->type != YAML_SEQUENCE_NODE)
+    return lgv__yaml_fail(r->yaml, node, err, "choice takes a list: {choice: [32, 64]}");
+  LGV_TRY(lgv__axes_add(&draw->choice, draw->key, &axis, err));
+  return lgv__axis_from_yaml(axis, r->yaml, node, draw->key, err);
+}
+
+static lgv_status unknown_kind(const reader *r, const char *key, const char *kind,
+                               const yaml_node_t *node, lgv_error *err) {
+  lgv_guess guess = {.wrong = kind};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) lgv__guess_offer(&guess, kinds[i]);
+  if (guess.best)
+    return lgv__yaml_fail(r->yaml, node, err, "unknown distribution '%.40s'; did you mean '%s'?",
+                          kind, guess.best);
+  return lgv__yaml_fail(r->yaml, node, err,
+                        "say how '%.80s' is drawn: {uniform: [LOW, HIGH]}, {log_uniform: [LOW, "
+                        "HIGH]}, {int_uniform: [LOW, HIGH]} or {choice: [...]}",
+                        key);
+}
+
+/* path: the key and its distribution, "optim.lr.log_uniform". */
+static lgv_status read_draw(void *context, const char *path, const yaml_node_t *node,
+                            lgv_error *err) {
+  const reader *r = context;
+  char key[LGV_YAML_KEY_SIZE], origin[300];
+  const char *dot = strrchr(path, '.'), *kind = dot ? dot + 1 : path;
+  size_t k = 0, count = sizeof kinds / sizeof *kinds;
+  while (k < count && strcmp(kinds[k], kind) != 0) k++;
+  if (k == count || !dot) return unknown_kind(r, path, kind, node, err);
+  snprintf(key, sizeof key, "%.*s", (int)(dot - path), path);
+  const char *full = lgv__settings_key(key);
+  if (lgv__random_find(r->random, full))
+    return lgv__yaml_fail(r->yaml, node, err, "'%s' is in random twice", full);
+  lgv_draw *draw;
+  lgv__yaml_origin(r->yaml, node, origin, sizeof origin);
+  LGV_TRY(lgv__random_add(r->random, full, origin, &draw, err));
+  draw->kind = (lgv_draw_kind)k;
+  return draw->kind == LGV_DRAW_CHOICE ? read_choice(r, draw, node, err)
+                                       : read_range(r, draw, node, err);
+}
+
+static lgv_status read_member(void *context, const char *name, const yaml_node_t *node,
+                              lgv_error *err) {
+  const reader *r = context;
+  if (strcmp(name, "count") == 0)
+    return lgv__yaml_whole(r->yaml, node, 1, MOST_DRAWS, &r->random->draws, err);
+  if (strcmp(name, "seed") == 0)
+    return lgv__yaml_whole(r->yaml, node, 0, (int64_t)1 << 53, &r->random->seed, err);
+  if (strcmp(name, "keys") != 0)
+    return lgv__yaml_fail(r->yaml, node, err,
+                          "unknown '%.40s': random has count, seed and keys: {optim.lr: "
+                          "{log_uniform: [1e-5, 1e-2]}}",
+                          name);
+  if (node->type != YAML_MAPPING_NODE)
+    return lgv__yaml_fail(r->yaml, node, err,
+                          "keys is a mapping: {optim.lr: {log_uniform: [1e-5, 1e-2]}}");
+  return lgv__yaml_leaves(r->yaml, node, "", read_draw, context, err);
+}
+
+lgv_status lgv__random_from_yaml(lgv_random *random, lgv_yaml *yaml, const yaml_node_t *node,
+                                 lgv_error *err) {
+  reader r = {random, yaml};
+  if (node->type != YAML_MAPPING_NODE)
+    return lgv__yaml_fail(
+        yaml, node, err,
+        "random is a mapping: {count: 50, seed: 1, keys: {optim.lr: {log_uniform: "
+        "[1e-5, 1e-2]}}}");
+  return lgv__yaml_pairs(yaml, node, read_member, &r, err);
 }

@@ -2,6 +2,7 @@
 #ifndef LGV_SWEEP_SWEEP_RANDOM_H
 #define LGV_SWEEP_SWEEP_RANDOM_H
 
+#include "config/yaml_file.h"
 #include "sweep/sweep.h"
 
 typedef enum lgv_draw_kind {
@@ -31,10 +32,15 @@ LGV_CHECK lgv_status lgv__random_add(lgv_random *random, const char *key, const 
 lgv_draw *lgv__random_find(const lgv_random *random, const char *key); /* or NULL */
 void lgv__random_remove(lgv_random *random, const char *key);
 void lgv__random_free(lgv_random *random);
-/* Every key of `from` into `to`, where it replaces one of the same name; draws and seed if set. */
+/* Copies every key of `from` into `to`, replacing keys of the same name; also draws and seed if
+ * set.
+ */
 LGV_CHECK lgv_status lgv__random_copy(const lgv_random *from, lgv_random *to, lgv_error *err);
-/* One axis a key, all of length random->draws: value i of every axis makes draw i. No two draws are
- * the same, and none depends on how many there are. */
+/* One axis per key, each of length random->draws: value i of every axis makes draw i. All draws
+ * differ, and none depends on their number. */
 LGV_CHECK lgv_status lgv__random_sample(const lgv_random *random, lgv_axes *axes, lgv_error *err);
+/* The mapping below `random`. */
+LGV_CHECK lgv_status lgv__random_from_yaml(lgv_random *random, lgv_yaml *yaml,
+                                           const yaml_node_t *node, lgv_error *err);
 
 #endif

@@ -1,27 +1,22 @@
-/* Runs a sweep on worker threads: plans of all chosen configurations first, so that a wrong setting
- * is known before anything runs; then a look at what has finished before; then the rest, the first
- * seed of every configuration before the second of any, so that a sweep that is stopped early still
- * compares like with like.
+/* Runs a sweep: first it makes the plans of all chosen configurations, so that a wrong setting is
+ * reported before anything runs; then it finds the runs that have finished; then the scheduler does
+ * the rest.
  *
  * Invariants: directories are named by the resolved settings (lgv_sweep_directory), so that the
- * mark of a finished run (sweep/sweep_store.h) cannot be mistaken for that of another. Whoever
- * works on a run holds its lock, and looks once more whether it has finished after taking it, so
- * that any number of processes may share a sweep and no run is done twice. */
+ * mark of a finished run (sweep/sweep_store.h) cannot be mistaken for that of another. A process
+ * holds the lock of the run that it works on and, after taking it, checks again whether the run has
+ * finished. So any number of processes may share a sweep, and no run is done twice. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/lock.h"
 #include "base/memory.h"
-#include "config/memory_budget.h"
 #include "record/summary.h"
-#include "sweep/index_list.h"
-#include "sweep/job.h"
+#include "sweep/scheduler.h"
+#include "sweep/sweep.h"
 #include "sweep/sweep_store.h"
 #include "train/run.h"
 
 #include <limits.h>
-#include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,19 +29,16 @@ typedef char dir_name[LGV_SWEEP_NAME_SIZE];
 typedef struct sweep_state {
   const lgv_sweep_job *job;
   const lgv_sweep_info *info;
-  size_t runs;            /* configs x seeds */
-  lgv_summary *summaries; /* (runs): changed with the lock held once there are threads that run */
-  bool *chosen;           /* (runs) */
-  lgv_plan **plans;       /* (configs); NULL where no run is chosen */
-  dir_name *names;        /* (configs): directories */
-  atomic_size_t next;     /* of the current phase */
-  pthread_mutex_t lock;
-  lgv_progress progress;
-  double partial; /* of the runs under way: sum of their fractions */
-  bool interrupted;
-  size_t wrong_index; /* the least configuration that has no plan */
+  size_t runs;      /* configs x seeds */
+  bool *chosen;     /* (runs) */
+  lgv_plan **plans; /* (configs); NULL where no run is chosen */
+  dir_name *names;  /* (configs): directories */
+  lgv_schedule schedule;
+  atomic_size_t next;   /* of the threads that make plans, then of those that find finished runs */
+  pthread_mutex_t lock; /* for everything below */
+  size_t wrong_index;   /* the least configuration that has no plan */
   lgv_error wrong;
-  lgv_maker makers[MOST_MAKERS]; /* of finished runs that are not of this program */
+  lgv_maker makers[MOST_MAKERS]; /* of finished runs that another version or kernel set made */
   size_t n_makers, made_elsewhere[MOST_MAKERS];
 } sweep_state;
 
@@ -102,7 +94,7 @@ static int by_name(const void *a, const void *b) {
   return order ? order : (*x > *y) - (*x < *y);
 }
 
-/* Two configurations that come to the same would write into the same directory. */
+/* Two equal configurations would write into the same directory. */
 static lgv_status check_twins(const sweep_state *s, lgv_error *err) {
   size_t n = 0;
   const dir_name **sorted = lgv__calloc(s->info->configs, sizeof *sorted);
@@ -114,7 +106,7 @@ static lgv_status check_twins(const sweep_state *s, lgv_error *err) {
   for (size_t i = 1; i < n && status == LGV_OK; i++)
     if (strcmp(*sorted[i - 1], *sorted[i]) == 0)
       status = lgv_fail(err, LGV_ERR_USAGE,
-                        "configurations %zu and %zu are the same; take out a value (--list shows "
+                        "configurations %zu and %zu are the same; remove a value (--list shows "
                         "the configurations)",
                         (size_t)(sorted[i - 1] - s->names), (size_t)(sorted[i] - s->names));
   lgv__free(sorted);
@@ -123,7 +115,7 @@ static lgv_status check_twins(const sweep_state *s, lgv_error *err) {
 
 static lgv_status make_plans(sweep_state *s, lgv_error *err) {
   s->next = 0;
-  lgv__job_threads(s->job->threads, plan_work, s);
+  lgv__on_threads(s->job->threads, plan_work, s);
   if (stop_asked(s)) return lgv_fail(err, LGV_ERR_INTERRUPTED, LGV_INTERRUPTED);
   if (s->wrong.status != LGV_OK)
     return lgv_fail(err, s->wrong.status, "configuration %zu: %.460s", s->wrong_index,
@@ -131,26 +123,7 @@ static lgv_status make_plans(sweep_state *s, lgv_error *err) {
   return check_twins(s, err);
 }
 
-/* ---- What is told ---- */
-
-/* With the lock held, or before there are threads; so are those below. */
-static void report(sweep_state *s) {
-  double ended = (double)(s->progress.runs_done + s->progress.runs_failed);
-  s->progress.fraction = s->progress.runs ? (ended + s->partial) / (double)s->progress.runs : 1;
-  if (s->job->on_progress) s->job->on_progress(s->job->context, &s->progress);
-}
-
-static void tell(const sweep_state *s, lgv_run_news news) {
-  if (s->job->on_run) s->job->on_run(s->job->context, &news);
-}
-
-static void tell_failure(const sweep_state *s, size_t run, const lgv_error *err) {
-  if (s->job->on_failure)
-    s->job->on_failure(s->job->context, config_of(s, run), seed_of(s, run), err);
-  tell(s, (lgv_run_news){.run = run, .phase = LGV_RUN_FAILED, .error = err});
-}
-
-/* ---- What has finished before ---- */
+/* ---- Runs that have finished ---- */
 
 static lgv_status run_directory(const sweep_state *s, size_t run, char *path, size_t size,
                                 lgv_error *err) {
@@ -173,12 +146,12 @@ static void count_maker(sweep_state *s, const lgv_maker *maker) {
   pthread_mutex_unlock(&s->lock);
 }
 
-/* A process that died after its run had finished left its lock, and perhaps more. */
+/* A process that died after its run had finished left its lock, and perhaps other files. */
 static void clean_after_death(const sweep_state *s, size_t run, const char *path) {
   char file[PATH_MAX];
   lgv_lock lock;
   if (s->job->look_only || lgv__join_path(path, LGV_LOCK_NAME, file, sizeof file, NULL) != LGV_OK ||
-      access(file, F_OK) != 0 || lgv__lock_take(&lock, path, false, NULL) != LGV_OK)
+      access(file, F_OK) != 0 || lgv__lock_take(&lock, path, 0, NULL) != LGV_OK)
     return;
   if (lock.descriptor >= 0) lgv__store_tidy(s->plans[config_of(s, run)], path);
   lgv__lock_release(&lock);
@@ -199,210 +172,107 @@ static void *find_work(void *context) {
   for (size_t i; (i = atomic_fetch_add(&s->next, 1)) < s->runs;) {
     char path[PATH_MAX];
     if (!s->chosen[i] || run_directory(s, i, path, sizeof path, NULL) != LGV_OK) continue;
-    if (find_one(s, i, path, &s->summaries[i])) clean_after_death(s, i, path);
+    if (find_one(s, i, path, &s->schedule.summaries[i])) clean_after_death(s, i, path);
   }
   return NULL;
 }
 
-static void tell_makers(const sweep_state *s) {
+static void report_makers(const sweep_state *s) {
   for (size_t i = 0; i < s->n_makers; i++) {
     char text[400];
-    snprintf(text, sizeof text,
-             "%zu finished run%s of langevin %s with the kernels %s; this is %s with %s. They are "
-             "kept as they are; to run them again, choose another directory or remove theirs",
-             s->made_elsewhere[i], s->made_elsewhere[i] == 1 ? " is" : "s are",
-             s->makers[i].version, s->makers[i].kernels, lgv_version(), lgv_kernels());
+    snprintf(
+        text, sizeof text,
+        "%zu finished run%s from langevin %s with the kernels %s; this is %s with %s. They are "
+        "kept as they are; to run them again, choose another directory or remove theirs",
+        s->made_elsewhere[i], s->made_elsewhere[i] == 1 ? " is" : "s are", s->makers[i].version,
+        s->makers[i].kernels, lgv_version(), lgv_kernels());
     notice(s, text);
   }
 }
 
-static void find_finished(sweep_state *s) {
-  s->next = 0;
-  lgv__job_threads(s->job->threads, find_work, s);
-  tell_makers(s);
-  s->progress.mean_return = NAN;
-  for (size_t i = 0; i < s->runs; i++) {
-    s->progress.runs_found += s->summaries[i].finished;
-    s->progress.runs += s->chosen[i] && !s->summaries[i].finished;
-    if (s->summaries[i].finished)
-      tell(s, (lgv_run_news){
-                  .run = i, .phase = LGV_RUN_FOUND, .fraction = 1, .summary = &s->summaries[i]});
-  }
-  report(s); /* what there is to do, even if that is nothing */
+static void report_run(const sweep_state *s, lgv_run_news news) {
+  if (s->job->on_run) s->job->on_run(s->job->context, &news);
 }
 
-static void find_failures(sweep_state *s) {
+static void find_finished(sweep_state *s) {
+  const lgv_summary *summaries = s->schedule.summaries;
+  s->next = 0;
+  lgv__on_threads(s->job->threads, find_work, s);
+  report_makers(s);
+  for (size_t i = 0; i < s->runs; i++)
+    if (summaries[i].finished)
+      report_run(s, (lgv_run_news){i, LGV_RUN_FOUND, 1, &summaries[i], NULL});
+}
+
+static void find_failures(const sweep_state *s) {
   for (size_t i = 0; i < s->runs; i++) {
     char path[PATH_MAX];
     lgv_error failure;
-    if (s->summaries[i].finished || !s->chosen[i]) continue;
+    if (s->schedule.summaries[i].finished || !s->chosen[i]) continue;
     if (run_directory(s, i, path, sizeof path, NULL) != LGV_OK) continue;
-    if (lgv__store_failed(path, &failure)) tell_failure(s, i, &failure);
+    if (lgv__store_failed(path, &failure))
+      report_run(s, (lgv_run_news){.run = i, .phase = LGV_RUN_FAILED, .error = &failure});
   }
 }
 
 /* ---- Running ---- */
 
-/* One run's part in the progress. */
-typedef struct run_state {
-  sweep_state *s;
-  size_t run;
-  double fraction;
-  int64_t steps;
-  bool found;          /* somebody else finished it meanwhile */
-  lgv_summary summary; /* its result */
-} run_state;
-
-static void note_chunk(void *context, const lgv_run *run) {
-  run_state *r = context;
-  sweep_state *s = r->s;
-  lgv_summary summary;
-  lgv_run_summary(run, &summary);
-  double fraction = lgv__run_fraction(run);
-  pthread_mutex_lock(&s->lock);
-  s->partial += fraction - r->fraction;
-  s->progress.steps += summary.steps - r->steps;
-  s->progress.mean_return = summary.mean_return;
-  r->fraction = fraction;
-  r->steps = summary.steps;
-  tell(s, (lgv_run_news){
-              .run = r->run, .phase = LGV_RUN_GOING, .fraction = fraction, .summary = &summary});
-  report(s);
-  pthread_mutex_unlock(&s->lock);
-}
-
-static bool run_should_stop(void *context) { return stop_asked(((run_state *)context)->s); }
-
-/* An unfinished run goes on from its checkpoint, but not from one of another version or with other
- * kernels, nor from one that nobody can be told of. */
-static lgv_status prepare(const run_state *r, lgv_job *job, lgv_error *err) {
+/* An unfinished run resumes from its checkpoint, unless another version or kernel set began it or
+ * its config.json is damaged: then it starts again. */
+static lgv_status prepare(const sweep_state *s, const lgv_task *t, const char *directory,
+                          bool *resume, lgv_error *err) {
   char path[PATH_MAX], text[400];
   lgv_maker maker;
-  lgv_origin origin = lgv__store_origin(job->plan, job->seed, job->directory, &maker);
-  job->resume = origin == LGV_ORIGIN_OURS;
-  if (job->resume) return LGV_OK;
-  LGV_TRY(lgv__join_path(job->directory, "config.json", path, sizeof path, err));
+  lgv_origin origin = lgv__store_origin(t->plan, t->seed, directory, &maker);
+  *resume = origin == LGV_ORIGIN_OURS;
+  if (*resume) return LGV_OK;
+  LGV_TRY(lgv__join_path(directory, "config.json", path, sizeof path, err));
   if (origin == LGV_ORIGIN_OTHER) {
     snprintf(text, sizeof text,
-             "run %zu was begun by langevin %s with the kernels %s; it starts again", r->run,
+             "run %zu was begun by langevin %s with the kernels %s; it starts again", t->run,
              maker.version, maker.kernels);
-    notice(r->s, text);
+    notice(s, text);
   }
   if (unlink(path) != 0 && access(path, F_OK) == 0)
     return lgv_fail(err, LGV_ERR_IO, "cannot replace %.300s", path);
   return LGV_OK;
 }
 
-/* With the run's lock held. */
-static lgv_status run_locked(run_state *r, const char *path, lgv_error *err) {
-  sweep_state *s = r->s;
-  lgv_job job = {.plan = s->plans[config_of(s, r->run)],
-                 .seed = seed_of(s, r->run),
-                 .directory = path,
-                 .should_stop = run_should_stop,
-                 .on_chunk = note_chunk,
-                 .context = r};
-  r->found = find_one(s, r->run, path, &r->summary);
-  if (r->found) return LGV_OK;
-  lgv_status status = prepare(r, &job, err);
-  if (status == LGV_OK) status = lgv__job_run(&job, &r->summary, err);
+static lgv_status run_locked(sweep_state *s, lgv_task *t, const char *path, const lgv_lock *lock,
+                             lgv_error *err) {
+  bool resume;
+  if (find_one(s, t->run, path, &t->summary)) { /* another process finished it meanwhile */
+    t->end = LGV_RUN_FOUND;
+    return LGV_OK;
+  }
+  lgv_status status = prepare(s, t, path, &resume, err);
+  if (status == LGV_OK) status = lgv__task_run(t, path, resume, lock, err);
   if (status == LGV_OK)
-    lgv__store_tidy(job.plan, path);
+    lgv__store_tidy(t->plan, path);
   else if (status != LGV_ERR_INTERRUPTED)
     lgv__store_failure(path, err);
   return status;
 }
 
-/* *held: another process has it, and err says which. */
-static lgv_status run_one(run_state *r, bool *held, lgv_error *err) {
+static lgv_status run_one(void *owner, lgv_task *t, lgv_error *err) {
+  sweep_state *s = owner;
   char path[PATH_MAX];
   lgv_lock lock;
-  *held = false;
-  LGV_TRY(run_directory(r->s, r->run, path, sizeof path, err));
+  LGV_TRY(run_directory(s, t->run, path, sizeof path, err));
   LGV_TRY(lgv__make_directory(path, err));
-  LGV_TRY(lgv__lock_take(&lock, path, false, err));
+  LGV_TRY(lgv__lock_take(&lock, path, 0, err));
   if (lock.descriptor < 0) {
-    *held = true;
-    return lgv_fail(err, LGV_ERR_IO, "%s works on it", lock.holder);
+    lgv_fail(err, LGV_ERR_IO, "%s works on it", lock.holder);
+    t->end = LGV_RUN_HELD;
+    return LGV_OK;
   }
-  lgv_status status = run_locked(r, path, err);
+  lgv_status status = run_locked(s, t, path, &lock, err);
   lgv__lock_release(&lock);
   return status;
 }
 
-static void note_end(run_state *r, lgv_status status, bool held, const lgv_error *err) {
-  sweep_state *s = r->s;
-  lgv_summary *summary = &s->summaries[r->run];
-  pthread_mutex_lock(&s->lock);
-  s->partial -= r->fraction;
-  s->progress.runs_running--;
-  if (held || r->found) s->progress.runs--;
-  s->progress.runs_held += held;
-  s->progress.runs_found += r->found;
-  lgv_run_news news = {.run = r->run, .fraction = r->fraction, .error = err};
-  if (held) {
-    news.phase = LGV_RUN_HELD;
-    tell(s, news);
-  } else if (status == LGV_OK) {
-    *summary = r->summary;
-    s->progress.runs_done += !r->found;
-    tell(s, (lgv_run_news){.run = r->run,
-                           .phase = r->found ? LGV_RUN_FOUND : LGV_RUN_FINISHED,
-                           .fraction = 1,
-                           .summary = summary});
-  } else if (status == LGV_ERR_INTERRUPTED) {
-    s->interrupted = true;
-    news.phase = LGV_RUN_STOPPED;
-    tell(s, news);
-  } else {
-    s->progress.runs_failed++;
-    tell_failure(s, r->run, err);
-  }
-  report(s);
-  pthread_mutex_unlock(&s->lock);
-}
-
-static void note_begin(const run_state *r) {
-  pthread_mutex_lock(&r->s->lock);
-  r->s->progress.runs_running++;
-  tell(r->s, (lgv_run_news){.run = r->run, .phase = LGV_RUN_BEGUN});
-  pthread_mutex_unlock(&r->s->lock);
-}
-
-static void *run_work(void *context) {
-  sweep_state *s = context;
-  size_t configs = s->info->configs, seeds = (size_t)s->info->seeds;
-  for (size_t i; !stop_asked(s) && (i = atomic_fetch_add(&s->next, 1)) < s->runs;) {
-    run_state r = {.s = s, .run = i % configs * seeds + i / configs};
-    lgv_error err = {0};
-    bool held;
-    if (!s->chosen[r.run] || s->summaries[r.run].finished) continue;
-    note_begin(&r);
-    lgv_status status = run_one(&r, &held, &err);
-    note_end(&r, status, held, &err);
-  }
-  return NULL;
-}
-
-/* The greatest of what is left to do may meet at the same time. */
-static lgv_status check_memory(const sweep_state *s, lgv_error *err) {
-  size_t n = 0;
-  uint64_t *needs = lgv__calloc(s->runs + 1, sizeof *needs), most = 0;
-  if (!needs) return lgv__out_of_memory(err, "a sweep");
-  for (size_t i = 0; i < s->runs; i++) {
-    if (s->summaries[i].finished || !s->chosen[i]) continue;
-    needs[n] = lgv_plan_memory(s->plans[config_of(s, i)]);
-    most = needs[n] > most ? needs[n] : most;
-    n++;
-  }
-  lgv__fit_tell(most, s->job->on_notice, s->job->context);
-  lgv_status status = lgv__fit_check(needs, n, s->job->threads, err);
-  lgv__free(needs);
-  return status;
-}
-
 static lgv_status choose(sweep_state *s, lgv_error *err) {
-  if (s->job->runs) return lgv__index_list_parse(s->job->runs, s->chosen, s->runs, err);
+  if (s->job->runs) return lgv__run_list_parse(s->job->runs, s->chosen, s->runs, err);
   memset(s->chosen, true, s->runs);
   return LGV_OK;
 }
@@ -412,25 +282,39 @@ static lgv_status run_all(sweep_state *s, lgv_error *err) {
   LGV_TRY(make_plans(s, err));
   if (!s->job->look_only) LGV_TRY(lgv__make_directory(s->job->directory, err));
   find_finished(s);
-  if (s->job->look_only) {
-    find_failures(s);
-    return LGV_OK;
-  }
-  LGV_TRY(check_memory(s, err));
-  s->next = 0;
-  if (s->progress.runs > 0) lgv__job_threads(s->job->threads, run_work, s);
-  if (s->interrupted || stop_asked(s)) return lgv_fail(err, LGV_ERR_INTERRUPTED, LGV_INTERRUPTED);
-  return LGV_OK;
+  lgv__schedule_open(&s->schedule);
+  lgv_status status = s->job->look_only ? LGV_OK : lgv__schedule_run(&s->schedule, err);
+  lgv__schedule_close(&s->schedule);
+  if (s->job->look_only) find_failures(s);
+  return status;
+}
+
+static lgv_schedule make_schedule(sweep_state *s, lgv_summary *summaries) {
+  const lgv_sweep_job *job = s->job;
+  return (lgv_schedule){.plans = (const lgv_plan *const *)s->plans,
+                        .configs = s->info->configs,
+                        .first_seed = s->info->first_seed,
+                        .seeds = s->info->seeds,
+                        .threads = job->threads,
+                        .chosen = s->chosen,
+                        .summaries = summaries,
+                        .work = run_one,
+                        .owner = s,
+                        .on_progress = job->on_progress,
+                        .on_run = job->on_run,
+                        .should_stop = job->should_stop,
+                        .context = job->context};
 }
 
 lgv_status lgv_sweep_run(const lgv_sweep_job *job, lgv_summary *summaries, lgv_error *err) {
   if (job->threads < 1) return lgv_fail(err, LGV_ERR_USAGE, "a sweep needs at least one thread");
-  sweep_state s = {.job = job, .info = lgv_sweep_get_info(job->sweep), .summaries = summaries};
+  sweep_state s = {.job = job, .info = lgv_sweep_get_info(job->sweep)};
   size_t n = s.info->configs;
   s.runs = n * (size_t)s.info->seeds;
   s.chosen = lgv__calloc(s.runs, sizeof *s.chosen);
   s.plans = lgv__calloc(n, sizeof *s.plans);
   s.names = job->names ? job->names : lgv__calloc(n, sizeof *s.names);
+  s.schedule = make_schedule(&s, summaries);
   for (size_t i = 0; i < s.runs; i++) summaries[i] = lgv__summary_none(seed_of(&s, i));
   for (size_t i = 0; s.names && i < n; i++) s.names[i][0] = '\0';
   pthread_mutex_init(&s.lock, NULL);

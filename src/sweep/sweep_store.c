@@ -15,7 +15,7 @@
 
 static const char error_name[] = "error.json";
 
-/* ---- Whose records ---- */
+/* ---- The program that wrote the records ---- */
 
 static lgv_status note_maker(void *context, const char *key, const yaml_node_t *node,
                              lgv_error *err) {

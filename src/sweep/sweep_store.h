@@ -1,10 +1,10 @@
-/* What stands in the directory of one run of a sweep, beside its records:
+/* Files in the directory of one run of a sweep, in addition to its records:
  *
  *   lock        while a process works there (base/lock.h)
  *   error.json  why it failed, until it succeeds
  *
- * A run has finished if its summary.json is whole, says so, names the right seed, and a whole
- * config.json stands beside it. Nothing else counts. */
+ * A run has finished if its summary.json is whole, says so and names the right seed, and if its
+ * config.json is whole. Nothing else counts. */
 #ifndef LGV_SWEEP_SWEEP_STORE_H
 #define LGV_SWEEP_SWEEP_STORE_H
 
@@ -18,7 +18,7 @@ typedef struct lgv_maker {
 typedef enum lgv_origin {
   LGV_ORIGIN_NONE,  /* no config.json, or half of one */
   LGV_ORIGIN_OURS,  /* the same settings, version and kernels */
-  LGV_ORIGIN_OTHER, /* of another version, or with other kernels: *maker says which */
+  LGV_ORIGIN_OTHER, /* of another version, or with other kernels: *maker names it */
 } lgv_origin;
 
 lgv_origin lgv__store_origin(const lgv_plan *plan, uint64_t seed, const char *directory,
@@ -28,10 +28,11 @@ bool lgv__store_finished(const lgv_plan *plan, uint64_t seed, const char *direct
                          lgv_summary *summary, lgv_origin *origin, lgv_maker *maker);
 /* Whether the run failed the last time; then *failure says why. */
 bool lgv__store_failed(const char *directory, lgv_error *failure);
-/* Best effort: where nothing can be written the failure is told, not kept. */
+/* Best effort: if it cannot be written, the failure is reported but not kept. */
 void lgv__store_failure(const char *directory, const lgv_error *failure);
-/* Removes what a finished run needs no longer, so that it is left the same however often it was
- * stopped: error.json, and all checkpoints but the one that run.checkpoint_final asks for. */
+/* Removes the files that a finished run no longer needs, so that its directory does not depend on
+ * how often it was stopped: error.json, and all checkpoints but the one that run.checkpoint_final
+ * asks for. */
 void lgv__store_tidy(const lgv_plan *plan, const char *directory);
 
 #endif

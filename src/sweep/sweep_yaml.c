@@ -1,14 +1,14 @@
-/* The sweep file. Settings are written as in the file of a run; beside them:
+/* Reads a sweep file. It has settings as the file of a run, and also:
  *
  *   grid: {agent.lambda: [1, 0.1, 0.01], agent.beta: [1, 10]}   every combination
  *   random: {count: 50, seed: 1, keys: {optim.lr: {log_uniform: [1e-5, 1e-2]}}}
- *                                so many draws (sweep/sweep_random_yaml.c), each with all of the
- * grid cases:                                                      optional: one grid an agent, ...
+ *                            `count` draws, each with the whole grid
+ *   cases:                   optional: one grid per agent, ...
  *     - agent: lmc-lsvi
  *       grid: {agent.eta: [0.1, 1]}
  *     - {agent: lsvi-ucb, agent.lambda: 1}
  *   seeds: {first: 100, count: 20}
- *   measure: regret          what configurations are ranked by (default final_return)
+ *   measure: regret          ranks the configurations (default final_return)
  *   best: lowest             lowest or highest (default: lowest for regret, else highest)
  *   records: summary         the same as run.records: summary
  *   about: what it shows     one line for people
@@ -19,17 +19,17 @@
  *       cases: [DQN]
  *   figures: [...]           read by report/plot/figure_file.c
  *
- * A case may have a label: what it is called in figures; {agent.lambda} stands for a value.
+ * A case may have a label, its name in figures; {agent.lambda} is replaced by the value.
  * A case's own setting, axis or distribution replaces the common one of the same key, its count and
  * seed those of the common `random`. In a grid, a list within the list is one value: agent.hidden:
  * [[32, 32], [64, 64]]. Checkpoints of finished runs are not kept unless the file sets
  * run.checkpoint_final. */
-#include "sweep/sweep_yaml.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "config/settings.h"
 #include "config/settings_yaml.h"
+#include "sweep/sweep_random.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -174,7 +174,7 @@ static lgv_status read_about(part *p, const yaml_node_t *node, lgv_error *err) {
   return LGV_OK;
 }
 
-/* What only the whole file may say. */
+/* Keys of the whole file, which cases and scales do not have. */
 static lgv_status read_file_key(part *p, const char *key, const yaml_node_t *node, lgv_error *err) {
   if (strcmp(key, "langevin") == 0 || strcmp(key, "figures") == 0) return LGV_OK;
   if (strcmp(key, "measure") == 0) return read_measure(p, node, err);
@@ -222,14 +222,14 @@ static lgv_status check_seed(const part *p, lgv_error *err) {
                   p->yaml->path);
 }
 
-/* What a case varies by settings rather than by its grid is worth a column too. */
+/* Settings of a case get a column, like the keys of its grid. */
 static lgv_status add_own_keys(lgv_sweep *sweep, const lgv_settings *own, lgv_error *err) {
   for (size_t i = 0; i < own->count; i++)
     LGV_TRY(lgv__sweep_add_key(sweep, own->items[i].key, err));
   return LGV_OK;
 }
 
-/* A key stands in the settings of a part, in its grid or in its random draws. */
+/* A key of a part is in its settings, in its grid or in its random draws, not in two of them. */
 static lgv_status check_clash(const part *p, lgv_error *err) {
   for (size_t i = 0; i < p->axes.count; i++)
     if (lgv_settings_get(p->settings, p->axes.items[i].key))
@@ -245,8 +245,8 @@ static lgv_status check_clash(const part *p, lgv_error *err) {
   return LGV_OK;
 }
 
-/* Of keys without a count, and of a count without keys, one was forgotten; but a case need not use
- * the count of the common part. */
+/* Keys without a count, or a count without keys, are a mistake; but a case need not use the count
+ * of the common part. */
 static lgv_status check_random(const part *own, part *whole, const yaml_node_t *node,
                                lgv_error *err) {
   lgv_random *random = &whole->random;
@@ -260,8 +260,8 @@ static lgv_status check_random(const part *own, part *whole, const yaml_node_t *
                         "{log_uniform: [1e-5, 1e-2]}}}");
 }
 
-/* What `own` says replaces what was there. A setting may stay below an axis or a draw of the same
- * key: what varies is set last. */
+/* Everything in `own` replaces the same key of `whole`. A setting may stay below an axis or a draw
+ * of the same key, since these are set last. */
 static lgv_status put_over(const part *own, part *whole, lgv_error *err) {
   for (size_t i = 0; i < own->settings->count; i++) {
     lgv__axes_remove(&whole->axes, own->settings->items[i].key);
@@ -276,7 +276,7 @@ static lgv_status put_over(const part *own, part *whole, lgv_error *err) {
   return lgv__random_copy(&own->random, &whole->random, err);
 }
 
-/* What is common, then the case's own, then that of the scale. */
+/* The common part, overridden by the case, overridden by the scale. */
 static lgv_status merge(const part *common, const part *own, const part *scale, part *whole,
                         lgv_error *err) {
   LGV_TRY(put_over(common, whole, err));
@@ -318,7 +318,7 @@ static void free_part(part *p) {
   lgv__random_free(&p->random);
 }
 
-/* The sweep's from now on. */
+/* The sweep owns everything afterwards. */
 static lgv_status hand_over(part *whole, const char *label, lgv_error *err) {
   lgv_axes draws = {0}, axes = whole->axes;
   lgv_status status = lgv__random_sample(&whole->random, &draws, err);
@@ -419,7 +419,7 @@ static lgv_status visit_scale(void *context, const char *name, const yaml_node_t
   return read_scale(s->scale, node, err);
 }
 
-/* The file itself is what it is called `paper`. */
+/* The name `paper` means the file itself. */
 static lgv_status find_scale(const part *common, const char *name, part *scale, lgv_error *err) {
   scale_search s = {.scale = scale, .name = name, .names = "paper"};
   if (!name || strcmp(name, "paper") == 0) return LGV_OK;

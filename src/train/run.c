@@ -18,6 +18,7 @@
 #include "train/run_parts.h"
 
 #include "agent/agent.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -28,17 +29,9 @@
 #include <string.h>
 #include <time.h>
 
-static double read_clock(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double now(void) { return read_clock(CLOCK_MONOTONIC); }
-
 /* Since the present call of lgv_run_advance began: calls may come from different threads. */
 static double computed_now(const lgv_run *run) {
-  return read_clock(CLOCK_THREAD_CPUTIME_ID) - run->entered;
+  return lgv__clock(CLOCK_THREAD_CPUTIME_ID) - run->entered;
 }
 
 static size_t count_names(const char *const *names) {
@@ -81,8 +74,10 @@ static lgv_status open_columns(lgv_run *run, lgv_error *err) {
   run->row = lgv__calloc(run->n_columns, sizeof *run->row);
   run->counters = lgv__calloc(run->n_counters + 1, sizeof *run->counters);
   if (!run->row || !run->counters) return lgv__out_of_memory(err, "records");
-  run->record = (lgv_record){
-      .directory = run->directory, .columns = run->columns, .n_columns = run->n_columns};
+  run->record = (lgv_record){.directory = run->directory,
+                             .columns = run->columns,
+                             .n_columns = run->n_columns,
+                             .lock.descriptor = -1};
   return LGV_OK;
 }
 
@@ -128,7 +123,8 @@ static lgv_status create(const lgv_plan *plan, uint64_t seed, const char *direct
                          lgv_error *err) {
   *out = lgv__calloc(1, sizeof **out);
   if (!*out) return lgv__out_of_memory(err, "a run");
-  **out = (lgv_run){.plan = plan, .seed = seed, .started = now()};
+  **out =
+      (lgv_run){.plan = plan, .seed = seed, .started = lgv__now(), .record.lock.descriptor = -1};
   (*out)->saved_at = -1;
   (*out)->at = (run_state){.eval_return = NAN, .value = NAN, .solved_episode = NAN};
   return open_parts(*out, directory, err);
@@ -142,18 +138,25 @@ static lgv_status settle(lgv_status status, lgv_run **run) {
   return status;
 }
 
+lgv_status lgv__run_open(const lgv_plan *plan, uint64_t seed, const char *directory, bool resume,
+                         const lgv_lock *held, lgv_run **run, lgv_error *err) {
+  lgv_status status = create(plan, seed, directory, run, err);
+  if (status == LGV_OK) {
+    (*run)->record.held = held;
+    status =
+        resume ? lgv__run_restore(*run, err) : lgv__record_open(&(*run)->record, plan, seed, err);
+  }
+  return settle(status, run);
+}
+
 lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **run,
                           lgv_error *err) {
-  lgv_status status = create(plan, seed, directory, run, err);
-  if (status == LGV_OK) status = lgv__record_open(&(*run)->record, plan, seed, err);
-  return settle(status, run);
+  return lgv__run_open(plan, seed, directory, false, NULL, run, err);
 }
 
 lgv_status lgv_run_resume(const lgv_plan *plan, uint64_t seed, const char *directory, lgv_run **run,
                           lgv_error *err) {
-  lgv_status status = create(plan, seed, directory, run, err);
-  if (status == LGV_OK) status = lgv__run_restore(*run, err);
-  return settle(status, run);
+  return lgv__run_open(plan, seed, directory, true, NULL, run, err);
 }
 
 void lgv_run_free(lgv_run *run) {
@@ -322,7 +325,7 @@ static void name_step(const lgv_run *run, lgv_error *err) {
 
 lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_error *err) {
   LGV_TRY(lgv__run_ask_for_checkpoint(run, lgv__checkpoint_look, err));
-  run->entered = read_clock(CLOCK_THREAD_CPUTIME_ID);
+  run->entered = lgv__clock(CLOCK_THREAD_CPUTIME_ID);
   lgv_matmul_threads *before = lgv__matmul_threads_use(run->team);
   lgv_status status = advance(run, max_steps, err);
   lgv__matmul_threads_use(before);
@@ -369,7 +372,7 @@ lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *
    */
   bool save = !failure && run->plan->run.checkpoint_final && run->saved_at != run->at.steps;
   if (save) LGV_TRY(lgv_run_checkpoint(run, err));
-  LGV_TRY(lgv__record_timing(&run->record, now() - run->started, run->computed,
+  LGV_TRY(lgv__record_timing(&run->record, lgv__now() - run->started, run->computed,
                              run->at.steps - run->resumed_at, err));
   return lgv__record_summary(&run->record, run->plan, &summary, run->given_up, failure, err);
 }

@@ -1,11 +1,16 @@
-/* What a batch needs of a run beyond the public calls. */
+/* Calls of a run that the scheduler needs beyond the public ones. */
 #ifndef LGV_TRAIN_RUN_H
 #define LGV_TRAIN_RUN_H
 
-#include "langevin.h"
+#include "base/lock.h"
 
 #define LGV_INTERRUPTED "interrupted; what was recorded until then is kept"
 
+/* lgv_run_create or lgv_run_resume; held: the lock of the directory, if the caller holds it until
+ * the run is freed, else NULL. */
+LGV_CHECK lgv_status lgv__run_open(const lgv_plan *plan, uint64_t seed, const char *directory,
+                                   bool resume, const lgv_lock *held, lgv_run **run,
+                                   lgv_error *err);
 double lgv__run_fraction(const lgv_run *run); /* of its budget, 0..1 */
 /* Like lgv_run_finish, noting why the run stopped early (NULL if it did not). */
 LGV_CHECK lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *err);

@@ -73,7 +73,7 @@ static lgv_status save(lgv_run *run, save_fn write_out, lgv_error *err) {
   if (status == LGV_OK && run->eval_env) status = lgv__env_save(run->eval_env, err);
   if (status == LGV_OK) status = collect(run, &tensors, err);
   run->writer.directory = run->directory;
-  run->writer.lock = run->record.locked ? run->record.lock : -1;
+  run->writer.lock = (run->record.held ? run->record.held : &run->record.lock)->descriptor;
   if (status == LGV_OK) status = write_out(&run->writer, &tensors, err);
   lgv__tensors_free(&tensors);
   if (status == LGV_OK) run->saved_at = run->at.steps;

@@ -3,6 +3,7 @@
 
 #include "file_helpers.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,9 +22,9 @@ static int tear_down(void **state) {
   return 0;
 }
 
-static bool take(lgv_lock *lock, bool wait) {
+static bool take(lgv_lock *lock, double patience) {
   lgv_error err = {0};
-  if (lgv__lock_take(lock, directory, wait, &err) != LGV_OK) fail_msg("%s", err.message);
+  if (lgv__lock_take(lock, directory, patience, &err) != LGV_OK) fail_msg("%s", err.message);
   return lock->descriptor >= 0;
 }
 
@@ -38,35 +39,35 @@ static void one_holds_it_at_a_time(void **state) {
   (void)state;
   lgv_lock one, two;
   char expected[32];
-  assert_true(take(&one, false));
-  assert_false(take(&two, false));
+  assert_true(take(&one, 0));
+  assert_false(take(&two, 0));
   snprintf(expected, sizeof expected, "process %ld on ", (long)getpid());
   assert_non_null(strstr(two.holder, expected));
-  lgv__lock_release(&two); /* it has nothing to release */
-  assert_false(take(&two, false));
+  lgv__lock_release(&two); /* it has nothing to give back */
+  assert_false(take(&two, 0));
   lgv__lock_release(&one);
   assert_false(is_there());
-  assert_true(take(&two, false));
+  assert_true(take(&two, 0));
   lgv__lock_release(&two);
   lgv_error err = {0};
-  assert_int_equal(lgv__lock_take(&one, "/nowhere/at/all", false, &err), LGV_ERR_IO);
+  assert_int_equal(lgv__lock_take(&one, "/nowhere/at/all", 0, &err), LGV_ERR_IO);
 }
 
 static void the_dead_hold_nothing(void **state) {
   (void)state;
   lgv_lock lock;
   pid_t child = fork();
-  if (child == 0) _exit(take(&lock, false) ? 0 : 1); /* without releasing it */
+  if (child == 0) _exit(take(&lock, 0) ? 0 : 1); /* without giving it back */
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
   assert_true(is_there());
-  assert_true(take(&lock, false));
+  assert_true(take(&lock, 0));
   lgv__lock_release(&lock);
 }
 
 static void *wait_for_it(void *context) {
-  take(context, true);
+  take(context, INFINITY);
   return NULL;
 }
 
@@ -76,14 +77,14 @@ static void a_removed_file_is_no_lock(void **state) {
   (void)state;
   lgv_lock first, second, third;
   pthread_t thread;
-  assert_true(take(&first, false));
+  assert_true(take(&first, 0));
   assert_int_equal(pthread_create(&thread, NULL, wait_for_it, &second), 0);
   usleep(50000); /* it most likely waits by now; if not, the test is merely weaker */
   lgv__lock_release(&first);
   assert_int_equal(pthread_join(thread, NULL), 0);
   assert_true(second.descriptor >= 0);
   assert_true(is_there());
-  assert_false(take(&third, false));
+  assert_false(take(&third, 0));
   lgv__lock_release(&second);
 }
 

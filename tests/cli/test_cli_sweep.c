@@ -1,6 +1,5 @@
 /* `langevin sweep` as a user and a scheduler meet it: indexes, what is unfinished, tables,
- * failures, submission to Slurm (with an sbatch that notes what it was asked), and the view on a
- * terminal. */
+ * failures, the script for Slurm of docs/sweeps.md, and the view on a terminal. */
 #include "cli_helpers.h"
 
 #include <pty.h>
@@ -116,7 +115,7 @@ static void failures_are_listed_and_tried_again(void **state) {
   assert_says(err, "5 runs in ");
   assert_says(err, "1 failed");
   assert_says(err, "run 2 (configuration 1, seed 3) failed: cannot replace ");
-  assert_says(err, "5 of 6 runs have finished; the same command goes on with the rest");
+  assert_says(err, "5 of 6 runs have finished; the same command resumes the rest");
   expect_shell("$L sweep s.yaml --merge", 0);
   assert_says(err, "run 2 (configuration 1, seed 3) failed: cannot replace ");
   char *runs = read_text(directory, "runs/s/runs.csv");
@@ -130,61 +129,54 @@ static void failures_are_listed_and_tried_again(void **state) {
 
 /* ---- Slurm ---- */
 
-/* A cluster of 4 tasks an array. */
-static void make_sbatch(const char *text) {
-  expect_shell("mkdir -p bin", 0);
-  write_text(directory, "bin/sbatch", text);
-  write_text(directory, "bin/scontrol", "#!/bin/sh\necho 'MaxArraySize            = 4'\n");
-  expect_shell("chmod +x bin/sbatch bin/scontrol", 0);
+/* The script of docs/sweeps.md, as a task of an array runs it. */
+static void take_script(void) {
+  expect_shell("sed -n '/^## Slurm/,/^## /{/^```sh/,/^```$/p}' " TEST_SOURCE_DIR
+               "/../docs/sweeps.md | sed '/^```/d' >array.sh",
+               0);
+  expect_shell("mkdir bin && ln -s $L bin/langevin && head -n 1 array.sh", 0);
+  assert_string_equal(out, "#!/bin/sh\n");
 }
 
-static void slurm_gets_what_is_unfinished(void **state) {
+static void slurm_tasks_do_what_is_unfinished(void **state) {
   (void)state;
-  make_sbatch("#!/bin/sh\nprintf '%s\\n' \"$@\" >asked\necho 42\n");
-  expect_shell("$L sweep s.yaml -i 2-3 -q", 0);
-  expect_shell("PATH=$PWD/bin:$PATH; $L sweep s.yaml --slurm -- --time=5 '--comment=a b'", 0);
-  assert_says(out, "submitted as job 42, 2 runs a task");
-  assert_says(out, "langevin sweep s.yaml --out runs/s --merge");
-  char *asked = read_text(directory, "asked"),
-       *script = read_text(directory, "runs/s/slurm/array.sh");
-  assert_says(asked, "--parsable\n--time=5\n--comment=a b\n");
-  assert_says(asked, "/runs/s/slurm/array.sh\n");
-  assert_says(script, "#SBATCH --array=0,2\n"); /* tasks of runs 0-1 and 4-5 */
-  assert_says(script, "#SBATCH --requeue\n#SBATCH --signal=B:TERM@60\n");
-  free(asked);
-  free(script);
-  /* the script itself, as a task would run it */
-  expect_shell("for t in 0 2; do SLURM_ARRAY_TASK_ID=$t sh runs/s/slurm/array.sh || exit 1; done",
+  take_script();
+  expect_shell("$L sweep s.yaml -i 2-3 -q && $L sweep s.yaml -u", 0);
+  assert_string_equal(out, "0-1,4-5\n");
+  expect_shell("PATH=$PWD/bin:$PATH; for t in 0 1 4; do SLURM_ARRAY_TASK_ID=$t sh array.sh s.yaml "
+               "|| exit 1; done; $L sweep s.yaml -u",
                0);
-  expect_shell("PATH=$PWD/bin:$PATH; rm asked; $L sweep s.yaml --slurm; test ! -e asked", 0);
+  assert_string_equal(out, "5\n");
+  expect_shell("PATH=$PWD/bin:$PATH; SLURM_ARRAY_TASK_ID=5 sh array.sh s.yaml; $L sweep s.yaml -u",
+               0);
   assert_says(err, "all runs have finished");
+  expect_shell("PATH=$PWD/bin:$PATH; SLURM_ARRAY_TASK_ID=6 sh array.sh s.yaml", 2);
+  assert_says(err, "there is no run 6: the sweep has 0 to 5");
 }
 
-/* The merge of another scale would be that of another sweep. */
-static void slurm_says_how_to_merge(void **state) {
+/* A task that is told to end leaves a checkpoint and queues itself again, unless it was canceled.
+ */
+static void slurm_tasks_queue_themselves_again(void **state) {
   (void)state;
-  make_sbatch("#!/bin/sh\necho 42\n");
-  expect_shell("cp s.yaml t.yaml && echo 'scales: {quick: {run.episodes: 5}}' >>t.yaml", 0);
-  expect_shell("PATH=$PWD/bin:$PATH; $L sweep t.yaml --scale quick -o 'a b' --slurm", 0);
-  assert_says(out, "langevin sweep t.yaml --out 'a b' --scale quick --merge\n");
-}
-
-static void slurm_mistakes_are_explained(void **state) {
-  (void)state;
-  make_sbatch("#!/bin/sh\necho 'sbatch: error: invalid partition' >&2\nexit 1\n");
-  expect_shell("PATH=$PWD/bin:$PATH; $L sweep s.yaml --slurm", 1);
-  assert_says(err, "invalid partition");
-  assert_says(err, "sbatch refused the job");
-  expect_shell("PATH=$PWD/bin:$PATH; $L sweep s.yaml --slurm --per-task 1", 2);
-  assert_says(err, "6 runs need at least 2 a task");
-  expect_shell("PATH=$PWD/bin:$PATH; $L sweep s.yaml -o \"d'r %a\" --slurm --dry-run --per-task 3",
-               0);
-  assert_says(out, "#SBATCH --array=0-1\n");
-  assert_says(out, "d'r %%a/slurm/%A_%a.log\"");
-  assert_says(out, "d'\\''r %a'");
-  expect_shell("test -e \"d'r %a\"", 1);
-  expect_shell("PATH=$PWD/none; $L sweep s.yaml --slurm", 1);
-  assert_says(err, "cannot run sbatch: No such file or directory");
+  take_script();
+  write_text(directory, "long.yaml",
+             "env: {name: nchain, n: 20}\nagent: dqn\nrun.steps: 100000000\n");
+  write_text(directory, "bin/squeue", "#!/bin/sh\necho $STATE\n");
+  write_text(directory, "bin/scontrol", "#!/bin/sh\necho \"$@\" >>asked\n");
+  expect_shell("chmod +x bin/*", 0);
+  static const char told[] =
+      "rm -rf runs; PATH=$PWD/bin:$PATH; export SLURM_ARRAY_JOB_ID=4 SLURM_ARRAY_TASK_ID=0; "
+      "sh array.sh long.yaml & until ls runs/long/*/seed-0/metrics.csv >files 2>&1; do sleep 0.05; "
+      "done; "
+      "kill -TERM $!; wait $!";
+  char command[512];
+  snprintf(command, sizeof command, "export STATE=COMPLETING; %s", told);
+  expect_shell(command, 143);
+  expect_shell("test -e asked", 1);
+  snprintf(command, sizeof command, "export STATE=RUNNING; %s", told);
+  expect_shell(command, 143);
+  expect_shell("cat asked; ls runs/long/*/seed-0/checkpoint.safetensors", 0);
+  assert_says(out, "requeue 4_0\n");
 }
 
 /* ---- The terminal ---- */
@@ -254,9 +246,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(indexes_tell_what_is_left, set_up, remove_place),
       cmocka_unit_test_setup_teardown(schedulers_come_to_the_same, set_up, remove_place),
       cmocka_unit_test_setup_teardown(failures_are_listed_and_tried_again, set_up, remove_place),
-      cmocka_unit_test_setup_teardown(slurm_gets_what_is_unfinished, set_up, remove_place),
-      cmocka_unit_test_setup_teardown(slurm_says_how_to_merge, set_up, remove_place),
-      cmocka_unit_test_setup_teardown(slurm_mistakes_are_explained, set_up, remove_place),
+      cmocka_unit_test_setup_teardown(slurm_tasks_do_what_is_unfinished, set_up, remove_place),
+      cmocka_unit_test_setup_teardown(slurm_tasks_queue_themselves_again, set_up, remove_place),
       cmocka_unit_test_setup_teardown(a_terminal_shows_runs_and_the_best, set_up, remove_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "config/config_check.h"
-#include "report/data/run_state.h"
+#include "report/data/run_result.h"
 
 #include <stdlib.h>
 
@@ -23,10 +23,11 @@ static const lgv_plan *a_plan(void) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const char *const names[] = {"summary.json", "timing.json", "config.json", NULL};
   const char *directory = fuzz_directory(names);
-  lgv_run_state state;
+  lgv_run_result state;
   lgv_error err;
   (void)fuzz_file(data, size);
-  if (lgv__run_state_load(directory, &state, &err) == LGV_OK) (void)lgv__run_state_name(state.kind);
+  if (lgv__run_result_load(directory, &state, &err) == LGV_OK)
+    (void)lgv__run_result_name(state.kind);
   (void)!lgv__config_check(a_plan(), 1, directory, LGV_EXACTLY, &err);
   (void)!lgv__config_check(a_plan(), 1, directory, LGV_UP_TO_BUDGET, &err);
   return 0;

@@ -6,7 +6,6 @@
 #include "report/data/curve.h"
 #include "report/data/measure.h"
 #include "report/data/run_group.h"
-#include "report/plot/axis.h"
 #include "report/plot/frame.h"
 #include "report/tools.h"
 
@@ -46,6 +45,37 @@ static void empty_fields_and_a_torn_last_line_are_left_out(void **state) {
   assert_true(s.x[0] == 1 && s.x[1] == 3 && s.x[2] == 5);
   assert_true(s.y[0] == 2.5 && s.y[1] == -1e-3 && s.y[2] == 7);
   lgv__series_free(&s);
+}
+
+/* One order for plots and thresholds; a threshold of regret would mean nothing. */
+static void default_columns_have_one_order(void **state) {
+  (void)state;
+  const struct {
+    const char *header, *shown_x, *shown_y, *reached_x, *reached_y;
+  } cases[] = {
+      {"step,episode,return,eval_return,value,regret\n", "step", "eval_return", "step",
+       "eval_return"},
+      {"step,episode,return,value,regret\n", "episode", "regret", "episode", "value"},
+      {"step,episode,return\n", "step", "return", "step", "return"},
+  };
+  lgv_error err = {0};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *x = NULL, *y = NULL, *own_x = "episode", *own_y = "loss";
+    write_text(directory, "metrics.csv", cases[i].header);
+    assert_int_equal(lgv__choose_columns(directory, false, &x, &y, &err), LGV_OK);
+    assert_string_equal(x, cases[i].shown_x);
+    assert_string_equal(y, cases[i].shown_y);
+    x = y = NULL;
+    assert_int_equal(lgv__choose_columns(directory, true, &x, &y, &err), LGV_OK);
+    assert_string_equal(x, cases[i].reached_x);
+    assert_string_equal(y, cases[i].reached_y);
+    assert_int_equal(lgv__choose_columns(directory, true, &own_x, &own_y, &err), LGV_OK);
+    assert_string_equal(own_x, "episode");
+    assert_string_equal(own_y, "loss");
+  }
+  const char *x = NULL, *y = NULL;
+  write_text(directory, "metrics.csv", "step,loss\n");
+  assert_int_equal(lgv__choose_columns(directory, false, &x, &y, &err), LGV_ERR_USAGE);
 }
 
 static void broken_files_are_placed(void **state) {
@@ -421,6 +451,7 @@ static void tables_align_and_wrap(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(empty_fields_and_a_torn_last_line_are_left_out),
+      cmocka_unit_test(default_columns_have_one_order),
       cmocka_unit_test(broken_files_are_placed),
       cmocka_unit_test(seeds_with_the_same_x_are_averaged_there),
       cmocka_unit_test(seeds_with_other_x_are_interpolated),

@@ -1,6 +1,6 @@
 /* langevin plot --values, and the backup that its optimal values are made of. */
 #include "file_helpers.h"
-#include "report/plot/plot_values.h"
+#include "report/plot/plot.h"
 #include "run_helpers.h"
 
 static char root[TEMP_SIZE];

@@ -13,18 +13,18 @@ static lgv_estimate estimate(const double *values, size_t count) {
 static void means_medians_and_standard_errors(void **state) {
   (void)state;
   lgv_estimate e = estimate((double[]){10, 1, 4, 2, 3}, 5);
-  assert_true(e.count == 5 && e.mean == 4 && e.median == 3);
+  assert_true(e.count == 5 && e.value == 4 && e.median == 3);
   assert_true(fabs(e.standard_error - sqrt(2.5)) < 1e-15); /* squares sum to 50: 50 / 4 / 5 */
   assert_true(1 <= e.low && e.low < 4 && 4 < e.high && e.high <= 10);
   e = estimate((double[]){4, 1, 3, 2}, 4);
-  assert_true(e.mean == 2.5 && e.median == 2.5);
+  assert_true(e.value == 2.5 && e.median == 2.5);
 }
 
 static void missing_values_are_skipped(void **state) {
   (void)state;
   lgv_estimate e = estimate((double[]){NAN, 1, NAN, 3}, 4), same = estimate((double[]){1, 3}, 2);
   assert_memory_equal(&e, &same, sizeof e);
-  assert_true(e.count == 2 && e.mean == 2 && e.standard_error == 1);
+  assert_true(e.count == 2 && e.value == 2 && e.standard_error == 1);
   /* two values: each mean of a resample is 1, 2 or 3, with probabilities 1/4, 1/2, 1/4 */
   assert_true(e.low == 1 && e.high == 3);
 }
@@ -32,12 +32,12 @@ static void missing_values_are_skipped(void **state) {
 static void few_values_have_no_interval(void **state) {
   (void)state;
   lgv_estimate e = estimate((double[]){7}, 1);
-  assert_true(e.count == 1 && e.mean == 7 && e.median == 7);
+  assert_true(e.count == 1 && e.value == 7 && e.median == 7);
   assert_true(isnan(e.standard_error) && isnan(e.low) && isnan(e.high));
   e = estimate((double[]){NAN}, 1);
-  assert_true(e.count == 0 && isnan(e.mean) && isnan(e.median) && isnan(e.low));
+  assert_true(e.count == 0 && isnan(e.value) && isnan(e.median) && isnan(e.low));
   e = estimate(NULL, 0);
-  assert_true(e.count == 0 && isnan(e.mean));
+  assert_true(e.count == 0 && isnan(e.value));
 }
 
 static void equal_values_have_a_point_for_an_interval(void **state) {
@@ -62,8 +62,8 @@ static void the_interval_is_what_theory_says(void **state) {
   lgv_estimate e = estimate(x, N);
   /* the mean of a resample is nearly normal; its 2.5 % quantile from 2000 of them is off by
    * sqrt(.025 .975 / 2000) / density(1.96) = 0.06 standard errors, one standard deviation */
-  assert_true(fabs((e.high - e.mean) / e.standard_error - 1.96) < 5 * 0.06);
-  assert_true(fabs((e.mean - e.low) / e.standard_error - 1.96) < 5 * 0.06);
+  assert_true(fabs((e.high - e.value) / e.standard_error - 1.96) < 5 * 0.06);
+  assert_true(fabs((e.value - e.low) / e.standard_error - 1.96) < 5 * 0.06);
 }
 
 /* How often the interval holds the true mean: for 20 normals the percentile bootstrap covers about

@@ -14,21 +14,21 @@ static lgv_scores equal_runs(const double *values, size_t runs, size_t tasks, si
   return (lgv_scores){.values = values, .runs = room, .tasks = tasks};
 }
 
-static lgv_interval estimate(const lgv_scores *scores, lgv_statistic statistic) {
-  lgv_interval e;
+static lgv_estimate estimate(const lgv_scores *scores, lgv_statistic statistic) {
+  lgv_estimate e;
   lgv_error err = {0};
   if (lgv_scores_estimate(scores, statistic, &e, &err) != LGV_OK) fail_msg("%s", err.message);
   return e;
 }
 
-static lgv_interval improvement(const lgv_scores *x, const lgv_scores *y) {
-  lgv_interval e;
+static lgv_estimate improvement(const lgv_scores *x, const lgv_scores *y) {
+  lgv_estimate e;
   lgv_error err = {0};
   if (lgv_scores_improvement(x, y, &e, &err) != LGV_OK) fail_msg("%s", err.message);
   return e;
 }
 
-static void assert_expected(const char *what, size_t number, const lgv_interval *e,
+static void assert_expected(const char *what, size_t number, const lgv_estimate *e,
                             const struct expected *x) {
   const double slack = 1e-12;
   if (fabs(e->value - x->value) > slack)
@@ -47,11 +47,11 @@ static void the_numbers_are_rliables(void **state) {
     lgv_scores x = equal_runs(o->x, o->runs_x, o->tasks, mine);
     lgv_scores y = equal_runs(o->y, o->runs_y, o->tasks, theirs);
     for (; lgv_statistic_name(k); k++) {
-      lgv_interval e = estimate(&x, (lgv_statistic)k);
+      lgv_estimate e = estimate(&x, (lgv_statistic)k);
       assert_expected(lgv_statistic_name(k), i, &e, &o->expected[k]);
     }
     assert_int_equal(k, 4);
-    lgv_interval p = improvement(&x, &y), points[TAUS];
+    lgv_estimate p = improvement(&x, &y), points[TAUS];
     assert_expected("improvement", i, &p, &o->expected[k]);
     assert_int_equal(lgv_scores_profile(&x, taus, TAUS, points, NULL), LGV_OK);
     for (size_t t = 0; t < TAUS; t++)
@@ -65,14 +65,14 @@ static void tasks_may_have_different_numbers_of_runs(void **state) {
   const double values[] = {10, 1, 2, 6};
   const size_t runs[] = {1, 3};
   const lgv_scores s = {values, runs, 2};
-  lgv_interval e = estimate(&s, LGV_MEAN);
+  lgv_estimate e = estimate(&s, LGV_MEAN);
   assert_true(e.value == 6.5);
   assert_true(fabs(e.standard_error - sqrt(7.0 / 3) / 2) < 1e-15); /* squares sum to 14 */
   assert_true(e.low >= 5.5 && e.high <= 8);                        /* 10 is in every resample */
   assert_true(estimate(&s, LGV_MEDIAN).value == 4);
   assert_true(estimate(&s, LGV_IQM).value == 4); /* one of four is cut off at each end */
   assert_true(estimate(&s, LGV_TASK_MEDIAN).value == 6.5);
-  lgv_interval points[3];
+  lgv_estimate points[3];
   assert_int_equal(lgv_scores_profile(&s, (double[]){1, 2, 9.5}, 3, points, NULL), LGV_OK);
   assert_true(fabs(points[0].value - 5.0 / 6) < 1e-15); /* above, not at: 1 and 2/3 */
   assert_true(fabs(points[1].value - 4.0 / 6) < 1e-15);
@@ -84,10 +84,10 @@ static void one_run_has_no_interval(void **state) {
   const size_t runs[] = {1, 1};
   const lgv_scores s = {(double[]){3, 5}, runs, 2};
   for (size_t k = 0; lgv_statistic_name(k); k++) {
-    lgv_interval e = estimate(&s, (lgv_statistic)k);
+    lgv_estimate e = estimate(&s, (lgv_statistic)k);
     assert_true(e.value == 4 && isnan(e.low) && isnan(e.high) && isnan(e.standard_error));
   }
-  lgv_interval e = improvement(&s, &s);
+  lgv_estimate e = improvement(&s, &s);
   assert_true(e.value == 0.5 && isnan(e.low));
 }
 
@@ -96,7 +96,7 @@ static void scores_may_be_infinite(void **state) {
   (void)state;
   const size_t five = 5;
   const lgv_scores s = {(double[]){INFINITY, 1, 3, 2, INFINITY}, &five, 1};
-  lgv_interval e = estimate(&s, LGV_MEDIAN);
+  lgv_estimate e = estimate(&s, LGV_MEDIAN);
   assert_true(e.value == 3 && e.low == 1 && isinf(e.high));
   assert_true(isinf(estimate(&s, LGV_MEAN).value));
   const lgv_scores other = {(double[]){5, 5, 5, 5, 5}, &five, 1};
@@ -108,7 +108,7 @@ static void wrong_scores_are_refused(void **state) {
   const size_t two = 2, none = 0;
   const lgv_scores missing = {(double[]){1, NAN}, &two, 1}, empty = {NULL, &none, 1};
   const lgv_scores nothing = {NULL, NULL, 0}, fine = {(double[]){1, 2}, &two, 1};
-  lgv_interval e;
+  lgv_estimate e;
   lgv_error err = {0};
   assert_int_equal(lgv_scores_estimate(&missing, LGV_MEAN, &e, &err), LGV_ERR_USAGE);
   assert_non_null(strstr(err.message, "score 1 is NaN"));
@@ -132,7 +132,7 @@ static void strata_are_resampled_independently(void **state) {
   lgv_rng_normals(&rng, values, TASKS * RUNS);
   for (size_t i = 0; i < TASKS * RUNS; i++) values[i] += 100.0 * (double)(i / RUNS);
   lgv_scores s = equal_runs(values, RUNS, TASKS, runs);
-  lgv_interval e = estimate(&s, LGV_MEAN);
+  lgv_estimate e = estimate(&s, LGV_MEAN);
   double shrink = sqrt((RUNS - 1.0) / RUNS); /* the bootstrap divides squares by n, not n - 1 */
   assert_true(fabs((e.high - e.low) / (2 * 1.96 * e.standard_error * shrink) - 1) < 5 * 0.045);
   assert_true(fabs(e.standard_error * sqrt(TASKS * RUNS) - 1) < 5 / sqrt(2.0 * TASKS * RUNS));
@@ -163,7 +163,7 @@ static void memory_may_run_out(void **state) {
   (void)state;
   const size_t two[] = {2, 2};
   const lgv_scores s = {(double[]){1, 2, 3, 4}, two, 2};
-  lgv_interval e, points[2];
+  lgv_estimate e, points[2];
   int failures = 0;
   for (long n = 1; n < 20; n++) {
     lgv__memory_fail_after(n);

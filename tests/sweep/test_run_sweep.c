@@ -107,7 +107,7 @@ static void mistakes_are_placed(void **state) {
       {"random: {count: 3, keys: {a.b: {choice: 3}}}\n", "s.yaml:1:41: choice takes a list"},
       {"random: {count: 3, keys: {a.b: {choice: []}}}\n",
        "s.yaml:1:41: the list of 'a.b' is empty"},
-      {"random: {count: 3, keys: {a.b: {choice: [1, 2]}}}\n", "s.yaml:1:41: random draws the same"},
+      {"random: {count: 3, keys: {a.b: {choice: [1, 2]}}}\n", "s.yaml:1:41: random keeps drawing"},
       {"random: {count: 2, keys: {a: {b: {choice: [1, 2]}}, a.b: {choice: [1]}}}\n", "twice"},
       {"agent.b: 1\nrandom: {count: 1, keys: {agent.b: {uniform: [0, 1]}}}\n",
        "s.yaml:2:46: 'agent.b' is drawn at random and has a value"},

@@ -11,8 +11,7 @@
 
 typedef struct watch {
   lgv_progress last;
-  int failures;
-  size_t failed_config;
+  size_t failed_run;
   int stop_after; /* progress reports; 0: never */
   int reports;
   const char *runs; /* of the job */
@@ -34,6 +33,7 @@ static void on_run(void *context, const lgv_run_news *news) {
   if (news->phase == LGV_RUN_GOING && w->phases[LGV_RUN_GOING] == 0)
     w->first_fraction = news->fraction;
   w->phases[news->phase]++;
+  if (news->phase == LGV_RUN_FAILED) w->failed_run = news->run;
   if (news->error) snprintf(w->error, sizeof w->error, "%s", news->error->message);
 }
 
@@ -41,13 +41,6 @@ static void on_notice(void *context, const char *text) {
   watch *w = context;
   size_t used = strlen(w->notices);
   snprintf(w->notices + used, sizeof w->notices - used, "%s\n", text);
-}
-
-static void on_failure(void *context, size_t config, uint64_t seed, const lgv_error *err) {
-  (void)seed, (void)err;
-  watch *w = context;
-  w->failures++;
-  w->failed_config = config;
 }
 
 static bool should_stop(void *context) {
@@ -63,7 +56,6 @@ static lgv_status run(const lgv_sweep *sweep, const char *name, int32_t threads,
                        .threads = threads,
                        .directory = out,
                        .on_progress = on_progress,
-                       .on_failure = on_failure,
                        .on_run = on_run,
                        .on_notice = on_notice,
                        .should_stop = should_stop,
@@ -182,8 +174,8 @@ static void a_failed_run_does_not_stop_the_others(void **state) {
   assert_int_equal(mkdir(path, 0777), 0);
   write_text(path, "seed-8", "in the way");
   assert_int_equal(run(s, "fails", 2, &w, summaries, &err), LGV_OK);
-  assert_int_equal(w.failures, 1);
-  assert_int_equal(w.failed_config, 2);
+  assert_int_equal(w.phases[LGV_RUN_FAILED], 1);
+  assert_int_equal(w.failed_run, 2 * 3 + 1);
   assert_int_equal(w.last.runs_failed, 1);
   for (size_t i = 0; i < 9; i++) assert_true(summaries[i].finished == (i != 2 * 3 + 1));
   lgv_plan_free(plan);
@@ -254,8 +246,14 @@ static void chosen_runs_are_run_alone(void **state) {
   assert_int_equal(run(s, "chosen", 1, &rest, summaries, &err), LGV_OK);
   assert_int_equal(rest.phases[LGV_RUN_FOUND], 5);
   assert_int_equal(rest.last.runs_done, 4);
-  static const char *const wrong[] = {"",     "x",     "3-", "5-3", "-1",  "1,,2",
-                                      "1, 2", "1-2:0", "9",  "0-9", "1%2", "18446744073709551616"};
+  watch open_ended = {.runs = "1-:4", .look_only = true}; /* 1 and 5 */
+  assert_int_equal(run(s, "chosen", 1, &open_ended, summaries, &err), LGV_OK);
+  assert_int_equal(open_ended.phases[LGV_RUN_FOUND], 2);
+  assert_true(summaries[1].finished && summaries[5].finished && !summaries[8].finished);
+  static const char *const wrong[] = {"",     "x",    "3-",   "5-3",
+                                      "-1",   "1,,2", "1, 2", "1-2:0",
+                                      "9",    "0-9",  "1%2",  "18446744073709551616",
+                                      "9-:2", "3-:",  "3-:0", "1-18446744073709551616:2"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     watch w = {.runs = wrong[i]};
     assert_int_equal(run(s, "chosen", 1, &w, summaries, &err), LGV_ERR_USAGE);
@@ -307,8 +305,8 @@ static void failures_are_kept_until_they_are_mended(void **state) {
   assert_non_null(strstr(kept, "summary.json"));
   free(kept);
   assert_int_equal(run(s, "mend", 2, &look, summaries, &err), LGV_OK);
-  assert_int_equal(look.failures, 1);
-  assert_int_equal(look.failed_config, 1);
+  assert_int_equal(look.phases[LGV_RUN_FAILED], 1);
+  assert_int_equal(look.failed_run, 4);
   assert_string_equal(look.error, first.error);
   assert_int_equal(rmdir(in_the_way), 0);
   assert_int_equal(run(s, "mend", 2, &again, summaries, &err), LGV_OK);
@@ -329,7 +327,7 @@ static void a_locked_run_is_left_to_its_holder(void **state) {
   char path[PATH_MAX], expected[64];
   path_of(s, "held", 4, path);
   assert_int_equal(lgv__make_directory(path, &err), LGV_OK);
-  assert_int_equal(lgv__lock_take(&lock, path, false, &err), LGV_OK);
+  assert_int_equal(lgv__lock_take(&lock, path, 0, &err), LGV_OK);
   assert_true(lock.descriptor >= 0);
   assert_int_equal(run(s, "held", 2, &w, summaries, &err), LGV_OK);
   assert_int_equal(w.last.runs_held, 1);
@@ -377,7 +375,8 @@ static void runs_of_other_versions_are_named(void **state) {
   pretend_version(path, "0.0.7");
   assert_int_equal(run(s, "old", 1, &second, summaries, &err), LGV_OK);
   assert_int_equal(second.last.runs_found, 9);
-  assert_non_null(strstr(second.notices, "2 finished runs are of langevin 0.0.7 with the kernels"));
+  assert_non_null(
+      strstr(second.notices, "2 finished runs are from langevin 0.0.7 with the kernels"));
   write_text(path, "summary.json",
              "{\"seed\": 9, \"steps\": 1, \"episodes\": 0, \"finished\": false}");
   assert_int_equal(run(s, "old", 1, &third, summaries, &err), LGV_OK);

@@ -380,10 +380,16 @@ static void a_directory_takes_one_run_at_a_time(void **state) {
   lgv_plan *plan = make_coin_plan("run.episodes=9");
   assert_int_equal(lgv_run_create(plan, 1, directory, &run, &err), LGV_OK);
   assert_int_equal(lgv_run_create(plan, 1, directory, &other, &err), LGV_ERR_IO);
-  assert_non_null(strstr(err.message, "another run is writing"));
+  assert_non_null(strstr(err.message, " is writing into "));
   assert_null(other);
+  char expected[64], *holder = read_text(directory, "lock");
+  snprintf(expected, sizeof expected, "process %ld on ", (long)getpid());
+  assert_non_null(strstr(err.message, expected));
+  assert_non_null(strstr(holder, expected));
+  free(holder);
   if (complete(run, 100, &err) != LGV_OK) fail_msg("%s", err.message);
   lgv_run_free(run);
+  assert_null(read_text(directory, "lock"));
   assert_int_equal(lgv_run_create(plan, 1, directory, &other, &err), LGV_OK);
   lgv_run_free(other);
   lgv_plan_free(plan);

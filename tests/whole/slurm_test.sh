@@ -1,10 +1,11 @@
 #!/bin/sh
-# slurm_test.sh LANGEVIN: a sweep on a real Slurm cluster of one node, which is started here, in a private
-# directory and on loopback. One task is told to end, as at its time limit; one is killed with -9 and requeued; one is
-# requeued while it runs; one is canceled, and its runs submitted again. The records must be those of a sweep without
-# Slurm, byte for byte. Exit code 77: there is no Slurm here.
+# slurm_test.sh LANGEVIN DOCS: the script of DOCS/sweeps.md on a real Slurm cluster of one node, which is started here,
+# in a private directory and on loopback. One task is told to end, as at its time limit; one is killed with -9 and
+# requeued; one is requeued while it runs; one is canceled, and its runs submitted again. The records must be those of a
+# sweep without Slurm, byte for byte. Exit code 77: there is no Slurm here.
 set -u
 langevin=$(realpath "$1")
+docs=$(realpath "$2")
 
 skip() {
   echo "skipped: $1"
@@ -36,7 +37,7 @@ trap 'exit 1' INT TERM
 
 fail() {
   echo "FAILED: $1"
-  tail -n 20 "$work"/slurmctld.log "$work"/slurmd.log "$work"/sweep/slurm/*.log 2>/dev/null
+  tail -n 20 "$work"/slurmctld.log "$work"/slurmd.log "$work"/slurm-*.out 2>/dev/null
   exit 1
 }
 
@@ -91,7 +92,6 @@ SelectTypeParameters=CR_CPU
 SchedulerParameters=sched_interval=1,sched_min_interval=100000,bf_interval=1
 ReturnToService=2
 KillWait=5
-MaxArraySize=4
 NodeName=$host NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
 PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP
 END
@@ -106,7 +106,7 @@ wait_until 30 node_is_up || {
   skip "the cluster does not start on this machine"
 }
 
-# ---- The sweep: eight runs, so that MaxArraySize = 4 makes tasks of two ----
+# ---- The sweep: eight runs, a task each ----
 cat >"$work/s.yaml" <<END
 seeds: {first: 3, count: 2}
 run: {checkpoint_every: 500}
@@ -117,10 +117,16 @@ cases:
 END
 "$langevin" sweep "$work/s.yaml" --out "$work/alone" --quiet >"$work/alone.log" 2>&1 || fail "the sweep without Slurm"
 
-submit() { "$langevin" sweep "$work/s.yaml" --out "$work/sweep" --slurm -- --cpus-per-task=1; }
-submit >"$work/submit.log" || fail "submission"
-cat "$work/submit.log"
-grep -q '2 runs a task' "$work/submit.log" || fail "MaxArraySize was not heeded"
+# The first block of code after the heading.
+sed -n '/^## Slurm/,/^## /{/^```sh/,/^```$/p}' "$docs/sweeps.md" | sed '/^```/d' >"$work/array.sh"
+[ "$(head -n 1 "$work/array.sh")" = '#!/bin/sh' ] || fail "no script in $docs/sweeps.md"
+mkdir "$work/bin"
+ln -s "$langevin" "$work/bin/langevin"
+PATH=$work/bin:$PATH
+cd "$work" || exit 1
+unfinished() { langevin sweep s.yaml --out sweep --unfinished 2>/dev/null; }
+submit() { sbatch --array="$(unfinished)" --cpus-per-task=1 array.sh s.yaml --out sweep; }
+submit || fail "submission"
 
 # Processes that work on a run which has a checkpoint, by their locks: `process PID on HOST`.
 workers() {
@@ -172,16 +178,15 @@ scontrol requeue "$killed" || fail "job $killed cannot be queued again"
 queue_is_empty() { [ -z "$(squeue -h)" ]; }
 wait_until 240 queue_is_empty || fail "the queue does not empty: $(squeue)"
 job_is "$canceled" 'JobState=CANCELLED' || fail "job $canceled did not stay canceled"
-rest=$("$langevin" sweep "$work/s.yaml" --out "$work/sweep" --unfinished 2>/dev/null)
+rest=$(unfinished)
 [ -n "$rest" ] || fail "the canceled job did all its runs"
 echo "runs $rest are submitted again"
 submit >/dev/null || fail "the second submission"
 wait_until 240 queue_is_empty || fail "the queue does not empty: $(squeue)"
-rest=$("$langevin" sweep "$work/s.yaml" --out "$work/sweep" --unfinished 2>/dev/null)
+rest=$(unfinished)
 [ -z "$rest" ] || fail "runs $rest have not finished"
-submit 2>&1 | grep -q 'all runs have finished' || fail "finished runs were submitted again"
 "$langevin" sweep "$work/s.yaml" --out "$work/sweep" --merge >"$work/merge.log" 2>&1 || fail "--merge"
-diff -r --exclude=timing.json --exclude='events.out.*' --exclude=slurm "$work/alone" "$work/sweep" || fail "the records differ"
+diff -r --exclude=timing.json --exclude='events.out.*' "$work/alone" "$work/sweep" || fail "the records differ"
 files=$(find "$work/sweep" -name summary.json | wc -l)
 [ "$files" = 8 ] || fail "$files runs of 8"
 echo "8 runs, the same records as without Slurm"

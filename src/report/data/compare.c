@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/data/csv_file.h"
+#include "report/data/curve.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static lgv_status pair_open(pair *p, const lgv_row *const rows[2], lgv_error *er
 }
 
 static lgv_status find_improvement(const lgv_comparison *cmp, const lgv_row *first,
-                                   const lgv_row *row, lgv_interval *e, lgv_error *err) {
+                                   const lgv_row *row, lgv_estimate *e, lgv_error *err) {
   const lgv_row *const rows[2] = {first, row};
   pair p;
   lgv_status status = pair_open(&p, rows, err);
@@ -101,22 +102,11 @@ static lgv_status read_goal(const lgv_compare *how, goal *g, lgv_error *err) {
 
 static lgv_status choose_columns(lgv_comparison *c, const lgv_compare *how, const char *run,
                                  lgv_error *err) {
-  static const char *const wanted[] = {"eval_return", "value", "return"};
-  char path[PATH_MAX];
-  const char *y = how->y;
-  LGV_TRY(lgv__join_path(run, "metrics.csv", path, sizeof path, err));
-  for (size_t i = 0; !y && i < sizeof wanted / sizeof *wanted; i++) {
-    bool has;
-    LGV_TRY(lgv__csv_has(path, wanted[i], &has, err));
-    if (has) y = wanted[i];
-  }
-  if (!y) return lgv_fail(err, LGV_ERR_USAGE, "%.300s: choose a column with --y", path);
+  const char *x = how->x, *y = how->y;
+  LGV_TRY(lgv__choose_columns(run, true, &x, &y, err));
   snprintf(c->threshold, sizeof c->threshold, "%s", how->threshold);
   snprintf(c->y, sizeof c->y, "%s", y);
-  snprintf(c->x, sizeof c->x, "%s",
-           how->x                          ? how->x
-           : strcmp(y, "eval_return") == 0 ? "step"
-                                           : "episode");
+  snprintf(c->x, sizeof c->x, "%s", x);
   return LGV_OK;
 }
 
@@ -157,7 +147,7 @@ static lgv_status find_reaches(const lgv_comparison *c, const goal *g, lgv_colle
 
 static lgv_status load_row(const lgv_comparison *c, const goal *g, const lgv_groups *groups,
                            size_t index, lgv_error *err) {
-  static const lgv_interval none = {NAN, NAN, NAN, NAN};
+  static const lgv_estimate none = {0, NAN, NAN, NAN, NAN, NAN};
   const lgv_row *row = &groups->rows[index];
   lgv_comparison_row *out = &c->rows[index];
   lgv_collection runs;
@@ -220,7 +210,7 @@ void lgv__comparison_close(lgv_comparison *c) {
 
 /* ---- For people ---- */
 
-static void add_interval(lgv_table *t, const lgv_interval *e) {
+static void add_interval(lgv_table *t, const lgv_estimate *e) {
   char value[40], low[40], high[40];
   lgv__format_short(e->value, value, sizeof value);
   lgv__format_short(e->low, low, sizeof low);
@@ -269,7 +259,7 @@ void lgv__comparison_notes(const lgv_comparison *c, char *text, size_t size) {
 
 /* ---- For programs ---- */
 
-static void csv_interval(FILE *out, const lgv_interval *e) {
+static void csv_interval(FILE *out, const lgv_estimate *e) {
   lgv__csv_real(out, e->value);
   lgv__csv_real(out, e->standard_error);
   lgv__csv_real(out, e->low);
@@ -299,7 +289,7 @@ void lgv__comparison_csv(const lgv_comparison *c, FILE *out) {
   }
 }
 
-static void json_interval(lgv_json *json, const char *key, const lgv_interval *e) {
+static void json_interval(lgv_json *json, const char *key, const lgv_estimate *e) {
   lgv__json_open(json, key, '{');
   lgv__json_real(json, "value", e->value);
   lgv__json_real(json, "standard_error", e->standard_error);

@@ -10,19 +10,19 @@
 /* Members that are not set (0, NULL) choose the default. */
 typedef struct lgv_compare {
   const char *measure;   /* final_return */
-  const char *best;      /* "lowest" or "highest"; NULL: as suits the measure */
+  const char *best;      /* "lowest" or "highest"; NULL: the default of the measure */
   const char *threshold; /* "9.5", or "90%" of the optimal value; NULL: none */
-  const char *x, *y;     /* columns in which the threshold is looked for */
+  const char *x, *y;     /* columns of metrics.csv for the threshold */
   size_t window;         /* rows in a moving mean of y */
 } lgv_compare;
 
 typedef struct lgv_comparison_row {
   const char *label;
   size_t runs, unfinished, tasks;
-  lgv_interval statistics[4]; /* by lgv_statistic */
-  lgv_interval improvement;   /* over the first row; NaN for that one, and without a common task */
+  lgv_estimate statistics[4]; /* by lgv_statistic */
+  lgv_estimate improvement;   /* over the first row; NaN for that one, and without a common task */
   size_t reached;             /* runs that reached the threshold */
-  lgv_interval reach;         /* median x at which they did; infinite where most never did */
+  lgv_estimate reach;         /* median x at which they did; infinite where most never did */
 } lgv_comparison_row;
 
 typedef struct lgv_comparison {
@@ -38,7 +38,7 @@ LGV_CHECK lgv_status lgv__comparison_open(lgv_comparison *comparison, const lgv_
                                           const lgv_groups *groups, lgv_error *err);
 void lgv__comparison_close(lgv_comparison *comparison);
 
-/* For people: a table to print, as text, Markdown or HTML, and what its columns mean. */
+/* For people: a table to print as text, Markdown or HTML, and the meaning of its columns. */
 lgv_table lgv__comparison_table(const lgv_comparison *comparison);
 void lgv__comparison_notes(const lgv_comparison *comparison, char *text, size_t size);
 /* For programs, with all digits. */

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "report/tools.h"
 
 #include <errno.h>
 #include <math.h>

@@ -17,6 +17,22 @@
 
 enum { MOST_POINTS = 800, GRID_POINTS = 300 };
 
+lgv_status lgv__choose_columns(const char *run, bool only_returns, const char **x, const char **y,
+                               lgv_error *err) {
+  static const char *const order[] = {"eval_return", "regret", "value", "return"};
+  char path[PATH_MAX];
+  LGV_TRY(lgv__join_path(run, "metrics.csv", path, sizeof path, err));
+  for (size_t i = 0; !*y && i < sizeof order / sizeof *order; i++) {
+    bool has;
+    LGV_TRY(lgv__csv_has(path, order[i], &has, err));
+    if (has && !(only_returns && strcmp(order[i], "regret") == 0)) *y = order[i];
+  }
+  if (!*y) return lgv_fail(err, LGV_ERR_USAGE, "%.300s: choose a column with --y", path);
+  bool by_episode = strcmp(*y, "regret") == 0 || strcmp(*y, "value") == 0;
+  if (!*x) *x = by_episode ? "episode" : "step";
+  return LGV_OK;
+}
+
 static bool same_x(const lgv_series *series, size_t n) {
   for (size_t i = 1; i < n; i++)
     if (series[i].count != series[0].count ||
@@ -46,7 +62,7 @@ static void choose_even_x(lgv_curve *c, double first, double last) {
     c->x[i] = first + (last - first) * (double)i / (double)(c->count - 1);
 }
 
-/* Linear interpolation; *at is where the last look-up ended, since x only grows. */
+/* Linear interpolation; *at is where the last lookup ended, since x only grows. */
 static double value_at(const lgv_series *s, double x, size_t *at) {
   while (*at + 1 < s->count && s->x[*at + 1] <= x) ++*at;
   size_t i = *at;
@@ -81,7 +97,7 @@ static lgv_status estimate_points(lgv_curve *c, const lgv_series *series,
                                   const size_t *runs, size_t tasks, lgv_error *err) {
   const lgv_scores scores = {.values = values, .runs = runs, .tasks = tasks};
   for (size_t i = 0; i < c->count; i++) {
-    lgv_interval e;
+    lgv_estimate e;
     for (size_t s = 0; s < c->seeds; s++) values[s] = value_at(&series[s], c->x[i], &at[s]);
     LGV_TRY(lgv_scores_estimate(&scores, spec->statistic, &e, err));
     lgv__band_apply(spec->standard_error, &e);
@@ -105,7 +121,7 @@ static lgv_status estimate(lgv_curve *c, const lgv_series *series, const lgv_row
   return status;
 }
 
-/* Backwards, so that what later means still need is not overwritten. */
+/* Backwards, so that values which later means need are not overwritten. */
 static void smooth(lgv_series *s, size_t window) {
   double sum = 0;
   size_t begin = s->count; /* sum is that of y[begin..i] */

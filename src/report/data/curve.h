@@ -19,6 +19,11 @@ typedef struct lgv_curve_spec {
   bool standard_error; /* the band: one to each side; else the 95 % interval */
 } lgv_curve_spec;
 
+/* Columns of a run's metrics.csv where *x or *y is NULL. *y: the first that the run has of
+ * eval_return, regret, value and return, without regret if only_returns; *x: episode for regret and
+ * value, else step. */
+LGV_CHECK lgv_status lgv__choose_columns(const char *run, bool only_returns, const char **x,
+                                         const char **y, lgv_error *err);
 LGV_CHECK lgv_status lgv__curve_load(lgv_curve *curve, const lgv_row *row,
                                      const lgv_curve_spec *spec, lgv_error *err);
 void lgv__curve_free(lgv_curve *curve);

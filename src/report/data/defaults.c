@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "config/settings.h"
-#include "report/data/setting_value.h"
+#include "report/data/run_group.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,7 @@ void lgv__defaults_close(lgv_defaults *d) {
   *d = (lgv_defaults){0};
 }
 
-/* By the table of the parameter, where no plan tells. */
+/* By the table of the parameter, if there is no plan. */
 static bool is_table_default(const lgv_settings *settings, const char *key, const char *value) {
   static const struct {
     const char *prefix, *kind, *name;

@@ -1,4 +1,4 @@
-/* Which settings of a run are not what they would be by default. */
+/* Finds the settings of a run that differ from the defaults. */
 #ifndef LGV_REPORT_DATA_DEFAULTS_H
 #define LGV_REPORT_DATA_DEFAULTS_H
 
@@ -9,7 +9,7 @@ typedef struct lgv_defaults {
   const lgv_settings *settings; /* the run's */
 } lgv_defaults;
 
-/* Environments in other processes are not started for this: their parameters' own defaults stand.
+/* Environments in other processes are not started for this: the defaults of their parameters count.
  */
 LGV_CHECK lgv_status lgv__defaults_open(lgv_defaults *defaults, const lgv_settings *settings,
                                         lgv_error *err);

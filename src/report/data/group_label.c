@@ -1,4 +1,4 @@
-/* Labels of groups: as short as what tells them apart. */
+/* Labels of groups: the shortest that distinguish them. */
 #include "base/error.h"
 #include "base/text.h"
 #include "config/settings.h"
@@ -15,7 +15,7 @@ static bool is_over(const char *over, const char *key) {
   return strcmp(key, over) == 0;
 }
 
-/* ---- What varies ---- */
+/* ---- Settings that vary ---- */
 
 static const char *value_of(const lgv_group *g, const char *key) {
   const char *value = lgv_settings_get(g->settings, key);
@@ -79,7 +79,8 @@ typedef struct difference {
   const char *over;
 } difference;
 
-/* "lmc-lsvi, lambda 0.1, beta 10": what differs from the other groups; in `over`, or outside it. */
+/* "lmc-lsvi, lambda 0.1, beta 10": the settings that differ from the other groups, in `over` or
+ * outside it. */
 static void describe_difference(const difference *d, const lgv_group *g, bool inside, char *text) {
   text[0] = '\0';
   for (size_t i = 0; i < d->count; i++) {
@@ -126,7 +127,7 @@ static bool distinct(const lgv_groups *groups) {
   return true;
 }
 
-/* Whether the environment need not be told. */
+/* Whether labels can omit the environment. */
 static bool is_same_env(const lgv_groups *groups, const char *over) {
   for (size_t i = 1; i < groups->count; i++)
     if (strcmp(groups->items[i].env, groups->items[0].env) != 0) return is_over(over, "env.name");

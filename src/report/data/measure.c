@@ -171,7 +171,7 @@ lgv_status lgv__band_find(const char *text, bool *standard_error, lgv_error *err
                   text);
 }
 
-void lgv__band_apply(bool standard_error, lgv_interval *e) {
+void lgv__band_apply(bool standard_error, lgv_estimate *e) {
   if (!standard_error) return;
   e->low = e->value - e->standard_error;
   e->high = e->value + e->standard_error;

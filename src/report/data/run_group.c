@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "config/settings.h"
-#include "report/data/setting_value.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,6 +13,30 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- Values of settings ---- */
+
+bool lgv__same_value(const char *a, const char *b) {
+  double x, y;
+  if (strcmp(a, b) == 0) return true;
+  return lgv__parse_real(a, &x) && lgv__parse_real(b, &y) && x == y;
+}
+
+static int by_number(const void *a, const void *b) {
+  double x = 0, y = 0;
+  lgv__parse_real(*(const char *const *)a, &x);
+  lgv__parse_real(*(const char *const *)b, &y);
+  return (x > y) - (x < y);
+}
+
+void lgv__sort_values(const char **values, size_t count) {
+  double value;
+  for (size_t i = 0; i < count; i++)
+    if (!lgv__parse_real(values[i], &value)) return;
+  qsort(values, count, sizeof *values, by_number);
+}
+
+/* ---- Directories ---- */
 
 static bool is_run(const char *directory) {
   char path[PATH_MAX];
@@ -88,7 +112,7 @@ static void close_group(lgv_group *g) {
   *g = (lgv_group){0};
 }
 
-/* ---- What one input holds ---- */
+/* ---- The groups of one input ---- */
 
 typedef struct input {
   const char *directory;
@@ -219,7 +243,7 @@ static char *read_table(const char *directory) {
   return text;
 }
 
-/* Links such as `latest` show what is there anyway. */
+/* Links such as `latest` lead to directories that are found anyway. */
 static bool is_known(const lgv_groups *groups, size_t first, const struct stat *info) {
   for (size_t i = first; i < groups->count; i++)
     if (groups->items[i].inode == info->st_ino && groups->items[i].device == info->st_dev)

@@ -1,4 +1,4 @@
-/* What plots and tables are given: directories of runs. A group is one run, or the seeds of one
+/* Directories of runs, the input of plots and tables. A group is one run, or the seeds of one
  * experiment; a row is the groups of one label: one curve, one color of bars, one line of a table.
  */
 #ifndef LGV_REPORT_DATA_RUN_GROUP_H
@@ -18,7 +18,7 @@ typedef struct lgv_group {
   char env[64], agent[64];
   char label[LGV_LABEL_SIZE]; /* given as LABEL=DIR, or chosen */
   bool labeled;               /* the user gave it */
-  char task[LGV_LABEL_SIZE];  /* the values of `over`: what groups of one label may differ in */
+  char task[LGV_LABEL_SIZE];  /* the values of `over`: groups of one label may differ in it */
   lgv_settings *settings;     /* of the first run */
   char **runs;                /* (count): directories, in the order of their seeds */
   size_t count;
@@ -42,13 +42,13 @@ typedef struct lgv_selection {
                                 experiments, as a sweep's does */
   size_t count;
   const char *where; /* "KEY=VALUE,...": groups that have other values are left out; NULL: none */
-  const char *label; /* "KEY,...": what rows are labeled by, whatever LABEL= says; NULL: see
+  const char *label; /* "KEY,...": the keys that label rows, overriding LABEL=; NULL: see
                         lgv__groups_open */
   const char *over;  /* a key, or "env." for all of the environment, in which the groups of a row
                         may differ; NULL: every group is a row */
 } lgv_selection;
 
-/* Labels that were not given become what tells the rows apart: the agent, the environment, both,
+/* Labels that were not given are chosen to distinguish the rows: the agent, the environment, both,
  * the parameters that differ, or the name of the directory. Groups of equal labels are one row. */
 LGV_CHECK lgv_status lgv__groups_open(lgv_groups *groups, const lgv_selection *selection,
                                       lgv_error *err);
@@ -57,11 +57,16 @@ void lgv__groups_close(lgv_groups *groups);
 const char *lgv__input_directory(const char *text);
 enum { LGV_MOST_VARIED = 64 };
 /* The settings in which groups differ, besides run.*: names; and of the others those in which
- * groups of the same environment or agent differ, since what comes with a name needs no telling.
+ * groups of the same environment or agent differ, since the name implies the rest.
  * Returns how many, at most LGV_MOST_VARIED; keys: the groups' own. */
 size_t lgv__groups_varied(const lgv_groups *groups, const char *keys[LGV_MOST_VARIED]);
 /* Fills in labels and tasks; for lgv__groups_open. */
 LGV_CHECK lgv_status lgv__groups_label(lgv_groups *groups, const lgv_selection *selection,
                                        lgv_error *err);
+
+/* Values of settings as text: equal if they are the same number. */
+bool lgv__same_value(const char *a, const char *b);
+/* Ascending if all values are numbers; otherwise their order stays. */
+void lgv__sort_values(const char **values, size_t count);
 
 #endif

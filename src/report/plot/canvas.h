@@ -14,7 +14,7 @@ typedef struct lgv_canvas {
   const char *path;
   FILE *svg;            /* where the text of an SVG goes instead of path; NULL: nowhere */
   double width, height; /* points */
-  char *bytes;          /* what cairo has written so far */
+  char *bytes;          /* written by cairo so far */
   size_t length, capacity;
   bool failed;
 } lgv_canvas;
@@ -28,7 +28,7 @@ typedef enum lgv_anchor { LGV_LEFT, LGV_MIDDLE, LGV_RIGHT } lgv_anchor;
 /* path must outlive the canvas. */
 LGV_CHECK lgv_status lgv__canvas_open(lgv_canvas *canvas, const char *path, double width,
                                       double height, lgv_error *err);
-/* Throws it away. */
+/* Discards the drawing. */
 void lgv__canvas_discard(lgv_canvas *canvas);
 /* Writes the file. */
 LGV_CHECK lgv_status lgv__canvas_close(lgv_canvas *canvas, lgv_error *err);
@@ -48,5 +48,20 @@ void lgv__text(lgv_canvas *canvas, double x, double y, lgv_anchor anchor, const 
 void lgv__text_fit(lgv_canvas *canvas, const char *text, double width, char *fitted, size_t size);
 void lgv__text_upwards(lgv_canvas *canvas, double x, double y, const char *text);
 void lgv__line(lgv_canvas *canvas, double x1, double y1, double x2, double y2);
+
+/* ---- Hover ---- */
+
+/* The contents of a figure and their places, as JSON for the script of a page: curves as points in
+ * data coordinates with the frame, everything else as boxes with a text. Safe inside a script
+ * element. */
+enum { LGV_HOVER_POINTS = 300 }; /* of a curve, about */
+
+/* {"kind":KIND,"size":[width,height] - the object stays open. */
+void lgv__hover_open(FILE *out, const char *kind, const lgv_canvas *canvas);
+void lgv__hover_text(FILE *out, const char *text);
+/* [a,b,...] with null for values that are not finite; comma: writes one first. */
+void lgv__hover_numbers(FILE *out, bool comma, const double *values, size_t count);
+void lgv__hover_box(FILE *out, bool comma, double left, double top, double right, double bottom,
+                    const char *text);
 
 #endif

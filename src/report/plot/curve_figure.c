@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "report/plot/hover.h"
+#include "report/plot/canvas.h"
 #include "report/plot/legend.h"
 #include "report/plot/plot_kinds.h"
 
@@ -64,7 +64,7 @@ static int by_end(const void *a, const void *b) {
   return (x->curve > y->curve) - (x->curve < y->curve);
 }
 
-/* Labels stand in the order of the line ends, at least a line apart, and as near to their ends as
+/* Labels are in the order of the line ends, at least a line apart, and as near to their ends as
  * that allows (least squares: labels that would overlap form a block around their mean). */
 static void place_labels(end_label *labels, size_t n, double top, double bottom) {
   qsort(labels, n, sizeof *labels, by_end);

@@ -73,7 +73,7 @@ static lgv_status read_figure_key(void *context, const char *key, const yaml_nod
                         key);
 }
 
-/* What would else be known only when all runs have finished. */
+/* Errors that would otherwise appear only after all runs have finished. */
 static lgv_status check_words(const figure *f, lgv_error *err) {
   lgv_statistic statistic;
   lgv_measure measure;

@@ -27,7 +27,7 @@ typedef struct lgv_figure_job {
   const lgv_summary *summaries;             /* (configs x seeds); NULL only checks the file */
   const char (*names)[LGV_SWEEP_NAME_SIZE]; /* (configs): directories of the runs */
   const char *directory;                    /* of the sweep; figures go into its `figures` */
-  FILE *out;                                /* where the names of finished figures are told */
+  FILE *out;                                /* reports the names of finished figures */
 } lgv_figure_job;
 
 /* Draws every figure of the file; configurations without a finished run are left out. */

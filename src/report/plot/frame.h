@@ -2,8 +2,20 @@
 #ifndef LGV_REPORT_PLOT_FRAME_H
 #define LGV_REPORT_PLOT_FRAME_H
 
-#include "report/plot/axis.h"
 #include "report/plot/canvas.h"
+
+enum { LGV_MOST_TICKS = 16, LGV_TICK_SIZE = 24 };
+
+typedef struct lgv_axis_ticks {
+  double low, high; /* of the axis */
+  size_t count;
+  double at[LGV_MOST_TICKS];
+  char text[LGV_MOST_TICKS][LGV_TICK_SIZE]; /* 0, 2.5k, 5k, ... */
+} lgv_axis_ticks;
+
+/* Ticks at multiples of 1, 2 or 5 times a power of ten, about `wanted` of them, inside the range.
+ */
+void lgv__axis_ticks(double low, double high, size_t wanted, lgv_axis_ticks *axis);
 
 typedef struct lgv_frame {
   double left, right, top, bottom; /* of the data, in points */
@@ -17,7 +29,7 @@ typedef struct lgv_frame {
 #define LGV_LINE_HEIGHT 9.5
 
 double lgv__points(double millimetres);
-/* "Cumulative regret" for regret: what a column is called on an axis. */
+/* The name of a column on an axis: "Cumulative regret" for regret. */
 void lgv__axis_name(const char *column, char *text, size_t size);
 /* The range of y: a little room around the data, and 0 where that is near. */
 void lgv__pad_range(double *low, double *high);

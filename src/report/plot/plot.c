@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "report/data/csv_file.h"
+#include "report/data/curve.h"
 #include "report/data/measure.h"
 #include "report/plot/curve_figure.h"
 #include "report/plot/frame.h"
@@ -22,31 +22,18 @@ typedef struct figure {
   double optimum; /* of all groups alike, or NaN */
 } figure;
 
-/* ---- What to draw ---- */
+/* ---- Data ---- */
 
 static lgv_status choose_columns(figure *f, lgv_error *err) {
-  static const char *const wanted[] = {"eval_return", "regret", "return"};
-  char path[PATH_MAX];
-  LGV_TRY(lgv__join_path(f->groups->items[0].runs[0], "metrics.csv", path, sizeof path, err));
-  const char *y = f->plot->y;
-  for (size_t i = 0; !y && i < sizeof wanted / sizeof *wanted; i++) {
-    bool has;
-    LGV_TRY(lgv__csv_has(path, wanted[i], &has, err));
-    if (has) y = wanted[i];
-  }
-  if (!y) return lgv_fail(err, LGV_ERR_USAGE, "%.300s: choose a column with --y", path);
-  bool by_episode = strcmp(y, "regret") == 0 || strcmp(y, "value") == 0;
-  f->spec = (lgv_curve_spec){.x = f->plot->x   ? f->plot->x
-                                  : by_episode ? "episode"
-                                               : "step",
-                             .y = y,
-                             .optimal = f->plot->optimal,
-                             .smooth = f->plot->smooth};
+  f->spec = (lgv_curve_spec){
+      .x = f->plot->x, .y = f->plot->y, .optimal = f->plot->optimal, .smooth = f->plot->smooth};
+  const char *run = f->groups->items[0].runs[0];
+  LGV_TRY(lgv__choose_columns(run, false, &f->spec.x, &f->spec.y, err));
   LGV_TRY(lgv__statistic_find(f->plot->statistic, &f->spec.statistic, err));
   return lgv__band_find(f->plot->band, &f->spec.standard_error, err);
 }
 
-/* The optimal value is worth a line where returns are drawn and all groups have the same one. */
+/* The optimal value gets a line if returns are drawn and all groups have the same one. */
 static double shared_optimum(const figure *f) {
   static const char *const returns[] = {"return", "eval_return", "value"};
   bool is_return = false;

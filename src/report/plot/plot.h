@@ -20,8 +20,8 @@ typedef struct lgv_plot {
   size_t count;
   const char *where, *label; /* see lgv_selection */
   const char *out;           /* .svg, .png or .pdf */
-  FILE *svg, *hover;         /* for a page, instead of out: an SVG, and as JSON what is where in it
-                                (see hover.h) */
+  FILE *svg, *hover;         /* for a page, instead of out: an SVG, and its contents as JSON
+                                (see canvas.h) */
   lgv_plot_kind kind;
   const char *x, *y;     /* columns of metrics.csv; other kinds than curves: y is a measure */
   const char *over;      /* bars: the key whose values are along the axis, such as env.n */
@@ -34,7 +34,10 @@ typedef struct lgv_plot {
   double width;   /* millimetres; 0: 89, one column */
 } lgv_plot;
 
-/* Draws and writes the file; says on notes (or not, if that is NULL) what lines and bands are. */
+/* Draws and writes the file; explains lines and bands on notes unless that is NULL. */
 LGV_CHECK lgv_status lgv__plot(const lgv_plot *plot, FILE *notes, lgv_error *err);
+/* Draws the values of a trained agent (see plot_values.c). path: a run directory or a checkpoint.
+ * out: .svg, .png or .pdf. */
+LGV_CHECK lgv_status lgv__plot_values(const char *path, const char *out, lgv_error *err);
 
 #endif

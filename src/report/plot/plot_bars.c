@@ -1,8 +1,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "report/data/measure.h"
-#include "report/data/setting_value.h"
-#include "report/plot/hover.h"
+#include "report/data/run_group.h"
+#include "report/plot/canvas.h"
 #include "report/plot/legend.h"
 #include "report/plot/plot_kinds.h"
 #include "report/print/text_table.h"
@@ -15,7 +15,7 @@ static const double filled_grouped = 0.86; /* ... that a group takes */
 
 typedef struct bar {
   lgv_collection runs; /* none: there is no bar */
-  lgv_interval estimate;
+  lgv_estimate estimate;
 } bar;
 
 typedef struct chart {
@@ -33,7 +33,7 @@ typedef struct chart {
   lgv_frame frame;
 } chart;
 
-/* ---- What to draw ---- */
+/* ---- Data ---- */
 
 /* The values of `over` in the order of numbers, or else of their first appearance. */
 static void find_places(chart *ch) {
@@ -93,7 +93,7 @@ static void include(double value, double *low, double *high) {
 }
 
 static void find_range(const chart *ch, double *low, double *high) {
-  *low = *high = 0; /* a bar stands on 0 */
+  *low = *high = 0; /* bars begin at 0 */
   for (size_t i = 0; i < ch->place_count * ch->per_place; i++) {
     const bar *b = &ch->bars[i];
     for (size_t k = 0; k < b->runs.count; k++) include(b->runs.values[k], low, high);

@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "report/data/measure.h"
-#include "report/data/setting_value.h"
+#include "report/data/run_group.h"
+#include "report/plot/canvas.h"
 #include "report/plot/frame.h"
-#include "report/plot/hover.h"
 #include "report/plot/plot_kinds.h"
 #include "report/print/text_table.h"
 
@@ -34,7 +34,7 @@ typedef struct map {
   double left, right, top, bottom;
 } map;
 
-/* ---- What to draw ---- */
+/* ---- Data ---- */
 
 static size_t find_value(const char *const *values, size_t count, const char *value) {
   size_t k = 0;
@@ -59,7 +59,7 @@ static void find_values(const map *m, const char *key, const char **values, size
 static lgv_status load_cell(map *m, size_t r, lgv_error *err) {
   const lgv_row *row = &m->groups->rows[r];
   lgv_collection runs;
-  lgv_interval e = {.value = NAN};
+  lgv_estimate e = {.value = NAN};
   LGV_TRY(lgv__collect(row, NULL, &m->measure, &runs, err));
   lgv_scores scores = lgv__collection_scores(&runs);
   lgv_status status = runs.count > 0 ? lgv_scores_estimate(&scores, m->statistic, &e, err) : LGV_OK;

@@ -7,25 +7,25 @@
 #include "report/plot/canvas.h"
 #include "report/plot/plot.h"
 
-/* A line and a band a row. */
+/* One line and band per row. */
 LGV_CHECK lgv_status lgv__plot_curves(const lgv_plot *plot, const lgv_groups *groups, FILE *notes,
                                       lgv_error *err);
-/* A measure of finished runs, its interval, and every run as a dot. A bar a row; with `over`, a
- * group of bars for each value of a key, a color a row. */
+/* A measure of finished runs, its interval, and every run as a dot. One bar per row; with
+ * `over`, one group of bars per value of a key and one color per row. */
 LGV_CHECK lgv_status lgv__plot_bars(const lgv_plot *plot, const lgv_groups *groups, FILE *notes,
                                     lgv_error *err);
-/* A cell a row: rows are labeled by the two keys of plot->heat. */
+/* One cell per row: rows are labeled by the two keys of plot->heat. */
 LGV_CHECK lgv_status lgv__plot_heat(const lgv_plot *plot, const lgv_groups *groups, FILE *notes,
                                     lgv_error *err);
-/* The share of runs that do better than a threshold, over all thresholds; a line a row. */
+/* The share of runs that do better than a threshold, over all thresholds; one line per row. */
 LGV_CHECK lgv_status lgv__plot_profile(const lgv_plot *plot, const lgv_groups *groups, FILE *notes,
                                        lgv_error *err);
 
-/* The page of a plot: of its width, and as high as suits that. */
+/* Opens a page of the width of the plot and a fitting height. */
 LGV_CHECK lgv_status lgv__figure_open(lgv_canvas *canvas, const lgv_plot *plot, lgv_error *err);
 
-/* Gives the page more height where legends and labels have left the data less than suits its width;
- * what was drawn is gone then. height: of the data. */
+/* Makes the page higher if legends and labels have left too little height for the data; the drawing
+ * is then lost. height: of the data. */
 LGV_CHECK lgv_status lgv__figure_grow(lgv_canvas *canvas, const lgv_plot *plot, double height,
                                       lgv_error *err);
 

@@ -50,7 +50,7 @@ static lgv_status collect(profile *p, lgv_error *err) {
 
 static lgv_status fill_curve(profile *p, size_t row, lgv_error *err) {
   double thresholds[POINTS];
-  lgv_interval points[POINTS];
+  lgv_estimate points[POINTS];
   lgv_curve *c = &p->curves[row];
   double *place = p->block + 4 * POINTS * row;
   lgv_scores scores = lgv__collection_scores(&p->runs[row]);

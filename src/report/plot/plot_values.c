@@ -1,4 +1,12 @@
-#include "report/plot/plot_values.h"
+/* A picture of the values of a trained agent: heat maps of its values of states and actions, of the
+ * optimal ones if the environment has an exact model, and of the visits to each state.
+ *
+ * Chains and other finite environments have one column per state and one line per action. They show
+ * the first stage, or the middle one for agents that plan by stage. DeepSea shows its grid, the
+ * greatest value of each cell at the stage at which it is reached, and an arrow for the greedy
+ * action; cells above the diagonal cannot be reached and stay empty. Each map has its own scale,
+ * printed above it, since an agent may discount and the optimal values do not. */
+#include "report/plot/plot.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -32,9 +40,9 @@ typedef struct picture {
   lgv_canvas canvas;
 } picture;
 
-/* ---- what to show ---- */
+/* ---- Data ---- */
 
-/* Of a grid's cell: its line, for a DeepSea sinks one line a step. */
+/* The stage of a cell of a grid is its line: DeepSea sinks one line per step. */
 static int64_t stage_of(const picture *p, int64_t state) {
   return p->side ? state / p->side : p->stage;
 }
@@ -151,12 +159,12 @@ static lgv_status read_values(picture *p, lgv_error *err) {
   return LGV_OK;
 }
 
-/* No path of a DeepSea leads above its diagonal: values there are nobody's belief. */
+/* No path of a DeepSea leads above its diagonal: values there mean nothing. */
 static bool can_be_reached(const picture *p, int64_t cell) {
   return !p->side || cell % p->side <= cell / p->side;
 }
 
-/* ---- drawing ---- */
+/* ---- Drawing ---- */
 
 /* From nearly white to dark blue, evenly darker. */
 static lgv_color shade(double share) {

@@ -1,5 +1,5 @@
-/* Text comes from directories, labels and settings: all of it is escaped. A figure that cannot be
- * drawn is left out with the reason in its place, so that one odd run does not cost the page. */
+/* All text from directories, labels and settings is escaped. If a figure cannot be drawn, the page
+ * gives the reason in its place, so that one odd run does not spoil the page. */
 #include "report/print/page.h"
 
 #include "base/error.h"
@@ -8,18 +8,88 @@
 #include "report/data/compare.h"
 #include "report/data/csv_file.h"
 #include "report/plot/plot.h"
-#include "report/print/page_assets.h"
 #include "report/print/show.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+static const char page_style[] =
+    ":root{color-scheme:light dark;--line:#d0d0d0;--soft:#6a6a6a;--ground:#f6f6f4}\n"
+    "@media(prefers-color-scheme:dark){:root{--line:#484848;--soft:#a8a8a8;--ground:#242424}}\n"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}\n"
+    "h1{font-size:1.6rem;margin-bottom:.2rem}h2{font-size:1.2rem;margin-top:2.2rem}\n"
+    ".soft{color:var(--soft)}.bad{color:#c0392b}\n"
+    ".wide{overflow-x:auto}\n"
+    "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}\n"
+    "th,td{padding:.25rem .8rem .25rem 0;text-align:left;border-bottom:1px solid var(--line);"
+    "vertical-align:top}\n"
+    "td.r,th.r{text-align:right}\n"
+    "pre{background:var(--ground);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;"
+    "white-space:pre-wrap;overflow-wrap:anywhere}\n"
+    "summary{cursor:pointer;margin:.5rem 0}\n"
+    ".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(26rem,100%),1fr));"
+    "gap:1rem}\n"
+    "figure{margin:0;break-inside:avoid}\n"
+    "figcaption{font-size:.85rem;color:var(--soft);margin-top:.3rem}\n"
+    ".plot{position:relative;background:#fff;border:1px solid var(--line)}\n"
+    ".plot svg{display:block;width:100%;height:auto}\n"
+    ".tip{position:absolute;pointer-events:none;background:#fff;color:#000;border:1px solid #888;"
+    "border-radius:3px;padding:.2rem .45rem;font-size:.8rem;white-space:pre;z-index:1}\n"
+    ".rule{position:absolute;pointer-events:none;width:1px;background:#888}\n"
+    "@media print{body{max-width:none;margin:0}details:not([open]){display:none}}\n";
+
+/* Beside the pointer: the values of all curves at the nearest x, or the text of the box. */
+static const char page_script[] =
+    "'use strict';\n"
+    "for (const plot of document.querySelectorAll('.plot')) {\n"
+    "  const data = JSON.parse(plot.querySelector('script').textContent);\n"
+    "  const make = name => { const e = document.createElement('div');\n"
+    "    e.className = name; e.hidden = true; plot.append(e); return e; };\n"
+    "  const rule = make('rule'), tip = make('tip');\n"
+    "  const show = v => v === null ? '-' : String(+v.toPrecision(4));\n"
+    "  const near = (points, x) => points.reduce((a, b) =>\n"
+    "    Math.abs(b[0] - x) < Math.abs(a[0] - x) ? b : a);\n"
+    "  const curves = (px, py) => {\n"
+    "    const [left, right, top, bottom, low, high] = data.frame;\n"
+    "    if (px < left || px > right || py < top || py > bottom) return null;\n"
+    "    const x = low + (high - low) * (px - left) / (right - left);\n"
+    "    const at = near(data.curves[0].points, x)[0];\n"
+    "    const lines = data.curves.map(c => { const p = near(c.points, x);\n"
+    "      return c.label + ': ' + show(p[1]) +\n"
+    "        (p[2] === null ? '' : ' [' + show(p[2]) + ', ' + show(p[3]) + ']'); });\n"
+    "    return {text: [data.x + ': ' + show(at), ...lines].join('\\n'),\n"
+    "      rule: [left + (right - left) * (at - low) / (high - low), top, bottom]};\n"
+    "  };\n"
+    "  const boxes = (px, py) => {\n"
+    "    const b = data.boxes.find(b => px >= b[0] && px < b[2] && py >= b[1] && py < b[3]);\n"
+    "    return b ? {text: b[4]} : null;\n"
+    "  };\n"
+    "  const hide = () => { tip.hidden = rule.hidden = true; };\n"
+    "  plot.addEventListener('pointerleave', hide);\n"
+    "  plot.addEventListener('pointermove', event => {\n"
+    "    const area = plot.getBoundingClientRect(), scale = area.width / data.size[0];\n"
+    "    const px = event.clientX - area.left, py = event.clientY - area.top;\n"
+    "    const found = (data.kind === 'curves' ? curves : boxes)(px / scale, py / scale);\n"
+    "    if (!found) return hide();\n"
+    "    tip.textContent = found.text;\n"
+    "    tip.hidden = false;\n"
+    "    tip.style.left = Math.max(0, Math.min(px + 14, area.width - tip.offsetWidth - 2)) + "
+    "'px';\n"
+    "    tip.style.top = Math.max(0, py - tip.offsetHeight - 10) + 'px';\n"
+    "    rule.hidden = !found.rule;\n"
+    "    if (!found.rule) return;\n"
+    "    rule.style.left = found.rule[0] * scale + 'px';\n"
+    "    rule.style.top = found.rule[1] * scale + 'px';\n"
+    "    rule.style.height = (found.rule[2] - found.rule[1]) * scale + 'px';\n"
+    "  });\n"
+    "}\n";
+
 enum { MOST_CURVES = 12, MOST_BARS = 24, MOST_PANELS = 6 };
 
 typedef struct page {
   const lgv_page *spec;
-  lgv_groups groups;                   /* one row a group */
-  lgv_groups agents;                   /* one row an agent, environments as tasks */
+  lgv_groups groups;                   /* one row per group */
+  lgv_groups agents;                   /* one row per agent, environments as tasks */
   const char *varied[LGV_MOST_VARIED]; /* keys in which groups differ */
   size_t varied_count;
   const char *measure;
@@ -27,7 +97,7 @@ typedef struct page {
   FILE *out;
 } page;
 
-/* ---- What there is ---- */
+/* ---- Data ---- */
 
 /* Whether every finished run has the measure. */
 static bool has_measure(const page *p, const char *name) {
@@ -300,7 +370,7 @@ static lgv_status write_body(page *p, lgv_error *err) {
         "<link rel=\"icon\" href=\"data:,\">\n",
         p->out);
   tag(p, "title", title);
-  fprintf(p->out, "<style>\n%s</style></head><body>\n", lgv__page_style);
+  fprintf(p->out, "<style>\n%s</style></head><body>\n", page_style);
   tag(p, "h1", title);
   fprintf(p->out, "<p class=\"soft\">%zu experiment%s, %zu run%s; langevin %s</p>\n",
           p->groups.count, p->groups.count == 1 ? "" : "s", runs, runs == 1 ? "" : "s",
@@ -309,7 +379,7 @@ static lgv_status write_body(page *p, lgv_error *err) {
   write_figures(p);
   write_runs(p);
   LGV_TRY(write_configurations(p, err));
-  fprintf(p->out, "<script>\n%s</script>\n</body></html>\n", lgv__page_script);
+  fprintf(p->out, "<script>\n%s</script>\n</body></html>\n", page_script);
   return LGV_OK;
 }
 

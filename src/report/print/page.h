@@ -1,4 +1,4 @@
-/* A report: one HTML page that needs nothing else, with what was run, tables and figures. */
+/* A report: one self-contained HTML page with settings, tables and figures. */
 #ifndef LGV_REPORT_PRINT_PAGE_H
 #define LGV_REPORT_PRINT_PAGE_H
 

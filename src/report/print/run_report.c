@@ -60,7 +60,7 @@ static lgv_status print_several(const lgv_run_report *r, FILE *out, lgv_error *e
     if (status != LGV_OK || e.count == 0) continue;
     words_of(lgv_measure_name(i), name, sizeof name);
     lgv__table_cell(&t, "%s", name);
-    const double values[] = {e.mean, e.standard_error, e.low, e.high, e.median};
+    const double values[] = {e.value, e.standard_error, e.low, e.high, e.median};
     for (size_t v = 0; v < sizeof values / sizeof *values; v++) lgv__table_real(&t, values[v]);
   }
   lgv__table_print(&t, out, 2, WIDTH);

@@ -5,8 +5,7 @@
 #include "config/settings.h"
 #include "report/data/compare.h"
 #include "report/data/defaults.h"
-#include "report/data/run_state.h"
-#include "report/print/shell_word.h"
+#include "report/data/run_result.h"
 #include "report/print/text_table.h"
 
 #include <dirent.h>
@@ -81,23 +80,23 @@ lgv_status lgv__show_command(const lgv_group *group, FILE *out, lgv_error *err) 
 /* ---- States and results ---- */
 
 lgv_status lgv__show_states(const lgv_group *group, char *text, size_t size, lgv_error *err) {
-  size_t counts[LGV_STATE_OPEN + 1] = {0};
+  size_t counts[LGV_RESULT_OPEN + 1] = {0};
   for (size_t i = 0; i < group->count; i++) {
-    lgv_run_state state;
-    LGV_TRY(lgv__run_state_load(group->runs[i], &state, err));
+    lgv_run_result state;
+    LGV_TRY(lgv__run_result_load(group->runs[i], &state, err));
     counts[state.kind]++;
   }
   text[0] = '\0';
-  for (int k = 0; k <= LGV_STATE_OPEN; k++) {
+  for (int k = 0; k <= LGV_RESULT_OPEN; k++) {
     size_t used = strlen(text);
     if (counts[k] == 0) continue;
     snprintf(text + used, size - used, "%s%zu %s", used ? ", " : "", counts[k],
-             lgv__run_state_name((lgv_run_state_kind)k));
+             lgv__run_result_name((lgv_run_result_kind)k));
   }
   return LGV_OK;
 }
 
-static void print_one_result(const lgv_run_state *s, FILE *out) {
+static void print_one_result(const lgv_run_result *s, FILE *out) {
   lgv_table t = lgv__table("lr");
   lgv__table_cell(&t, "steps");
   lgv__table_cell(&t, "%" PRId64, s->summary.steps);
@@ -119,12 +118,11 @@ static void add_measure(lgv_table *t, const lgv_row *row, const char *name) {
       lgv__collect(row, NULL, &measure, &runs, NULL) != LGV_OK)
     return;
   lgv_scores scores = lgv__collection_scores(&runs);
-  lgv_interval mean, iqm, median;
+  lgv_estimate mean, iqm;
   if (runs.count > 0 && lgv_scores_estimate(&scores, LGV_MEAN, &mean, NULL) == LGV_OK &&
-      lgv_scores_estimate(&scores, LGV_IQM, &iqm, NULL) == LGV_OK &&
-      lgv_scores_estimate(&scores, LGV_MEDIAN, &median, NULL) == LGV_OK && isfinite(median.value)) {
+      lgv_scores_estimate(&scores, LGV_IQM, &iqm, NULL) == LGV_OK && isfinite(mean.median)) {
     const double values[] = {mean.value, mean.standard_error, mean.low,
-                             mean.high,  iqm.value,           median.value};
+                             mean.high,  iqm.value,           mean.median};
     lgv__table_cell(t, "%s", name);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) lgv__table_real(t, values[i]);
   }
@@ -170,7 +168,7 @@ static void print_files(const char *directory, FILE *out) {
 
 /* ---- One run, its seeds, or several experiments ---- */
 
-static void print_timing(const lgv_run_state *s, FILE *out) {
+static void print_timing(const lgv_run_result *s, FILE *out) {
   char rate[40];
   if (isnan(s->seconds)) return;
   lgv__format_short(s->steps_per_second, rate, sizeof rate);
@@ -178,21 +176,21 @@ static void print_timing(const lgv_run_state *s, FILE *out) {
           s->processor_seconds, rate);
 }
 
-static void print_how_to_go_on(const lgv_run_state *s, const char *run, FILE *out) {
-  if (s->kind == LGV_STATE_FAILED) fprintf(out, "  it failed: %s\n", s->failure);
-  if (s->kind != LGV_STATE_INTERRUPTED && s->kind != LGV_STATE_OPEN) return;
+static void print_how_to_go_on(const lgv_run_result *s, const char *run, FILE *out) {
+  if (s->kind == LGV_RESULT_FAILED) fprintf(out, "  it failed: %s\n", s->failure);
+  if (s->kind != LGV_RESULT_INTERRUPTED && s->kind != LGV_RESULT_OPEN) return;
   fputs("  `langevin run --resume ", out);
   lgv__shell_word(out, run);
-  fputs("` goes on with it\n", out);
+  fputs("` resumes it\n", out);
 }
 
 static lgv_status show_states(const lgv_group *g, FILE *out, lgv_error *err) {
   size_t shown = 0;
   for (size_t i = 0; i < g->count && shown < 10; i++) {
-    lgv_run_state state;
-    LGV_TRY(lgv__run_state_load(g->runs[i], &state, err));
-    if (state.kind == LGV_STATE_FINISHED) continue;
-    fprintf(out, "  %s: %s%s%s\n", g->runs[i], lgv__run_state_name(state.kind),
+    lgv_run_result state;
+    LGV_TRY(lgv__run_result_load(g->runs[i], &state, err));
+    if (state.kind == LGV_RESULT_FINISHED) continue;
+    fprintf(out, "  %s: %s%s%s\n", g->runs[i], lgv__run_result_name(state.kind),
             state.failure[0] ? ": " : "", state.failure);
     shown++;
   }
@@ -201,14 +199,14 @@ static lgv_status show_states(const lgv_group *g, FILE *out, lgv_error *err) {
 
 static lgv_status show_group(const lgv_groups *groups, FILE *out, lgv_error *err) {
   const lgv_group *g = &groups->items[0];
-  lgv_run_state state;
+  lgv_run_result state;
   char states[256];
-  LGV_TRY(lgv__run_state_load(g->runs[0], &state, err));
+  LGV_TRY(lgv__run_result_load(g->runs[0], &state, err));
   LGV_TRY(lgv__show_states(g, states, sizeof states, err));
   const char *seed = lgv_settings_get(g->settings, "run.seed");
   if (g->count == 1) {
     fprintf(out, "%s on %s, seed %s: %s\n", g->agent, g->env, seed ? seed : "?",
-            lgv__run_state_name(state.kind));
+            lgv__run_result_name(state.kind));
     print_how_to_go_on(&state, g->runs[0], out);
   } else {
     fprintf(out, "%s on %s, %zu seeds: %s\n", g->agent, g->env, g->count, states);
@@ -232,7 +230,7 @@ static lgv_status show_group(const lgv_groups *groups, FILE *out, lgv_error *err
 static void print_varied(const lgv_groups *groups, FILE *out) {
   const char *keys[LGV_MOST_VARIED];
   size_t count = lgv__groups_varied(groups, keys);
-  fputs("\nwhat varies\n", out);
+  fputs("\nsettings that vary\n", out);
   for (size_t k = 0; k < count; k++) {
     fprintf(out, "  %s:", keys[k]);
     for (size_t i = 0; i < groups->count; i++) {

@@ -86,7 +86,7 @@ static void csv_row(const lgv_sweep_report *r, size_t config, const bool *has, F
   for (size_t m = 0; m < r->measures; m++) {
     const lgv_estimate *e = estimate_of(r, config, m);
     if (!has[m]) continue;
-    lgv__csv_real(out, e->mean);
+    lgv__csv_real(out, e->value);
     lgv__csv_real(out, e->standard_error);
     lgv__csv_real(out, e->low);
     lgv__csv_real(out, e->high);
@@ -155,7 +155,7 @@ static lgv_status write_csv(const lgv_sweep_report *r, const char *name,
 
 lgv_status lgv__sweep_report_csv(const lgv_sweep_report *r, lgv_error *err) {
   lgv_lock lock; /* files are written beside their place under one name */
-  LGV_TRY(lgv__lock_take(&lock, r->directory, true, err));
+  LGV_TRY(lgv__lock_take(&lock, r->directory, INFINITY, err));
   lgv_status status = write_csv(r, "table.csv", print_table, err);
   if (status == LGV_OK) status = write_csv(r, "runs.csv", print_runs, err);
   lgv__lock_release(&lock);
@@ -237,7 +237,7 @@ static void print_case(const lgv_sweep_report *r, const place *places, size_t co
       const char *value = lgv_sweep_value(r->sweep, config, shown->keys[k]);
       lgv__table_cell(&t, "%s", value ? value : "-");
     }
-    lgv__table_real(&t, e->mean);
+    lgv__table_real(&t, e->value);
     lgv__table_real(&t, e->standard_error);
     lgv__table_real(&t, e->low);
     lgv__table_real(&t, e->high);
@@ -253,7 +253,7 @@ static lgv_status rank_case(const lgv_sweep_report *r, size_t first, size_t last
   if (!places) return lgv__out_of_memory(err, "a ranking");
   double sign = lgv_sweep_get_info(r->sweep)->lowest_is_best ? 1 : -1;
   for (size_t i = 0; i < count; i++) {
-    places[i] = (place){first + i, sign * estimate_of(r, first + i, m)->mean};
+    places[i] = (place){first + i, sign * estimate_of(r, first + i, m)->value};
     without += isnan(places[i].score);
   }
   qsort(places, count, sizeof *places, by_score);

@@ -17,16 +17,16 @@ typedef struct lgv_sweep_report {
   size_t measures;
 } lgv_sweep_report;
 
-/* Computes the estimates; what the other members point to must outlive the report. */
+/* Computes the estimates; everything that the other members point to must outlive the report. */
 LGV_CHECK lgv_status lgv__sweep_report_open(lgv_sweep_report *report, lgv_error *err);
 void lgv__sweep_report_close(lgv_sweep_report *report);
-/* DIRECTORY/table.csv: a row each configuration; DIRECTORY/runs.csv: a row each run. Several
- * processes may do it at once. */
+/* Writes DIRECTORY/table.csv, one row per configuration, and DIRECTORY/runs.csv, one row per run.
+ * Several processes may do it at once. */
 LGV_CHECK lgv_status lgv__sweep_report_csv(const lgv_sweep_report *report, lgv_error *err);
 /* The best `top` configurations of every case. */
 LGV_CHECK lgv_status lgv__sweep_report_print(const lgv_sweep_report *report, size_t top, FILE *out,
                                              lgv_error *err);
-/* All configurations: the indexes of their runs, and what varies. */
+/* Lists all configurations, the indexes of their runs and the settings that vary. */
 void lgv__sweep_list(const lgv_sweep *sweep, FILE *out);
 
 #endif

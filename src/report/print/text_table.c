@@ -164,3 +164,15 @@ void lgv__table_html(lgv_table *t, FILE *out) {
   fputs("</table></div>\n", out);
   lgv__table_free(t);
 }
+
+void lgv__shell_word(FILE *out, const char *text) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                              "_-+.,:/@%=";
+  if (*text && !text[strspn(text, plain)]) {
+    fputs(text, out);
+    return;
+  }
+  fputc('\'', out);
+  for (; *text; text++) fprintf(out, *text == '\'' ? "'\\''" : "%c", *text);
+  fputc('\'', out);
+}

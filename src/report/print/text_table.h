@@ -7,11 +7,11 @@
 #include <stdio.h>
 
 typedef struct lgv_table {
-  const char *align; /* one letter a column: l or r */
+  const char *align; /* one letter per column: l or r */
   size_t columns;
   char **cells; /* row by row */
   size_t count, capacity;
-  bool failed; /* out of memory; what is there is still printed */
+  bool failed; /* out of memory; the cells so far are still printed */
 } lgv_table;
 
 lgv_table lgv__table(const char *align);
@@ -31,5 +31,7 @@ void lgv__table_print(lgv_table *table, FILE *out, int indent, int width);
 void lgv__table_free(lgv_table *table);
 /* 4 significant digits, without an exponent where that is readable. */
 void lgv__format_short(double value, char *text, size_t size);
+/* A word of a command line that people copy: in single quotes if a shell would change it. */
+void lgv__shell_word(FILE *out, const char *text);
 
 #endif

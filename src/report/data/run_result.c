@@ -1,4 +1,4 @@
-#include "report/data/run_state.h"
+#include "report/data/run_result.h"
 
 #include "base/error.h"
 #include "base/file.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-const char *lgv__run_state_name(lgv_run_state_kind kind) {
+const char *lgv__run_result_name(lgv_run_result_kind kind) {
   static const char *const names[] = {"finished", "failed", "interrupted",
                                       "not finished (running, or killed)"};
   return names[kind];
@@ -37,9 +37,9 @@ static double real_of(const lgv_settings *file, const char *key) {
   return text && lgv__parse_real(text, &value) ? value : NAN;
 }
 
-lgv_status lgv__run_state_load(const char *directory, lgv_run_state *s, lgv_error *err) {
+lgv_status lgv__run_result_load(const char *directory, lgv_run_result *s, lgv_error *err) {
   lgv_settings *summary, *timing;
-  *s = (lgv_run_state){.kind = LGV_STATE_OPEN, .summary = lgv__summary_none(0)};
+  *s = (lgv_run_result){.kind = LGV_RESULT_OPEN, .summary = lgv__summary_none(0)};
   LGV_TRY(open_file(directory, "timing.json", &timing, err));
   s->seconds = real_of(timing, "seconds");
   s->processor_seconds = real_of(timing, "processor_seconds");
@@ -51,8 +51,8 @@ lgv_status lgv__run_state_load(const char *directory, lgv_run_state *s, lgv_erro
   if (failure) snprintf(s->failure, sizeof s->failure, "%s", failure);
   lgv_settings_free(summary);
   LGV_TRY(lgv_summary_load(directory, &s->summary, err));
-  s->kind = s->summary.finished ? LGV_STATE_FINISHED
-            : s->failure[0]     ? LGV_STATE_FAILED
-                                : LGV_STATE_INTERRUPTED;
+  s->kind = s->summary.finished ? LGV_RESULT_FINISHED
+            : s->failure[0]     ? LGV_RESULT_FAILED
+                                : LGV_RESULT_INTERRUPTED;
   return LGV_OK;
 }
