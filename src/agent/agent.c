@@ -166,7 +166,7 @@ lgv_status lgv_agent_set_stream(lgv_agent *agent, int32_t stream, lgv_error *err
   if (stream < 0 || stream >= streams)
     return lgv_fail(err, LGV_ERR_USAGE, "environment %d is outside 0..%d (run.envs)", stream,
                     streams - 1);
-  if (agent->type->set_stream) agent->type->set_stream(agent->self, stream);
+  if (streams > 1) agent->type->set_stream(agent->self, stream); /* 0 at first */
   return LGV_OK;
 }
 
@@ -196,15 +196,20 @@ static lgv_status check_obs(const lgv_agent *agent, const lgv_obs *obs, lgv_erro
                   agent->type->name, (long long)obs->stage);
 }
 
-lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, int32_t *action,
-                         lgv_error *err) {
+lgv_status lgv__agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                          lgv_error *err) {
   LGV_TRY(check_usable(agent, err));
-  LGV_TRY(check_obs(agent, obs, err));
   return agent->type->act(agent->self, obs, mode, action, err);
 }
 
+lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                         lgv_error *err) {
+  LGV_TRY(check_obs(agent, obs, err));
+  return lgv__agent_act(agent, obs, mode, action, err);
+}
+
 /* Replays and losses are in single precision, where 1e300 is infinite. */
-lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition, lgv_error *err) {
+lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition, lgv_error *err) {
   LGV_TRY(check_usable(agent, err));
   if (!isfinite((float)transition->reward))
     return lgv_fail(err, LGV_ERR_NUMERIC,
@@ -214,9 +219,13 @@ lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition,
   if (transition->action < 0 || transition->action >= agent->problem.env.actions)
     return lgv_fail(err, LGV_ERR_USAGE, "action %d is outside 0..%d", transition->action,
                     agent->problem.env.actions - 1);
+  return agent->type->observe(agent->self, transition, err);
+}
+
+lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition, lgv_error *err) {
   LGV_TRY(check_obs(agent, &transition->obs, err));
   LGV_TRY(check_obs(agent, &transition->next, err));
-  return agent->type->observe(agent->self, transition, err);
+  return lgv__agent_observe(agent, transition, err);
 }
 
 lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err) {

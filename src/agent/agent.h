@@ -17,13 +17,18 @@ LGV_CHECK lgv_status lgv__agent_open(const lgv_agent_type *type, const void *par
 LGV_CHECK lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *params,
                                       const lgv_problem *problem, size_t most_rows, uint64_t *bytes,
                                       lgv_error *err);
+/* lgv_agent_act and lgv_agent_observe without a look at the observations: for those of an lgv_env,
+ * which has checked them. */
+LGV_CHECK lgv_status lgv__agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode,
+                                    int32_t *action, lgv_error *err);
+LGV_CHECK lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition,
+                                        lgv_error *err);
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent);
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent);
 const lgv_env_spec *lgv__agent_env(const lgv_agent *agent); /* what it was made for */
 /* What it has learned: kept arrays other than experience, which is checked when it comes in. */
 LGV_CHECK lgv_status lgv__agent_check_finite(const lgv_agent *agent, lgv_error *err);
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed); /* a fresh evaluation stream */
-const lgv_env_spec *lgv__agent_env(const lgv_agent *agent);
 void lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts); /* if it has any */
 void lgv__agent_stats(const lgv_agent *agent, double *values);
 

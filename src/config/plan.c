@@ -81,24 +81,41 @@ static void settle_budget(lgv_plan *plan) {
     plan->run.steps = DEFAULT_STEPS;
 }
 
-/* An evaluation ends whatever the agent does; where a clock is known it is not cut before that. */
-static void settle_eval_steps(lgv_plan *plan, const lgv_settings *settings) {
-  enum { LONGEST_GAME = 108000 };
-  if (lgv_settings_get(settings, "run.eval_steps")) return;
-  if (plan->env.obs_kind == LGV_OBS_BYTE) plan->run.eval_steps = LONGEST_GAME;
-  if (plan->env.horizon > plan->run.eval_steps) plan->run.eval_steps = plan->env.horizon;
+double lgv__plan_steps(const lgv_plan *plan) {
+  return plan->run.steps ? (double)plan->run.steps
+                         : (double)plan->run.episodes * (double)plan->env.horizon;
 }
 
-/* Agents whose policy changes within an episode have no exact value: what they are worth shows in
- * evaluations. */
+/* Evaluations that the user did not schedule take a bounded share of the steps. */
+static void settle_eval_share(lgv_plan *plan, const lgv_settings *settings) {
+  bool is_scheduled = lgv_settings_get(settings, "run.eval_every") != NULL;
+  if (is_scheduled && !lgv_settings_get(settings, "run.eval_share"))
+    plan->run.eval_share = INFINITY;
+}
+
+/* An evaluation ends whatever the agent does. Neither a known horizon nor a game (which ends on its
+ * own) is cut; elsewhere a policy that moves in circles may use half of the share in one
+ * evaluation, so that the first and the last one fit. */
+static void settle_eval_steps(lgv_plan *plan, const lgv_settings *settings) {
+  enum { LONGEST_GAME = 108000, SHORTEST = 100 };
+  lgv_run_params *run = &plan->run;
+  if (lgv_settings_get(settings, "run.eval_steps")) return;
+  bool is_game = plan->env.obs_kind == LGV_OBS_BYTE, has_clock = plan->env.horizon > 0;
+  if (is_game) run->eval_steps = LONGEST_GAME;
+  if (has_clock && plan->env.horizon > run->eval_steps) run->eval_steps = plan->env.horizon;
+  if (is_game || has_clock || isinf(run->eval_share)) return;
+  double half = run->eval_share * lgv__plan_steps(plan) / 2 / (double)run->eval_episodes;
+  run->eval_steps = (int64_t)fmin((double)run->eval_steps, fmax(SHORTEST, half));
+}
+
+/* Agents whose policy changes within an episode have no exact value; evaluations estimate it. */
 static void settle_evaluations(lgv_plan *plan, const lgv_settings *settings) {
+  settle_eval_share(plan, settings);
   settle_eval_steps(plan, settings);
   if (lgv_settings_get(settings, "run.eval_every") ||
       (plan->agent_type->traits & LGV_SETTLES_PER_EPISODE))
     return;
-  double steps = plan->run.steps ? (double)plan->run.steps
-                                 : (double)plan->run.episodes * (double)plan->env.horizon;
-  plan->run.eval_every = (int64_t)fmin(steps / DEFAULT_EVALUATIONS, longest_run);
+  plan->run.eval_every = (int64_t)fmin(lgv__plan_steps(plan) / DEFAULT_EVALUATIONS, longest_run);
 }
 
 /* Rows of a replay that a run can fill: two a step of one environment, if every episode has one. */

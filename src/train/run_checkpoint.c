@@ -1,5 +1,5 @@
 /* What of a run is in its checkpoint, and how a run goes on from one: environments, agent, random
- * streams and counters come from their layouts; what the run itself counts is run_state. */
+ * streams and counters come from their layouts; what the run itself counts is run_counters. */
 #include "agent/agent.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -7,14 +7,15 @@
 #include "env/env.h"
 #include "train/run_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static const char *state_fault(const void *context) {
   const lgv_run *run = context;
-  const run_state *at = &run->at;
+  const run_counters *at = &run->at;
   const int64_t counts[] = {at->steps,    at->episodes,  at->window_episodes,
                             at->n_recent, at->next_eval, at->metrics_size};
-  if (!lgv__are_counts(counts, sizeof counts / sizeof *counts)) return "a counter that is no count";
+  if (!lgv__are_counts(counts, sizeof counts / sizeof *counts)) return "counter out of range";
   bool ok = lgv__record_reaches(&run->record, at->metrics_size);
   return ok ? NULL : "metrics.csv is missing, or shorter than it was then";
 }
@@ -22,7 +23,14 @@ static const char *state_fault(const void *context) {
 static const char *evaluation_fault(const void *run) {
   const lgv_evaluation *e = &((const lgv_run *)run)->evaluation;
   bool ok = lgv__is_count(e->episodes) && lgv__is_count(e->steps);
-  return ok ? NULL : "a counter that is no count";
+  return ok ? NULL : "counter out of range";
+}
+
+static const char *eval_counters_fault(const void *context) {
+  const eval_counters *c = &((const lgv_run *)context)->evals;
+  const int64_t counts[] = {c->spent, c->before, c->longest, c->latest};
+  bool ok = lgv__are_counts(counts, sizeof counts / sizeof *counts) && c->before <= c->spent;
+  return ok ? NULL : "counter out of range";
 }
 
 static void check_last(lgv_tensors *tensors, const char *(*check)(const void *),
@@ -53,6 +61,11 @@ static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
                            &run->evaluation, err));
   tensors->items[tensors->count - 1].optional = true;
   check_last(tensors, evaluation_fault, run);
+  if (isfinite(run->plan->run.eval_share)) {
+    LGV_TRY(lgv__tensors_add(tensors, "run.eval_counters", LGV_I64, sizeof run->evals / 8,
+                             &run->evals, err));
+    check_last(tensors, eval_counters_fault, run);
+  }
   return lgv__tensors_add_arena(tensors, "agent", lgv__agent_arena(run->agent), err);
 }
 
@@ -163,7 +176,7 @@ lgv_status lgv__run_restore(lgv_run *run, lgv_error *err) {
       lgv__config_check_budget(run->plan, run->at.steps, run->at.episodes, run->directory, err));
   LGV_TRY(restore_envs(run, err));
   run->saved_at = run->resumed_at = run->at.steps;
-  bool row_to_come = run->eval_env && run->at.steps >= run->at.next_eval; /* of this step */
+  bool row_to_come = lgv__run_evaluation_is_due(run); /* of this step */
   return lgv__record_reopen(&run->record, run->plan, run->seed, run->at.metrics_size,
                             run->at.steps - row_to_come, err);
 }
