@@ -412,6 +412,7 @@ lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_erro
   lgv__matmul_threads_use(before);
   if (status == LGV_ERR_NUMERIC) name_step(run, err);
   LGV_TRY(status);
+  LGV_TRY(lgv__record_show(&run->record, err));
   run->computed += computed_now(run);
   *done = is_done(run);
   return LGV_OK;
