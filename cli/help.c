@@ -148,16 +148,60 @@ static void print_optimizer(lgv_table *table, const topic *t) {
     print_params(table, t, "optim.", optimizer.params);
 }
 
+/* The parameter that a key outside the entry's own table means: of the run, or of whichever
+ * optimizer has it. */
+static bool find_param(const char *key, lgv_param *param) {
+  const char *kind = strncmp(key, "run.", 4) == 0 ? "run" : "optimizer";
+  const char *name = strchr(key, '.') + 1;
+  lgv_entry entry;
+  for (size_t i = 0; lgv_registry_get(kind, i, &entry); i++)
+    for (const lgv_param *p = entry.params; p && p->name; p++)
+      if (strcmp(p->name, name) == 0) {
+        *param = *p;
+        return true;
+      }
+  return false;
+}
+
+static bool is_printed(const lgv_table *table, const char *key) {
+  for (size_t i = 0; i < table->count; i += table->columns)
+    if (strcmp(table->cells[i], key) == 0) return true;
+  return false;
+}
+
+/* Values of presets that have no row yet, such as those of another optimizer. */
+static void print_rest(lgv_table *table, const topic *t) {
+  for (size_t i = 0; i < t->presets; i++)
+    for (const char *at = t->entry.presets[i].values; *at;) {
+      char key[128], range[VALUE_SIZE];
+      lgv_param p;
+      snprintf(key, sizeof key, "%.*s", (int)strcspn(at, "="), at);
+      at += strcspn(at, " ");
+      at += strspn(at, " ");
+      if (is_printed(table, key) || !find_param(key, &p)) continue;
+      lgv_param_range(&p, range, sizeof range);
+      print_row(table, t, key, p.default_text, range, p.help);
+    }
+}
+
+static bool has_preset(const topic *t, const char *name) {
+  for (size_t i = 0; i < t->presets; i++)
+    if (strcmp(t->entry.presets[i].name, name) == 0) return true;
+  return false;
+}
+
+static void print_auto(const topic *t) {
+  printf("agent.preset = auto takes `atari` for images, %selse `small`.\n",
+         has_preset(t, "one-hot") ? "`one-hot` for one-hot observations, " : "");
+  puts(t->plan ? "* marks the one used here." : "--env NAME shows the values on an environment.");
+}
+
 static void print_notes(const topic *t) {
   const char *prefix = cli_kind_prefix(t->kind), *first = t->entry.params->name;
   if (t->presets > 0)
     printf("\nThe columns after `default` are presets; an empty field keeps the default. What the "
            "user sets wins.\n");
-  if (t->presets > 0 && t->entry.optimizer)
-    printf("agent.preset = auto takes `atari` for images, `one-hot` for one-hot observations if "
-           "the agent has it,\nelse `small`.%s\n",
-           t->plan ? " * marks the one that is used here."
-                   : " --env NAME shows the values that an environment gets.");
+  if (has_preset(t, "atari") && has_preset(t, "small")) print_auto(t);
   printf("\nSet them with --set %s%s=VALUE, or in a file: %.*s: {%s: VALUE}\n", prefix, first,
          (int)strlen(prefix) - 1, prefix, first);
 }
@@ -182,6 +226,7 @@ static void print_topic(topic *t) {
   print_head(&table, t);
   print_params(&table, t, cli_kind_prefix(t->kind), entry->params);
   if (t->presets > 0) print_optimizer(&table, t);
+  print_rest(&table, t);
   lgv__table_print(&table, stdout, 0, cli_terminal_width());
   print_notes(t);
 }

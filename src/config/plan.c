@@ -43,11 +43,11 @@ double lgv__plan_steps(const lgv_plan *plan) {
                          : (double)plan->run.episodes * (double)plan->env.horizon;
 }
 
-/* Evaluations that the user did not schedule take a bounded share of the steps. */
-static void settle_eval_share(lgv_plan *plan, const lgv_settings *settings) {
-  bool is_scheduled = lgv_settings_get(settings, "run.eval_every") != NULL;
-  if (is_scheduled && !lgv_settings_get(settings, "run.eval_share"))
-    plan->run.eval_share = INFINITY;
+/* Evaluations that the user did not schedule take a bounded share of the steps, also those that a
+ * preset of the environment schedules. */
+static void settle_eval_share(lgv_plan *plan, const lgv_settings *user) {
+  bool is_scheduled = lgv_settings_get(user, "run.eval_every") != NULL;
+  if (is_scheduled && !lgv_settings_get(user, "run.eval_share")) plan->run.eval_share = INFINITY;
 }
 
 /* An evaluation ends whatever the agent does. Neither a known horizon nor a game (which ends on its
@@ -66,8 +66,9 @@ static void settle_eval_steps(lgv_plan *plan, const lgv_settings *settings) {
 }
 
 /* Agents whose policy changes within an episode have no exact value; evaluations estimate it. */
-static void settle_evaluations(lgv_plan *plan, const lgv_settings *settings) {
-  settle_eval_share(plan, settings);
+static void settle_evaluations(lgv_plan *plan, const lgv_settings *settings,
+                               const lgv_settings *user) {
+  settle_eval_share(plan, user);
   settle_eval_steps(plan, settings);
   if (lgv_settings_get(settings, "run.eval_every") ||
       (plan->agent_type->traits & LGV_SETTLES_PER_EPISODE))
@@ -75,7 +76,8 @@ static void settle_evaluations(lgv_plan *plan, const lgv_settings *settings) {
   plan->run.eval_every = (int64_t)fmin(lgv__plan_steps(plan) / DEFAULT_EVALUATIONS, longest_run);
 }
 
-/* Rows of a replay that a run can fill: two a step of one environment, if every episode has one. */
+/* Rows of a replay that a run can fill: two per step of one environment, if every episode has one
+ * step. */
 static size_t most_rows(const lgv_plan *plan) {
   return plan->run.steps > 0 ? 2 * (size_t)(plan->run.steps / plan->run.envs) + 2 : 0;
 }
@@ -99,7 +101,9 @@ static lgv_status count_memory(lgv_plan *plan, const lgv_env *probe, lgv_error *
 
 uint64_t lgv_plan_memory(const lgv_plan *plan) { return plan->bytes; }
 
-static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_error *err) {
+/* settings: those of the user, completed by the environment's preset. */
+static lgv_status fill_plan(const lgv_settings *settings, const lgv_settings *user, lgv_plan *plan,
+                            lgv_error *err) {
   LGV_TRY(lgv__kernels_check(err));
   LGV_TRY(lgv__settings_env_type(settings, &plan->env_type, err));
   LGV_TRY(lgv__settings_agent_type(settings, &plan->agent_type, err));
@@ -111,12 +115,11 @@ static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_er
   plan->host = lgv__settings_host(settings, &plan->run);
   lgv_host host = plan->host;
   host.announce = true;
-  lgv_env *probe; /* opened once, so that what only the environment knows is known before any run
-                     starts */
+  lgv_env *probe; /* tells what only the environment knows, before any run starts */
   LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, &host, 0, "env.probe", &probe, err));
   plan->env = *lgv_env_get_spec(probe);
   plan->has_model = lgv_env_get_model(probe) != NULL;
-  settle_evaluations(plan, settings);
+  settle_evaluations(plan, settings, user);
   lgv_problem problem = lgv__plan_problem(plan, &plan->env);
   lgv_agent_parts parts = {0};
   lgv_status status = lgv__fill_agent(settings, plan->agent_type, &problem, &parts, err);
@@ -134,7 +137,8 @@ lgv_status lgv_plan_create(const lgv_settings *settings, lgv_plan **out, lgv_err
   lgv_settings *completed;
   LGV_TRY(lgv__settings_with_env_preset(settings, &completed, err));
   lgv_plan *plan = lgv__calloc(1, sizeof *plan);
-  lgv_status status = plan ? fill_plan(completed, plan, err) : lgv__out_of_memory(err, "a plan");
+  lgv_status status =
+      plan ? fill_plan(completed, settings, plan, err) : lgv__out_of_memory(err, "a plan");
   lgv_settings_free(completed);
   if (status != LGV_OK) {
     lgv_plan_free(plan);
@@ -154,7 +158,7 @@ void lgv_plan_free(lgv_plan *plan) {
 
 /* ---- Resolved values as text ---- */
 
-/* Values stay texts: what they mean is for whoever takes them. */
+/* Values stay texts: only the environment knows their types. */
 static void json_map(lgv_json *json, const char *key, const lgv_map *map) {
   char name[LGV_MAP_KEY_SIZE], value[LGV_MAP_VALUE_SIZE];
   const char *at = map->text;
@@ -163,7 +167,7 @@ static void json_map(lgv_json *json, const char *key, const lgv_map *map) {
   lgv__json_close(json, '}');
 }
 
-/* left_out: a row that is not told, or NULL. */
+/* left_out: a row to omit, or NULL. */
 static void json_params(lgv_json *json, const char *key, const char *name, const lgv_param *table,
                         const void *params, const char *left_out) {
   char text[512];
@@ -196,14 +200,14 @@ static void json_params(lgv_json *json, const char *key, const char *name, const
 static void json_parts(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
   lgv_run_params run = plan->run;
   run.seed = (int64_t)seed;
-  run.update_threads = 1; /* decides nothing, so records do not tell */
+  run.update_threads = 1; /* no result depends on it, so records do not mention it */
   json_params(json, "env", plan->env_type->name, plan->env_type->params, plan->env_params, NULL);
   json_params(json, "agent", plan->agent_type->name, plan->agent_type->params, plan->agent_params,
               NULL);
   if (plan->optim_type)
     json_params(json, "optim", plan->optim_type->name, plan->optim_type->params, plan->optim_params,
                 NULL);
-  /* whether there is an event file is nobody's result: a run may go on without, or begin one */
+  /* an event file is not a result: a resumed run may stop or start writing one */
   json_params(json, "run", NULL, lgv__run_params, &run, "tensorboard");
 }
 

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "config/config_check.h"
+#include "config/run_directory.h"
 #include "record/checkpoint.h"
 #include "record/summary.h"
 

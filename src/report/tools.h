@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "config/seeds.h"
+#include "config/run_directory.h"
 #include "langevin.h"
 #include "report/data/compare.h"
 #include "report/plot/figure_file.h"

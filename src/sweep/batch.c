@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "config/memory_budget.h"
 #include "config/plan.h"
-#include "config/seeds.h"
+#include "config/run_directory.h"
 #include "record/record.h"
 #include "record/summary.h"
 #include "sweep/job.h"

@@ -3,7 +3,7 @@
 #include "agent/agent.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "config/config_check.h"
+#include "config/run_directory.h"
 #include "env/env.h"
 #include "train/run_parts.h"
 

@@ -1,7 +1,7 @@
 /* The JSON files that a run leaves in its directory, as those who come later read them. */
 #include "fuzz.h"
 
-#include "config/config_check.h"
+#include "config/run_directory.h"
 #include "report/data/run_state.h"
 
 #include <stdlib.h>

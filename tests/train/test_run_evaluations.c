@@ -17,7 +17,20 @@ typedef struct ring {
 
 typedef struct ring_params {
   bool is_evaluation;
+  int32_t preset;
 } ring_params;
+
+static const char *const ring_preset_names[] = {"none", "often", NULL};
+static const lgv_preset ring_presets[] = {{"none", ""}, {"often", "run.eval_every=10"}, {0}};
+static const lgv_param ring_table[] = {
+    {.name = "preset",
+     .type = LGV_CHOICE,
+     .offset = offsetof(ring_params, preset),
+     .default_text = "none",
+     .choices = ring_preset_names,
+     .help = ""},
+    {0},
+};
 
 static lgv_status ring_spec(const void *params, lgv_env_spec *spec, lgv_error *err) {
   lgv_status status = coin_spec(params, spec, err);
@@ -49,6 +62,8 @@ static lgv_status ring_step(void *self, int32_t action, lgv_rng *rng, lgv_outcom
 static const lgv_env_type ring_type = {
     .name = "ring",
     .summary = "no clock, one way out",
+    .params = ring_table,
+    .presets = ring_presets,
     .params_size = sizeof(ring_params),
     .state_size = sizeof(ring),
     .spec = ring_spec,
@@ -192,9 +207,24 @@ static void default_evaluations_take_a_tenth_of_the_steps(void **state) {
   }
 }
 
+static void assert_share(const char *extra, const char *expected) {
+  char text[32];
+  lgv_error err = {0};
+  lgv_settings *settings = ring_settings(extra);
+  lgv_plan *plan = plan_of(settings);
+  assert_int_equal(lgv_plan_get(plan, "run.eval_share", text, sizeof text, &err), LGV_OK);
+  assert_string_equal(text, expected);
+  lgv_plan_free(plan);
+}
+
 static void the_users_own_evaluations_are_not_limited(void **state) {
   (void)state;
   char directory[TEMP_SIZE];
+  assert_share("run.steps=500", "0.1");
+  assert_share("run.steps=500 run.eval_episodes=2 run.eval_steps=9", "0.1");
+  assert_share("run.steps=500 run.eval_every=50", "inf");
+  assert_share("run.steps=500 run.eval_every=50 run.eval_share=0.5", "0.5");
+  assert_share("run.steps=500 env.preset=often", "0.1"); /* a preset's schedule is no user's */
   make_temp(directory);
   lgv_plan *plan = plan_of(ring_settings("run.steps=500 run.eval_every=50 run.eval_steps=70"));
   finish(start(plan, directory, false));
