@@ -61,7 +61,7 @@ static void print_overview(void) {
 
 enum { MOST_PRESETS = 16, VALUE_SIZE = 512 };
 
-/* What is explained: an entry, and the plan of a run with it (NULL: none). */
+/* An entry to explain, and the plan of a run with it (NULL: none). */
 typedef struct topic {
   const char *kind;
   lgv_entry entry;
@@ -199,8 +199,8 @@ static void print_auto(const topic *t) {
 static void print_notes(const topic *t) {
   const char *prefix = cli_kind_prefix(t->kind), *first = t->entry.params->name;
   if (t->presets > 0)
-    printf("\nThe columns after `default` are presets; an empty field keeps the default. What the "
-           "user sets wins.\n");
+    printf("\nThe columns after `default` are presets; an empty field keeps the default. Your "
+           "own settings win.\n");
   if (has_preset(t, "atari") && has_preset(t, "small")) print_auto(t);
   printf("\nSet them with --set %s%s=VALUE, or in a file: %.*s: {%s: VALUE}\n", prefix, first,
          (int)strlen(prefix) - 1, prefix, first);

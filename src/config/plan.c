@@ -115,7 +115,7 @@ static lgv_status fill_plan(const lgv_settings *settings, const lgv_settings *us
   plan->host = lgv__settings_host(settings, &plan->run);
   lgv_host host = plan->host;
   host.announce = true;
-  lgv_env *probe; /* tells what only the environment knows, before any run starts */
+  lgv_env *probe; /* for the facts that only an open environment knows */
   LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, &host, 0, "env.probe", &probe, err));
   plan->env = *lgv_env_get_spec(probe);
   plan->has_model = lgv_env_get_model(probe) != NULL;

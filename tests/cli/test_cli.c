@@ -580,7 +580,7 @@ static void benchmarks_are_chosen_by_name(void **state) {
   (void)state;
   expect_refusal("bench nets", "'nets' is none of machine, yardstick, net, optim, deep");
   expect_refusal("bench --rounds 0", "--rounds takes a whole number");
-  expect_refusal("bench env --quick --only nets", "no line that was measured has 'nets'");
+  expect_refusal("bench env --quick --only nets", "no measured line has 'nets'");
   expect("bench run env replay --quick --only cart", 0); /* replay needs the limits */
   assert_says(out, "cartpole");
   assert_says(out, "reading 4 MB");
