@@ -1,5 +1,6 @@
 #include "record/event_file.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 
@@ -7,7 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* Keys of the protocol buffers: 8 * field + wire type (0 varint, 1 eight bytes, 2 length and bytes,
  * 5 four bytes). */
@@ -27,12 +27,6 @@ static lgv_status write_error(int error, lgv_error *err) {
                   "cannot write " LGV_EVENT_FILE_NAME
                   ": %s (run.tensorboard = false does without it)",
                   strerror(error));
-}
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_REALTIME, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* ---- CRC-32C ---- */
@@ -137,7 +131,7 @@ lgv_status lgv__event_file_row(lgv_event_file *f, int64_t step, const lgv_column
   size_t summary = 0;
   for (size_t i = 0; i < count; i++)
     if (!isnan(values[i])) summary += nested_size(value_size(&columns[i]));
-  begin_event(f, now(), step, nested_size(summary));
+  begin_event(f, lgv__clock(CLOCK_REALTIME), step, nested_size(summary));
   put_key_and_length(f, EVENT_SUMMARY, summary);
   for (size_t i = 0; i < count; i++)
     if (!isnan(values[i])) put_value(f, &columns[i], values[i]);
@@ -146,7 +140,7 @@ lgv_status lgv__event_file_row(lgv_event_file *f, int64_t step, const lgv_column
 
 static lgv_status put_version(lgv_event_file *f, lgv_error *err) {
   static const char version[] = "brain.Event:2";
-  begin_event(f, now(), 0, nested_size(strlen(version)));
+  begin_event(f, lgv__clock(CLOCK_REALTIME), 0, nested_size(strlen(version)));
   put_key_and_length(f, EVENT_FILE_VERSION, strlen(version));
   put(f, version, strlen(version));
   return end_event(f, err);

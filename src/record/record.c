@@ -1,5 +1,6 @@
 #include "record/record.h"
 
+#include "base/clock.h"
 #include "base/disk.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -154,15 +155,9 @@ lgv_status lgv__record_row(lgv_record *record, const double *values, lgv_error *
   return lgv__record_show(record, err);
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 lgv_status lgv__record_show(lgv_record *record, lgv_error *err) {
   const double patience = 2; /* seconds */
-  double time = now();
+  double time = lgv__now();
   if (!record->metrics.is_open || time - record->shown < patience) return LGV_OK;
   record->shown = time;
   if (!lgv__out_flush(&record->metrics)) return metrics_error(record, err);

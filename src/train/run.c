@@ -22,6 +22,7 @@
 #include "train/run_parts.h"
 
 #include "agent/agent.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -30,20 +31,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-static double read_clock(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double now(void) { return read_clock(CLOCK_MONOTONIC); }
 
 /* CPU seconds since the current call of lgv_run_advance began: calls may come from different
  * threads. */
 static double computed_now(const lgv_run *run) {
-  return read_clock(CLOCK_THREAD_CPUTIME_ID) - run->entered;
+  return lgv__clock(CLOCK_THREAD_CPUTIME_ID) - run->entered;
 }
 
 static size_t count_names(const char *const *names) {
@@ -133,7 +125,7 @@ static lgv_status create(const lgv_plan *plan, uint64_t seed, const char *direct
                          lgv_error *err) {
   *out = lgv__calloc(1, sizeof **out);
   if (!*out) return lgv__out_of_memory(err, "a run");
-  **out = (lgv_run){.plan = plan, .seed = seed, .started = now()};
+  **out = (lgv_run){.plan = plan, .seed = seed, .started = lgv__now()};
   (*out)->saved_at = -1;
   (*out)->at = (run_counters){.eval_return = NAN, .value = NAN, .solved_episode = NAN};
   return open_parts(*out, directory, err);
@@ -406,7 +398,7 @@ static void name_step(const lgv_run *run, lgv_error *err) {
 
 lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_error *err) {
   LGV_TRY(lgv__run_ask_for_checkpoint(run, lgv__checkpoint_look, err));
-  run->entered = read_clock(CLOCK_THREAD_CPUTIME_ID);
+  run->entered = lgv__clock(CLOCK_THREAD_CPUTIME_ID);
   lgv_matmul_threads *before = lgv__matmul_threads_use(run->team);
   lgv_status status = advance(run, max_steps, err);
   lgv__matmul_threads_use(before);
@@ -453,7 +445,7 @@ lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *
   /* a run that was interrupted can be resumed; one that failed keeps its last good checkpoint */
   bool save = !failure && run->plan->run.checkpoint_final && run->saved_at != run->at.steps;
   if (save) LGV_TRY(lgv_run_checkpoint(run, err));
-  LGV_TRY(lgv__record_timing(&run->record, now() - run->started, run->computed,
+  LGV_TRY(lgv__record_timing(&run->record, lgv__now() - run->started, run->computed,
                              run->at.steps - run->resumed_at, err));
   return lgv__record_summary(&run->record, run->plan, &summary, run->given_up, failure, err);
 }

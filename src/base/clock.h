@@ -1,0 +1,16 @@
+/* Clocks in seconds. */
+#ifndef LGV_BASE_CLOCK_H
+#define LGV_BASE_CLOCK_H
+
+#include <time.h>
+
+static inline double lgv__clock(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The clock for differences: it is never set. */
+static inline double lgv__now(void) { return lgv__clock(CLOCK_MONOTONIC); }
+
+#endif
