@@ -196,16 +196,22 @@ static lgv_status check_obs(const lgv_agent *agent, const lgv_obs *obs, lgv_erro
                   agent->type->name, (long long)obs->stage);
 }
 
+lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+                         lgv_error *err) {
+  LGV_TRY(check_obs(agent, obs, err));
+  return lgv__agent_act(agent, obs, mode, action, err);
+}
+
 lgv_status lgv__agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                           lgv_error *err) {
   LGV_TRY(check_usable(agent, err));
   return agent->type->act(agent->self, obs, mode, action, err);
 }
 
-lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, int32_t *action,
-                         lgv_error *err) {
-  LGV_TRY(check_obs(agent, obs, err));
-  return lgv__agent_act(agent, obs, mode, action, err);
+lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition, lgv_error *err) {
+  LGV_TRY(check_obs(agent, &transition->obs, err));
+  LGV_TRY(check_obs(agent, &transition->next, err));
+  return lgv__agent_observe(agent, transition, err);
 }
 
 /* Replays and losses are in single precision, where 1e300 is infinite. */
@@ -220,12 +226,6 @@ lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition
     return lgv_fail(err, LGV_ERR_USAGE, "action %d is outside 0..%d", transition->action,
                     agent->problem.env.actions - 1);
   return agent->type->observe(agent->self, transition, err);
-}
-
-lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition, lgv_error *err) {
-  LGV_TRY(check_obs(agent, &transition->obs, err));
-  LGV_TRY(check_obs(agent, &transition->next, err));
-  return lgv__agent_observe(agent, transition, err);
 }
 
 lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err) {

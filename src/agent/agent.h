@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "langevin.h"
 
-/* Checks that the agent can live with the environment, then lets it resolve what was left open. */
+/* Checks that the agent can use the environment, then lets it resolve what was left open. */
 LGV_CHECK lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params,
                                         const bool *is_set, const lgv_problem *problem,
                                         lgv_error *err);
@@ -17,20 +17,21 @@ LGV_CHECK lgv_status lgv__agent_open(const lgv_agent_type *type, const void *par
 LGV_CHECK lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *params,
                                       const lgv_problem *problem, size_t most_rows, uint64_t *bytes,
                                       lgv_error *err);
-/* lgv_agent_act and lgv_agent_observe without a look at the observations: for those of an lgv_env,
- * which has checked them. */
-LGV_CHECK lgv_status lgv__agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode,
-                                    int32_t *action, lgv_error *err);
-LGV_CHECK lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition,
-                                        lgv_error *err);
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent);
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent);
-const lgv_env_spec *lgv__agent_env(const lgv_agent *agent); /* what it was made for */
-/* What it has learned: kept arrays other than experience, which is checked when it comes in. */
+const lgv_env_spec *lgv__agent_env(const lgv_agent *agent); /* that it was made for */
+/* Checks the learned state: kept arrays other than experience, which is checked when it arrives. */
 LGV_CHECK lgv_status lgv__agent_check_finite(const lgv_agent *agent, lgv_error *err);
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed); /* a fresh evaluation stream */
 void lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts); /* if it has any */
 void lgv__agent_stats(const lgv_agent *agent, double *values);
+
+/* lgv_agent_act and lgv_agent_observe for observations that came out of an lgv_env, which has
+ * already checked that they are finite. */
+LGV_CHECK lgv_status lgv__agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode,
+                                    int32_t *action, lgv_error *err);
+LGV_CHECK lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition,
+                                        lgv_error *err);
 
 /* The one tie rule: an index of the greatest value, uniform among equals. */
 int32_t lgv__argmax(const double *values, int32_t count, lgv_rng *rng);

@@ -24,12 +24,6 @@ int lgv__params_find(const lgv_param *table, const char *name) {
   return -1;
 }
 
-bool lgv__param_is_set(const lgv_param *table, const bool *is_set, const char *name) {
-  int index = lgv__params_find(table, name);
-  assert(index >= 0 && "an agent asks for a parameter that its table does not have");
-  return is_set[index];
-}
-
 const char *lgv__param_entry(const lgv_param *param, const char *name) {
   size_t length = strlen(param->name);
   bool inside = param->type == LGV_MAP && strncmp(name, param->name, length) == 0;

@@ -24,8 +24,6 @@
 size_t lgv__params_count(const lgv_param *table);
 /* The index of name in table, or -1; kwargs.NAME finds the map kwargs. */
 int lgv__params_find(const lgv_param *table, const char *name);
-/* Whether the user set the parameter `name`, which the table must have. */
-bool lgv__param_is_set(const lgv_param *table, const bool *is_set, const char *name);
 /* NAME if name is kwargs.NAME and param the map kwargs, else NULL. */
 const char *lgv__param_entry(const lgv_param *param, const char *name);
 /* The name in table nearest to a wrong one, or NULL. */

@@ -42,8 +42,8 @@ static lgv_status metrics_error(const lgv_record *record, lgv_error *err) {
                   strerror(record->metrics.error));
 }
 
-/* Whether the lock was free. The child of a killed run may still be writing a checkpoint; it ends
- * soon after its parent, so wait for it. */
+/* Whether it was free. A killed run's child may be writing a checkpoint still: it ends soon after
+ * its parent, and is worth waiting for. */
 static bool take_lock(int descriptor, double patience) {
   const struct timespec pause = {.tv_nsec = 20000000};
   for (double waited = 0; flock(descriptor, LOCK_EX | LOCK_NB) != 0; waited += 0.02) {
@@ -54,9 +54,9 @@ static bool take_lock(int descriptor, double patience) {
   return true;
 }
 
-/* Two runs at once would mix their records. The lock is on the directory itself: it leaves no file,
- * and the system releases it when a program dies. On file systems without locks the run continues
- * without one. */
+/* Two runs at once would mix their records. The lock is on the directory itself: it leaves no file
+ * behind, and the system takes it back from a program that dies. Where file systems have no locks,
+ * the run goes on without. */
 lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_error *err) {
   if (record->locked) return LGV_OK;
   int descriptor = open(record->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -14,7 +14,7 @@ typedef struct lgv_record {
   size_t n_columns;
   /* ---- */
   lgv_out metrics; /* not open with run.records = summary, which writes no timing.json either */
-  bool locked;     /* no other run may write into the directory */
+  bool locked;     /* no other run may write into the directory meanwhile */
   int lock;        /* descriptor of the directory, if locked */
   lgv_event_file events; /* not open with run.tensorboard = false */
   double shown;          /* when readers of the files last got every row */
@@ -24,8 +24,8 @@ typedef struct lgv_record {
  * directory that another run is writing into. */
 LGV_CHECK lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
                                       lgv_error *err);
-/* Locks the directory against other runs until the record is closed; fails if another run still
- * writes into it after `patience` seconds. */
+/* No other run may write into the directory until the record is closed; refuses one that another
+ * run still writes into after so many seconds. */
 LGV_CHECK lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_error *err);
 /* Whether metrics.csv has at least `size` bytes; if not, the checkpoint that says so is useless. */
 bool lgv__record_reaches(const lgv_record *record, int64_t size);
