@@ -9,14 +9,14 @@
 enum { ROUNDS, QUICK, ONLY, JSON };
 
 static const cli_option options[] = {
-    [ROUNDS] = {"rounds", 'r', "N", "how often everything is measured in turn (default 3)"},
-    [QUICK] = {"quick", 'q', NULL, "one round, less time for each line: half a minute for all"},
-    [ONLY] = {"only", 0, "TEXT", "only the lines with TEXT in their name, and the limits"},
+    [ROUNDS] = {"rounds", 'r', "N", "how often to repeat all measurements (default 3)"},
+    [QUICK] = {"quick", 'q', NULL, "one round with less time per line: half a minute in total"},
+    [ONLY] = {"only", 0, "TEXT", "measure only lines with TEXT in their name, and the limits"},
     [JSON] = {"json", 0, NULL, "print one JSON object"},
     {0},
 };
 
-/* "1.24 ns": as many digits as a measurement has. */
+/* "1.24 ns": three digits, the precision of a measurement. */
 static void format_time(double seconds, char *text, size_t size) {
   static const struct {
     double scale;
@@ -42,7 +42,7 @@ static void print_goal(lgv_table *table, const bench_report *report, const bench
 }
 
 static void print_table(const bench_report *report) {
-  const char *const head[] = {"group", "what",  "time",   "per", "a second",
+  const char *const head[] = {"group", "what",  "time",   "per", "per second",
                               "rate",  "share", "target", "met"};
   lgv_table table = lgv__table("llrlrrrrl");
   for (size_t i = 0; i < sizeof head / sizeof *head; i++) lgv__table_cell(&table, "%s", head[i]);
@@ -149,7 +149,7 @@ static int bench_main(const cli_command *command, int count, char **words) {
     code = cli_error(command, &err);
   } else {
     if (request.only && !any_line_has(report, request.only))
-      code = cli_wrong(command, "no line that was measured has '%s' in its name", request.only);
+      code = cli_wrong(command, "no measured line has '%s' in its name", request.only);
     if (report->skipped[0]) fprintf(stderr, "%s\n", report->skipped);
     if (code == CLI_OK && json)
       code = print_json(command, report);
@@ -162,7 +162,7 @@ static int bench_main(const cli_command *command, int count, char **words) {
 
 const cli_command cli_bench = {
     .name = "bench",
-    .summary = "how fast networks, optimizers and runs are on this machine",
+    .summary = "measure networks, optimizers and runs on this machine",
     .usage = "[GROUP...] [--quick] [--only TEXT] [--rounds N] [--json]",
     .options = options,
     .notes =
@@ -170,16 +170,17 @@ const cli_command cli_bench = {
         "machine: multiply-adds, reading from caches and memory, normal numbers: limits.\n"
         "yardstick: large matrix products by our kernels and by OpenBLAS; the fastest is the limit "
         "of networks.\n"
-        "net: passes through networks, with useful operations only, as a share of it.\n"
+        "net: passes through networks, as a share of that limit; only useful operations count.\n"
         "optim: steps of the optimizers, noise included.\n"
-        "deep: whole updates of every deep agent, and acting.\n"
+        "deep: whole updates and actions of every deep agent.\n"
         "replay: drawing minibatches, uniformly and by priority.\n"
         "linear: episodes of every linear agent.\n"
-        "env: steps of every environment of the library, and the pictures of Atari.\n"
+        "env: steps of every environment of the library, and the images of Atari.\n"
         "run: whole runs and updates of agents.\n"
         "checkpoint: writing and reading them (wall-clock time).\n"
-        "bridge: what a Gymnasium environment costs beyond a bare Python loop over it (wall-clock "
+        "bridge: the cost of a Gymnasium environment beyond a plain Python loop over it "
+        "(wall-clock "
         "time).\n"
-        "Other times are CPU time of one thread, and the best of many repetitions.",
+        "Other times are the CPU time of one thread, the best of many repetitions.",
     .main = bench_main,
 };

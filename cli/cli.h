@@ -1,4 +1,4 @@
-/* What the sub-commands share: commands and options as const tables, complaints, progress. */
+/* Shared by the sub-commands: tables of commands and options, error messages, progress. */
 #ifndef LGV_CLI_H
 #define LGV_CLI_H
 
@@ -14,6 +14,7 @@ typedef struct cli_option {
   char letter;          /* short form, or 0 */
   const char *argument; /* what follows, e.g. "FILE"; NULL for a switch */
   const char *help;
+  const char *old_name; /* a former name that is still accepted, or NULL */
 } cli_option;
 
 typedef struct cli_command {
@@ -39,25 +40,25 @@ typedef struct cli_args {
   bool plain_only;          /* after -- */
   const cli_option *option; /* NULL: value is a plain word */
   const char *value;
-  bool stopped; /* a mistake was reported, or --help was answered */
+  bool stopped; /* an error was reported, or --help was answered */
   int exit_code;
 } cli_args;
 
 bool cli_next(cli_args *args);
-/* Which option it is: its place in the command's table; -1 for a plain word. */
+/* The index of the current option in the command's table; -1 for a plain word. */
 int cli_which(const cli_args *args);
-/* The value of the current option as a number; on a mistake args->stopped is set. */
+/* The value of the current option as a number; on an error args->stopped is set. */
 int64_t cli_value_int(cli_args *args, int64_t least, int64_t most);
 double cli_value_real(cli_args *args);
-/* Ends the parsing with a complaint. */
+/* Ends the parsing with an error message. */
 void cli_reject(cli_args *args, const char *format, ...) LGV_PRINTF(2, 3);
 
-/* ---- Complaints, all on stderr ---- */
+/* ---- Error messages, all on stderr ---- */
 
 int cli_wrong(const cli_command *command, const char *format, ...) LGV_PRINTF(2, 3);
-/* Prints the error; its exit code. */
+/* Prints the error and returns its exit code. */
 int cli_error(const cli_command *command, const lgv_error *err);
-/* A warning of the library's, printed once however often it comes. context: the cli_command. */
+/* Prints a warning of the library, each text once. context: the cli_command. */
 void cli_notice(void *context, const char *text);
 /* Prints a finished JSON text on stdout and frees it. */
 int cli_print_json(const cli_command *command, lgv_json *json);
@@ -67,10 +68,10 @@ int cli_print_json(const cli_command *command, lgv_json *json);
 void cli_print_command(const cli_command *command, FILE *out);
 int cli_terminal_width(void);
 int cli_terminal_height(void);
-/* "env." for env, ...: what the keys of a kind begin with. */
+/* The prefix of the keys of a kind: "env." for env. */
 const char *cli_kind_prefix(const char *kind);
 
-/* ---- Progress on stderr: a bar on a terminal, a line now and then elsewhere ---- */
+/* ---- Progress on stderr: a bar on a terminal, a line every few seconds elsewhere ---- */
 
 typedef struct cli_progress {
   bool quiet, terminal;
@@ -82,14 +83,15 @@ enum { CLI_BAR_SIZE = 25 };
 void cli_progress_start(cli_progress *progress, bool quiet);
 void cli_progress_show(cli_progress *progress, const lgv_progress *now);
 void cli_progress_clear(cli_progress *progress);
-/* Whether it is time to report again. */
+/* Whether it is time to report progress again. */
 bool cli_progress_is_due(cli_progress *progress);
 int cli_progress_width(void);                                 /* of the terminal that it is on */
 void cli_format_count(double x, char *text, size_t size);     /* 812, 12.3k, 4.56M */
 void cli_format_seconds(double x, char *text, size_t size);   /* 0:42, 12:05, 3:20:00 */
 void cli_format_bar(double fraction, char bar[CLI_BAR_SIZE]); /* without its ends */
 
-/* ---- The progress of a sweep: some lines on a terminal, one now and then elsewhere ---- */
+/* ---- The progress of a sweep: several lines on a terminal, one line every few seconds elsewhere
+ * ---- */
 
 typedef struct cli_sweep_view cli_sweep_view;
 
@@ -111,7 +113,7 @@ typedef struct cli_video {
 } cli_video;
 
 LGV_CHECK lgv_status cli_video_add(cli_video *video, const lgv_picture *frame, lgv_error *err);
-/* Waits until the file is complete; nothing to do if there was no frame. */
+/* Waits until the file is complete; does nothing if there was no frame. */
 LGV_CHECK lgv_status cli_video_end(cli_video *video, lgv_error *err);
 
 /* ---- Ctrl-C ---- */

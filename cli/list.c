@@ -5,7 +5,7 @@
 enum { JSON };
 
 static const cli_option options[] = {
-    [JSON] = {"json", 0, NULL, "one JSON object on stdout, with every parameter"},
+    [JSON] = {"json", 0, NULL, "print one JSON object with every parameter and preset"},
     {0},
 };
 
@@ -17,7 +17,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* "envs", "env", "optimizers" and the like; -1 if it is none of them. */
 static int find_kind(const char *word) {
-  if (strncmp(word, "optimiser", 9) == 0) return 2; /* the British word, too */
+  if (strncmp(word, "optimiser", 9) == 0) return 2; /* the British spelling, too */
   for (int i = 0; i < KINDS; i++)
     if (strcmp(word, kinds[i].word) == 0 || strcmp(word, kinds[i].kind) == 0) return i;
   return -1;
@@ -53,6 +53,13 @@ static void json_params(lgv_json *json, const lgv_param *params) {
   lgv__json_close(json, ']');
 }
 
+static void json_presets(lgv_json *json, const lgv_preset *presets) {
+  lgv__json_open(json, "presets", '{');
+  for (; presets && presets->name; presets++)
+    lgv__json_string(json, presets->name, presets->values);
+  lgv__json_close(json, '}');
+}
+
 static void json_kind(lgv_json *json, int kind) {
   lgv_entry entry;
   lgv__json_open(json, kinds[kind].word, '[');
@@ -60,7 +67,10 @@ static void json_kind(lgv_json *json, int kind) {
     lgv__json_open(json, NULL, '{');
     lgv__json_string(json, "name", entry.name);
     lgv__json_string(json, "summary", entry.summary);
+    if (entry.source) lgv__json_string(json, "source", entry.source);
+    if (entry.optimizer) lgv__json_string(json, "optimizer", entry.optimizer);
     json_params(json, entry.params);
+    if (entry.presets) json_presets(json, entry.presets);
     lgv__json_close(json, '}');
   }
   lgv__json_close(json, ']');
@@ -98,7 +108,7 @@ static int list_main(const cli_command *command, int count, char **words) {
 
 const cli_command cli_list = {
     .name = "list",
-    .summary = "what there is: environments, agents, optimizers",
+    .summary = "list environments, agents and optimizers",
     .usage = "[envs|agents|optimizers] [--json]",
     .options = options,
     .notes = "`langevin help NAME` shows the parameters of one of them.",

@@ -10,6 +10,22 @@ const cli_command *const cli_commands[] = {
     &cli_bench, &cli_help,  &cli_version,   NULL,
 };
 
+static int version_main(const cli_command *command, int count, char **words) {
+  cli_args args = {.command = command, .count = count, .words = words};
+  while (cli_next(&args)) cli_reject(&args, "unexpected '%s'", args.value);
+  if (args.stopped) return args.exit_code;
+  printf("langevin %s (kernels: %s)\n", lgv_version(), lgv_kernels());
+  return CLI_OK;
+}
+
+const cli_command cli_version = {
+    .name = "version",
+    .summary = "print the version",
+    .usage = "",
+    .options = (const cli_option[]){{0}},
+    .main = version_main,
+};
+
 static const cli_command *find(const char *name) {
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) return &cli_help;
   if (strcmp(name, "--version") == 0) return &cli_version;
@@ -24,12 +40,12 @@ static int unknown_command(const char *name) {
   const char *near = lgv__nearest_name(name, names);
   fprintf(stderr, "langevin: there is no command '%s'", name);
   if (near) fprintf(stderr, "; did you mean '%s'?", near);
-  fprintf(stderr, "\n`langevin help` shows what there is\n");
+  fprintf(stderr, "\n`langevin help` lists the commands\n");
   return CLI_USAGE;
 }
 
 int main(int argc, char **argv) {
-  signal(SIGXFSZ, SIG_IGN); /* a file beyond its limit shows as an error of write, as a full disk */
+  signal(SIGXFSZ, SIG_IGN); /* a file beyond its size limit fails as a full disk does */
   if (argc < 2) {
     cli_help.main(&cli_help, 0, NULL);
     return CLI_USAGE;

@@ -1,5 +1,5 @@
 /* The option parser: --name value, --name=value, -n value, -j2 for numbers, plain words, and
- * -- before words that begin with a dash. */
+ * -- before plain words that begin with a dash. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -31,7 +31,7 @@ static pthread_mutex_t notice_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void cli_notice(void *context, const char *text) {
   enum { KEPT = 64 };
-  static uint64_t seen[KEPT]; /* of the last ones, in turn */
+  static uint64_t seen[KEPT]; /* ring of the latest texts */
   static size_t count;
   const cli_command *command = context;
   uint64_t hash = lgv__hash(LGV_HASH_START, text, strlen(text));
@@ -49,7 +49,7 @@ void cli_reject(cli_args *args, const char *format, ...) {
   va_start(list, format);
   complain(args->command, format, list);
   va_end(list);
-  fprintf(stderr, "`langevin help %s` shows how it is used\n", args->command->name);
+  fprintf(stderr, "`langevin help %s` shows its usage\n", args->command->name);
   args->stopped = true;
   args->exit_code = CLI_USAGE;
 }
@@ -66,9 +66,13 @@ int cli_print_json(const cli_command *command, lgv_json *json) {
   return ok ? CLI_OK : CLI_FAILED;
 }
 
+static bool is_word(const char *name, const char *text, size_t length) {
+  return name && strlen(name) == length && strncmp(name, text, length) == 0;
+}
+
 static const cli_option *find_long(const cli_command *command, const char *name, size_t length) {
   for (const cli_option *o = command->options; o->name; o++)
-    if (strlen(o->name) == length && strncmp(o->name, name, length) == 0) return o;
+    if (is_word(o->name, name, length) || is_word(o->old_name, name, length)) return o;
   return NULL;
 }
 
@@ -95,7 +99,7 @@ static void reject_unknown(cli_args *args, const char *word) {
                has_set ? "; parameters are set like this: --set agent.lambda=0.1" : "");
 }
 
-/* The option that word names, and the value after '=' or the letter if there is one. */
+/* The option that `word` names, and the value after '=' or after the letter, if there is one. */
 static const cli_option *match(cli_args *args, const char *word, const char **value) {
   *value = NULL;
   if (word[1] != '-') {
@@ -160,7 +164,7 @@ double cli_value_real(cli_args *args) {
 }
 
 int64_t cli_value_int(cli_args *args, int64_t least, int64_t most) {
-  double value = cli_value_real(args); /* 1e6 is as good as 1000000 */
+  double value = cli_value_real(args); /* accepts 1e6 for 1000000 */
   if (args->stopped) return least;
   if (!(value >= (double)least && value <= (double)most) || value != floor(value)) {
     cli_reject(args, "--%s takes a whole number from %lld to %lld, not '%s'", args->option->name,

@@ -7,29 +7,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CONFIG, ENV, AGENT, SET, EPISODES, STEPS, SEED, SEEDS, THREADS, OUT, RESUME, JSON, QUIET };
+enum { CONFIG, ENV, AGENT, SET, EPISODES, STEPS, SEED, SEEDS, JOBS, OUT, RESUME, JSON, QUIET };
 
 static const cli_option options[] = {
-    [CONFIG] = {"config", 'c', "FILE", "settings from a YAML or JSON file, such as a config.json"},
+    [CONFIG] = {"config", 'c', "FILE",
+                "read settings from a YAML or JSON file, such as a config.json"},
     [ENV] = {"env", 'e', "NAME", "environment: env.name"},
     [AGENT] = {"agent", 'a', "NAME", "agent: agent.name"},
-    [SET] = {"set", 's', "KEY=VALUE", "a parameter, such as agent.lambda=0.1; may be repeated"},
+    [SET] = {"set", 's', "KEY=VALUE", "set a parameter, such as agent.lambda=0.1; may be repeated"},
     [EPISODES] = {"episodes", 0, "K", "training episodes: run.episodes"},
     [STEPS] = {"steps", 0, "T", "training steps: run.steps"},
     [SEED] = {"seed", 0, "S", "seed, or the first of several: run.seed"},
-    [SEEDS] = {"seeds", 'n', "N", "number of seeds: S, S+1, ...; one directory each (default 1)"},
-    [THREADS] = {"threads", 'j', "T", "runs side by side (default: one a core)"},
+    [SEEDS] = {"seeds", 'n', "N",
+               "number of seeds: S, S+1, ...; each gets a directory (default 1)"},
+    [JOBS] = {"jobs", 'j', "N", "runs in parallel (default: one per core)", "threads"},
     [OUT] = {"out", 'o', "DIR", "where to write records (default: runs/ENV-AGENT-1, -2, ...)"},
-    [RESUME] = {"resume", 0, "DIR", "go on with the run in DIR, or carry it on to more --steps"},
-    [JSON] = {"json", 0, NULL, "the result as one JSON object on stdout"},
-    [QUIET] = {"quiet", 'q', NULL, "no progress on stderr"},
+    [RESUME] = {"resume", 0, "DIR",
+                "resume the run in DIR, or extend a finished one to more --steps"},
+    [JSON] = {"json", 0, NULL, "print the result as one JSON object"},
+    [QUIET] = {"quiet", 'q', NULL, "print no progress"},
     {0},
 };
 
 typedef struct request {
   lgv_settings *settings;
-  int64_t seeds; /* 0: those of a directory in which some are missing */
-  int64_t threads;
+  int64_t seeds;   /* 0: those of a directory in which some are missing */
+  int64_t jobs;    /* 0: one per core */
   const char *out; /* NULL: choose one */
   bool resume, json, quiet;
 } request;
@@ -37,12 +40,11 @@ typedef struct request {
 static void check(cli_args *args, lgv_status status, const lgv_error *err) {
   if (status == LGV_OK) return;
   args->exit_code = cli_error(args->command, err);
-  args->exit_code =
-      status == LGV_ERR_IO ? CLI_USAGE : args->exit_code; /* a file that is not there */
+  args->exit_code = status == LGV_ERR_IO ? CLI_USAGE : args->exit_code; /* a file is missing */
   args->stopped = true;
 }
 
-/* The settings of the run, or of the seeds, that a directory holds; none if it holds none yet. */
+/* Loads the settings of the run, or of the seeds, in a directory; nothing if it holds none yet. */
 static lgv_status load_previous(request *r, const char *directory, lgv_error *err) {
   char path[PATH_MAX];
   int length = snprintf(path, sizeof path, "%s/config.json", directory);
@@ -58,7 +60,7 @@ static lgv_status load_previous(request *r, const char *directory, lgv_error *er
   return access(path, F_OK) == 0 ? lgv_settings_load(r->settings, path, err) : LGV_OK;
 }
 
-/* Files first, so that what stands on the command line always wins. */
+/* Loads files first, so that the command line wins. */
 static void load_files(cli_args args, request *r, cli_args *outcome) {
   while (cli_next(&args)) {
     lgv_error err = {0};
@@ -79,8 +81,8 @@ static void set_from(cli_args *args, request *r, const char *key) {
   check(args, status, &err);
 }
 
-static const char *const one_place = "one directory at a time: --out begins a run there, --resume "
-                                     "goes on with the one that is there";
+static const char *const one_place = "use either --out, which starts a run in a directory, or "
+                                     "--resume, which resumes the one in it";
 
 static void parse(cli_args *args, request *r) {
   load_files(*args, r, args);
@@ -94,7 +96,7 @@ static void parse(cli_args *args, request *r) {
     case STEPS: set_from(args, r, "run.steps"); break;
     case SEED: set_from(args, r, "run.seed"); break;
     case SEEDS: r->seeds = cli_value_int(args, 1, 1000000); break;
-    case THREADS: r->threads = cli_value_int(args, 1, 4096); break;
+    case JOBS: r->jobs = cli_value_int(args, 1, 4096); break;
     case OUT:
       if (r->resume) cli_reject(args, "%s", one_place);
       r->out = args->value;
@@ -109,19 +111,20 @@ static void parse(cli_args *args, request *r) {
     default:
       cli_reject(args, "unexpected '%s'%s", args->value,
                  strchr(args->value, '=') ? "; parameters need --set before them"
-                                          : "; name things like this: --env riverswim");
+                                          : "; options name things, such as --env riverswim");
     }
   }
   if (r->resume && !args->stopped && !lgv_settings_get(r->settings, "env.name"))
-    cli_reject(args, "%s holds no run to go on with", r->out);
+    cli_reject(args, "%s holds no run to resume", r->out);
   if (r->seeds == 0 && !args->stopped)
-    cli_reject(args, "the seeds in %s are not in a row: say which, --seed S --seeds N", r->out);
+    cli_reject(args, "the seeds in %s are not consecutive: choose some with --seed S --seeds N",
+               r->out);
 }
 
 /* ---- Where to ---- */
 
-/* The first runs/ENV-AGENT-N that does not exist, created here so that two programs started at the
- * same time do not take the same one. */
+/* Finds the first runs/ENV-AGENT-N that does not exist, and creates it, so that two programs
+ * started at the same time do not choose the same one. */
 static lgv_status first_free(const lgv_plan *plan, char *path, size_t size, lgv_error *err) {
   char env[256], agent[128];
   lgv_status status = lgv_plan_get(plan, "env.name", env, sizeof env, err);
@@ -183,7 +186,7 @@ static size_t print_failures(const cli_command *command, const lgv_run_report *r
 static void print_resume(const lgv_run_report *report) {
   fputs("langevin run --resume ", stderr);
   lgv__shell_word(stderr, report->directory);
-  fputs(report->seeds > 1 ? " and the same --seeds goes on\n" : " goes on\n", stderr);
+  fputs(report->seeds > 1 ? " with the same --seeds resumes it\n" : " resumes it\n", stderr);
 }
 
 static int execute(const cli_command *command, const request *r, const lgv_plan *plan,
@@ -201,7 +204,7 @@ static int execute(const cli_command *command, const request *r, const lgv_plan 
   report->plan = plan;
   size_t failed = print_failures(command, report);
   if (status != LGV_OK && status != LGV_ERR_INTERRUPTED && !failed)
-    cli_error(command, &err); /* all seeds are there; what sums them up is not */
+    cli_error(command, &err); /* every seed is done, but aggregate.json is missing */
   bool began = false;         /* a run that never began has no result */
   for (size_t i = 0; i < report->seeds; i++) began |= report->summaries[i].steps > 0;
   int code = began || r->json ? print_result(command, r, report) : CLI_OK;
@@ -219,7 +222,7 @@ static int run_plan(const cli_command *command, const request *r, const lgv_plan
   if (!r->out && first_free(plan, path, sizeof path, &err) != LGV_OK)
     return cli_error(command, &err);
   int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
-  int64_t threads = r->threads ? r->threads : cores > 0 ? cores : 1;
+  int64_t threads = r->jobs ? r->jobs : cores > 0 ? cores : 1;
   lgv_summary *summaries = calloc((size_t)r->seeds, sizeof *summaries);
   lgv_error *errors = calloc((size_t)r->seeds, sizeof *errors);
   lgv_batch batch = {.plan = plan,
@@ -272,16 +275,16 @@ const cli_command cli_run = {
         "[--config FILE] --env ENV --agent AGENT [--set KEY=VALUE]... [OPTIONS] | --resume DIR",
     .options = options,
     .notes =
-        "What stands on the command line wins over files; later values win over earlier ones.\n"
-        "The records: config.json (repeats the run: langevin run --config DIR/config.json), "
-        "metrics.csv, summary.json, timing.json, an event file for TensorBoard; with several seeds "
-        "a directory each and "
-        "aggregate.json.\n"
-        "Ctrl-C or SIGTERM ends the run and keeps what was recorded, with a checkpoint to go on "
-        "from "
-        "(--resume DIR); twice stops at once. A finished run can be carried on: --resume DIR "
-        "--steps MORE ends as if it had been asked for these at once.\n"
-        "Exit codes: 0 done, 1 a run failed, 2 wrong usage, 130 and 143 interrupted.\n"
+        "The command line wins over files, and later values win over earlier ones.\n"
+        "The records are config.json (langevin run --config DIR/config.json repeats the run), "
+        "metrics.csv, summary.json, timing.json and an event file for TensorBoard; several seeds "
+        "have a directory each, and aggregate.json.\n"
+        "Ctrl-C or SIGTERM stops the run, keeps its records and writes a checkpoint to resume from "
+        "(--resume DIR); a second signal stops at once. --resume DIR --steps MORE extends a "
+        "finished run, which ends as if it had been started with that many steps.\n"
+        "By default all evaluations together take at most a tenth as many steps as training; "
+        "run.eval_every sets a fixed schedule instead.\n"
+        "Exit codes: 0 success, 1 a run failed, 2 wrong usage, 130 and 143 interrupted.\n"
         "`langevin list` shows environments and agents, `langevin help NAME` their parameters.",
     .main = run_main,
 };

@@ -112,11 +112,13 @@ void cli_progress_clear(cli_progress *p) {
 
 /* ---- Ctrl-C ---- */
 
-static atomic_int caught, from_parent, relayed; /* any thread may be interrupted, and all look */
+static atomic_int caught, from_parent,
+    relayed; /* any thread may be interrupted, and all of them read it */
 
-/* Whoever ends a whole job (Slurm, a container) reaches the script that started us and us, and the
- * script passes on what it got: two signals, one request. So the first one from our parent and the
- * first one from elsewhere count once; any other second signal stops at once. */
+/* When Slurm or a container ends a whole job, it signals both the script that started this program
+ * and the program itself, and the script forwards its signal: two signals, one request. So the
+ * first signal from the parent and the first one from elsewhere count as one; any other second
+ * signal stops at once. */
 static bool is_same_request(int number, bool parents) {
   if (number != SIGTERM || caught != SIGTERM || relayed || parents == (from_parent != 0))
     return false;
@@ -125,12 +127,12 @@ static bool is_same_request(int number, bool parents) {
 }
 
 static void on_signal(int number, siginfo_t *info, void *context) {
-  static const char text[] = "\nstopping; what was recorded is kept. Once more stops at once.\n";
+  static const char text[] = "\nstopping; the records are kept. A second signal stops at once.\n";
   bool parents = info->si_pid == getppid();
-  int kept = errno; /* of whatever was interrupted */
+  int kept = errno; /* of the interrupted code */
   (void)context;
   if (caught && is_same_request(number, parents)) return;
-  if (caught) _exit(128 + number); /* a checkpoint under way is lost, the one before is whole */
+  if (caught) _exit(128 + number); /* loses an unfinished checkpoint, not the previous one */
   from_parent = parents;
   caught = number;
   ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
@@ -138,14 +140,14 @@ static void on_signal(int number, siginfo_t *info, void *context) {
   errno = kept;
 }
 
-/* Ctrl-C on `langevin run 2>&1 | tee log` ends tee first: what is then said to nobody must not end
- * the run before it has left its checkpoint. */
+/* Ctrl-C on `langevin run 2>&1 | tee log` ends tee first; SIGPIPE must then not end the run before
+ * it has written its checkpoint. */
 void cli_interrupt_install(void) {
   const int numbers[] = {SIGINT, SIGTERM, SIGHUP}; /* SIGHUP: the terminal is gone */
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     struct sigaction old, action = {.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
     sigaction(numbers[i], NULL, &old);
-    if (old.sa_handler == SIG_IGN) continue; /* as nohup and shells ask for */
+    if (old.sa_handler == SIG_IGN) continue; /* as nohup and shells request */
     sigaction(numbers[i], &action, NULL);
   }
   signal(SIGPIPE, SIG_IGN);

@@ -3,12 +3,12 @@
 enum { HORIZON, DIM, EPISODES, DELTA, MULTI, JSON };
 
 static const cli_option options[] = {
-    [HORIZON] = {"horizon", 0, "H", "steps in an episode"},
+    [HORIZON] = {"horizon", 0, "H", "steps per episode"},
     [DIM] = {"dim", 0, "D", "dimension of the features"},
     [EPISODES] = {"episodes", 0, "K", "number of episodes"},
-    [DELTA] = {"delta", 0, "P", "probability with which the bound may fail"},
-    [MULTI] = {"multi", 0, NULL, "the theorem for several samples (MS-LMC-LSVI)"},
-    [JSON] = {"json", 0, NULL, "one JSON object on stdout"},
+    [DELTA] = {"delta", 0, "P", "failure probability of the bound"},
+    [MULTI] = {"multi", 0, NULL, "use the theorem for several samples (MS-LMC-LSVI)"},
+    [JSON] = {"json", 0, NULL, "print one JSON object"},
     {0},
 };
 
@@ -93,7 +93,7 @@ static int theory_main(const cli_command *command, int count, char **words) {
 
 const cli_command cli_theory = {
     .name = "theory",
-    .summary = "the constants of the regret theorems",
+    .summary = "print the constants of the regret theorems",
     .usage = "--horizon H --dim D --episodes K --delta P [--multi] [--json]",
     .options = options,
     .notes = "The theorem for one sample holds for delta in (0.12099, 1), the one for several "

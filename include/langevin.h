@@ -360,6 +360,7 @@ typedef struct lgv_entry {
   const lgv_preset *presets; /* of an environment or an agent, or NULL */
   const char *optimizer;     /* of an agent: the default of optim.name, or NULL */
   unsigned traits;           /* of an agent: LGV_NEEDS_STATES, ... */
+  const char *source;        /* of an environment or an agent: the file that holds it, or NULL */
 } lgv_entry;
 
 /* kind: "env", "agent", "optimizer", or "run" (one entry: the run's own parameters). False past the

@@ -1,4 +1,4 @@
-/* The one central list of environments and agents. */
+/* The one list of environments and agents. */
 #ifndef LGV_REGISTRY_H
 #define LGV_REGISTRY_H
 
@@ -7,6 +7,8 @@
 
 extern const lgv_env_type *const lgv__envs[];     /* NULL-terminated */
 extern const lgv_agent_type *const lgv__agents[]; /* NULL-terminated */
+/* The source file of each, in the same order. */
+extern const char *const lgv__env_files[], *const lgv__agent_files[];
 /* The optimizers, compiled for the kernel set in use; NULL past the end. */
 const lgv_optim_type *lgv__optimizer(size_t index);
 

@@ -97,6 +97,7 @@ class CEntry(Structure):
         ("presets", POINTER(CPreset)),
         ("optimizer", c_char_p),
         ("traits", c_uint),
+        ("source", c_char_p),
     ]
 
 

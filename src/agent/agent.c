@@ -167,7 +167,7 @@ lgv_status lgv_agent_set_stream(lgv_agent *agent, int32_t stream, lgv_error *err
   if (stream < 0 || stream >= streams)
     return lgv_fail(err, LGV_ERR_USAGE, "environment %d is outside 0..%d (run.envs)", stream,
                     streams - 1);
-  if (agent->type->set_stream) agent->type->set_stream(agent->self, stream);
+  if (streams > 1) agent->type->set_stream(agent->self, stream); /* 0 at first */
   return LGV_OK;
 }
 

@@ -25,10 +25,3 @@ const char *lgv_status_name(lgv_status status) {
   }
   return "unknown status";
 }
-
-#define LGV_QUOTE(x) #x
-#define LGV_DOTTED(a, b, c) LGV_QUOTE(a) "." LGV_QUOTE(b) "." LGV_QUOTE(c)
-
-const char *lgv_version(void) {
-  return LGV_DOTTED(LGV_VERSION_MAJOR, LGV_VERSION_MINOR, LGV_VERSION_PATCH);
-}

@@ -15,7 +15,7 @@ static double giga(uint64_t bytes) { return (double)bytes / 1e9; }
 lgv_status lgv__fit_check(uint64_t *needs, size_t count, int32_t threads, lgv_error *err) {
   uint64_t available = lgv_memory_available(), sum = 0;
   size_t at_once = count < (size_t)threads ? count : (size_t)threads, fitting = 0;
-  if (available == 0) return LGV_OK; /* nobody knows */
+  if (available == 0) return LGV_OK; /* unknown */
   qsort(needs, count, sizeof *needs, greatest_first);
   for (size_t i = 0; i < at_once; i++) {
     if (__builtin_add_overflow(sum, needs[i], &sum)) sum = UINT64_MAX;
@@ -27,7 +27,7 @@ lgv_status lgv__fit_check(uint64_t *needs, size_t count, int32_t threads, lgv_er
                     "a run needs %.1f GB of memory and %.1f GB are available: lower agent.replay",
                     giga(needs[0]), giga(available));
   return lgv_fail(err, LGV_ERR_MEMORY,
-                  "%zu runs side by side need %.1f GB of memory and %.1f GB are available: %zu "
+                  "%zu parallel runs need %.1f GB of memory and %.1f GB are available: %zu "
                   "would fit (-j %zu)",
                   at_once, giga(sum), giga(available), fitting, fitting);
 }

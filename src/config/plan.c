@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/param.h"
-#include "base/spec.h"
 #include "base/text.h"
+#include "config/create.h"
 #include "config/settings.h"
 #include "env/env.h"
 #include "math/kernels.h"
@@ -30,49 +30,6 @@ lgv_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env) {
   return problem;
 }
 
-/* Fills a new parameter struct from the settings under prefix; is_set may be NULL. */
-static lgv_status fill(const lgv_settings *settings, const char *prefix, const lgv_param *table,
-                       size_t size, void **params, bool *is_set, lgv_error *err) {
-  *params = lgv__calloc(1, size + 1);
-  if (!*params) return lgv__out_of_memory(err, "a plan");
-  return lgv__settings_fill(settings, prefix, table, *params, is_set, err);
-}
-
-/* What an agent is made of: its own parameters and its optimizer's. */
-typedef struct agent_parts {
-  void *params, *optim_params;
-  const lgv_optim_type *optim_type;
-} agent_parts;
-
-static lgv_status resolve_agent(const lgv_settings *settings, const lgv_agent_type *type,
-                                lgv_problem *problem, agent_parts *parts, lgv_error *err) {
-  LGV_TRY(lgv__settings_optim_type(settings, type->optimizer, &parts->optim_type, err));
-  const lgv_optim_type *optim = parts->optim_type;
-  LGV_TRY(fill(settings, "optim.", optim ? optim->params : NULL, optim ? optim->params_size : 0,
-               &parts->optim_params, NULL, err));
-  if (optim && optim->resolve) optim->resolve(parts->optim_params);
-  problem->optimizer = optim;
-  problem->optim_params = parts->optim_params;
-  bool *is_set = lgv__calloc(lgv__params_count(type->params) + 1, sizeof *is_set);
-  if (!is_set) return lgv__out_of_memory(err, "a plan");
-  lgv_status status =
-      fill(settings, "agent.", type->params, type->params_size, &parts->params, is_set, err);
-  if (status == LGV_OK) status = lgv__agent_resolve(type, parts->params, is_set, problem, err);
-  lgv__free(is_set);
-  return status;
-}
-
-/* Applies the agent's preset to what the user left open, then resolves. */
-static lgv_status fill_agent(const lgv_settings *settings, const lgv_agent_type *type,
-                             lgv_problem *problem, agent_parts *parts, lgv_error *err) {
-  if (!type->presets) return resolve_agent(settings, type, problem, parts, err);
-  lgv_settings *completed;
-  LGV_TRY(lgv__settings_with_preset(settings, type, &problem->env, &completed, err));
-  lgv_status status = resolve_agent(completed, type, problem, parts, err);
-  lgv_settings_free(completed);
-  return status;
-}
-
 static void settle_budget(lgv_plan *plan) {
   if (plan->run.episodes > 0 || plan->run.steps > 0) return;
   if (plan->agent_type->traits & LGV_SETTLES_PER_EPISODE)
@@ -81,27 +38,46 @@ static void settle_budget(lgv_plan *plan) {
     plan->run.steps = DEFAULT_STEPS;
 }
 
-/* An evaluation ends whatever the agent does; where a clock is known it is not cut before that. */
-static void settle_eval_steps(lgv_plan *plan, const lgv_settings *settings) {
-  enum { LONGEST_GAME = 108000 };
-  if (lgv_settings_get(settings, "run.eval_steps")) return;
-  if (plan->env.obs_kind == LGV_OBS_BYTE) plan->run.eval_steps = LONGEST_GAME;
-  if (plan->env.horizon > plan->run.eval_steps) plan->run.eval_steps = plan->env.horizon;
+double lgv__plan_steps(const lgv_plan *plan) {
+  return plan->run.steps ? (double)plan->run.steps
+                         : (double)plan->run.episodes * (double)plan->env.horizon;
 }
 
-/* Agents whose policy changes within an episode have no exact value: what they are worth shows in
- * evaluations. */
-static void settle_evaluations(lgv_plan *plan, const lgv_settings *settings) {
+/* Evaluations that the user did not schedule take a bounded share of the steps, also those that a
+ * preset of the environment schedules. */
+static void settle_eval_share(lgv_plan *plan, const lgv_settings *user) {
+  bool is_scheduled = lgv_settings_get(user, "run.eval_every") != NULL;
+  if (is_scheduled && !lgv_settings_get(user, "run.eval_share")) plan->run.eval_share = INFINITY;
+}
+
+/* An evaluation ends whatever the agent does. Neither a known horizon nor a game (which ends on its
+ * own) is cut; elsewhere a policy that moves in circles may use half of the share in one
+ * evaluation, so that the first and the last one fit. */
+static void settle_eval_steps(lgv_plan *plan, const lgv_settings *settings) {
+  enum { LONGEST_GAME = 108000, SHORTEST = 100 };
+  lgv_run_params *run = &plan->run;
+  if (lgv_settings_get(settings, "run.eval_steps")) return;
+  bool is_game = plan->env.obs_kind == LGV_OBS_BYTE, has_clock = plan->env.horizon > 0;
+  if (is_game) run->eval_steps = LONGEST_GAME;
+  if (has_clock && plan->env.horizon > run->eval_steps) run->eval_steps = plan->env.horizon;
+  if (is_game || has_clock || isinf(run->eval_share)) return;
+  double half = run->eval_share * lgv__plan_steps(plan) / 2 / (double)run->eval_episodes;
+  run->eval_steps = (int64_t)fmin((double)run->eval_steps, fmax(SHORTEST, half));
+}
+
+/* Agents whose policy changes within an episode have no exact value; evaluations estimate it. */
+static void settle_evaluations(lgv_plan *plan, const lgv_settings *settings,
+                               const lgv_settings *user) {
+  settle_eval_share(plan, user);
   settle_eval_steps(plan, settings);
   if (lgv_settings_get(settings, "run.eval_every") ||
       (plan->agent_type->traits & LGV_SETTLES_PER_EPISODE))
     return;
-  double steps = plan->run.steps ? (double)plan->run.steps
-                                 : (double)plan->run.episodes * (double)plan->env.horizon;
-  plan->run.eval_every = (int64_t)fmin(steps / DEFAULT_EVALUATIONS, longest_run);
+  plan->run.eval_every = (int64_t)fmin(lgv__plan_steps(plan) / DEFAULT_EVALUATIONS, longest_run);
 }
 
-/* Rows of a replay that a run can fill: two a step of one environment, if every episode has one. */
+/* Rows of a replay that a run can fill: two per step of one environment, if every episode has one
+ * step. */
 static size_t most_rows(const lgv_plan *plan) {
   return plan->run.steps > 0 ? 2 * (size_t)(plan->run.steps / plan->run.envs) + 2 : 0;
 }
@@ -125,27 +101,28 @@ static lgv_status count_memory(lgv_plan *plan, const lgv_env *probe, lgv_error *
 
 uint64_t lgv_plan_memory(const lgv_plan *plan) { return plan->bytes; }
 
-static lgv_status fill_plan(const lgv_settings *settings, lgv_plan *plan, lgv_error *err) {
+/* settings: those of the user, completed by the environment's preset. */
+static lgv_status fill_plan(const lgv_settings *settings, const lgv_settings *user, lgv_plan *plan,
+                            lgv_error *err) {
   LGV_TRY(lgv__kernels_check(err));
   LGV_TRY(lgv__settings_env_type(settings, &plan->env_type, err));
   LGV_TRY(lgv__settings_agent_type(settings, &plan->agent_type, err));
   LGV_TRY(lgv__settings_check_prefixes(settings, plan->env_type, plan->agent_type, err));
   LGV_TRY(lgv__settings_fill(settings, "run.", lgv__run_params, &plan->run, NULL, err));
   settle_budget(plan);
-  LGV_TRY(fill(settings, "env.", plan->env_type->params, plan->env_type->params_size,
-               &plan->env_params, NULL, err));
+  LGV_TRY(lgv__fill_params(settings, "env.", plan->env_type->params, plan->env_type->params_size,
+                           &plan->env_params, NULL, err));
   plan->host = lgv__settings_host(settings, &plan->run);
   lgv_host host = plan->host;
   host.announce = true;
-  lgv_env *probe; /* opened once, so that what only the environment knows is known before any run
-                     starts */
+  lgv_env *probe; /* for the facts that only an open environment knows */
   LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, &host, 0, "env.probe", &probe, err));
   plan->env = *lgv_env_get_spec(probe);
   plan->has_model = lgv_env_get_model(probe) != NULL;
-  settle_evaluations(plan, settings);
+  settle_evaluations(plan, settings, user);
   lgv_problem problem = lgv__plan_problem(plan, &plan->env);
-  agent_parts parts = {0};
-  lgv_status status = fill_agent(settings, plan->agent_type, &problem, &parts, err);
+  lgv_agent_parts parts = {0};
+  lgv_status status = lgv__fill_agent(settings, plan->agent_type, &problem, &parts, err);
   plan->agent_params = parts.params;
   plan->optim_params = parts.optim_params;
   plan->optim_type = parts.optim_type;
@@ -160,7 +137,8 @@ lgv_status lgv_plan_create(const lgv_settings *settings, lgv_plan **out, lgv_err
   lgv_settings *completed;
   LGV_TRY(lgv__settings_with_env_preset(settings, &completed, err));
   lgv_plan *plan = lgv__calloc(1, sizeof *plan);
-  lgv_status status = plan ? fill_plan(completed, plan, err) : lgv__out_of_memory(err, "a plan");
+  lgv_status status =
+      plan ? fill_plan(completed, settings, plan, err) : lgv__out_of_memory(err, "a plan");
   lgv_settings_free(completed);
   if (status != LGV_OK) {
     lgv_plan_free(plan);
@@ -178,59 +156,9 @@ void lgv_plan_free(lgv_plan *plan) {
   lgv__free(plan);
 }
 
-/* What an environment on its own takes of run.* */
-static const char *const worker_params[] = {"env_timeout", "on_worker_death", NULL};
-
-lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env **env,
-                          lgv_error *err) {
-  const lgv_env_type *type;
-  lgv_settings *completed;
-  lgv_run_params run;
-  void *params = NULL;
-  *env = NULL;
-  LGV_TRY(lgv__settings_env_type(settings, &type, err));
-  LGV_TRY(lgv__settings_fill_some(settings, "run.", lgv__run_params, worker_params, &run, err));
-  LGV_TRY(lgv__settings_with_env_preset(settings, &completed, err));
-  lgv_host host = lgv__settings_host(settings, &run);
-  host.announce = true;
-  lgv_status status = fill(completed, "env.", type->params, type->params_size, &params, NULL, err);
-  if (status == LGV_OK) status = lgv__env_open(type, params, &host, seed, "env", env, err);
-  lgv_settings_free(completed);
-  lgv__free(params);
-  return status;
-}
-
-/* Of a spec that no environment of ours has. Agents that need states take no observations. */
-static lgv_status check_spec(const lgv_env_spec *env, const lgv_agent_type *type, lgv_error *err) {
-  const char *fault = lgv__spec_fault(env);
-  if (!fault && !(type->traits & LGV_NEEDS_STATES)) fault = lgv__obs_fault(env);
-  if (!fault && env->feature_dim > 0 && !env->features) fault = "features, but no table of them";
-  return fault ? lgv_fail(err, LGV_ERR_USAGE, "the spec of the environment has %s", fault) : LGV_OK;
-}
-
-lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *env, int64_t episodes,
-                            int64_t steps, uint64_t seed, lgv_agent **agent, lgv_error *err) {
-  static const char *const taken[] = {"envs", NULL}; /* of run.* */
-  const lgv_agent_type *type;
-  agent_parts parts = {0};
-  lgv_run_params run;
-  *agent = NULL;
-  LGV_TRY(lgv__kernels_check(err));
-  LGV_TRY(lgv__settings_agent_type(settings, &type, err));
-  LGV_TRY(check_spec(env, type, err));
-  LGV_TRY(lgv__settings_fill_some(settings, "run.", lgv__run_params, taken, &run, err));
-  lgv_problem problem = {
-      .env = *env, .episodes = episodes, .steps = steps, .streams = (int32_t)run.envs};
-  lgv_status status = fill_agent(settings, type, &problem, &parts, err);
-  if (status == LGV_OK) status = lgv__agent_open(type, parts.params, &problem, seed, agent, err);
-  lgv__free(parts.params);
-  lgv__free(parts.optim_params);
-  return status;
-}
-
 /* ---- Resolved values as text ---- */
 
-/* Values stay texts: what they mean is for whoever takes them. */
+/* Values stay texts: only the environment knows their types. */
 static void json_map(lgv_json *json, const char *key, const lgv_map *map) {
   char name[LGV_MAP_KEY_SIZE], value[LGV_MAP_VALUE_SIZE];
   const char *at = map->text;
@@ -239,7 +167,7 @@ static void json_map(lgv_json *json, const char *key, const lgv_map *map) {
   lgv__json_close(json, '}');
 }
 
-/* left_out: a row that is not told, or NULL. */
+/* left_out: a row to omit, or NULL. */
 static void json_params(lgv_json *json, const char *key, const char *name, const lgv_param *table,
                         const void *params, const char *left_out) {
   char text[512];
@@ -272,14 +200,14 @@ static void json_params(lgv_json *json, const char *key, const char *name, const
 static void json_parts(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
   lgv_run_params run = plan->run;
   run.seed = (int64_t)seed;
-  run.update_threads = 1; /* decides nothing, so records do not tell */
+  run.update_threads = 1; /* no result depends on it, so records do not mention it */
   json_params(json, "env", plan->env_type->name, plan->env_type->params, plan->env_params, NULL);
   json_params(json, "agent", plan->agent_type->name, plan->agent_type->params, plan->agent_params,
               NULL);
   if (plan->optim_type)
     json_params(json, "optim", plan->optim_type->name, plan->optim_type->params, plan->optim_params,
                 NULL);
-  /* whether there is an event file is nobody's result: a run may go on without, or begin one */
+  /* an event file is not a result: a resumed run may stop or start writing one */
   json_params(json, "run", NULL, lgv__run_params, &run, "tensorboard");
 }
 

@@ -24,6 +24,8 @@ void lgv__plan_json(const lgv_plan *plan, uint64_t seed, lgv_json *json);
 void lgv__plan_env_name(const lgv_plan *plan, char *text, size_t size);
 /* Whether its runs know the exact value of every episode's policy. */
 bool lgv__plan_evaluates_policies(const lgv_plan *plan);
+/* The training steps of a run, as far as they are known before it; 0: unknown. */
+double lgv__plan_steps(const lgv_plan *plan);
 lgv_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env);
 
 #endif

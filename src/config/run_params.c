@@ -1,141 +1,41 @@
 #include "config/run_params.h"
 
+#include "base/param.h"
+
+#include <math.h>
+
 static const char *const records[] = {"all", "summary", NULL};
 static const char *const deaths[] = {"restart", "stop", NULL};
 
+#define INT(field, text, low, high, help)                                                          \
+  LGV_INT_ROW(lgv_run_params, field, #field, text, low, high, help)
+#define REAL(field, text, low, high, help)                                                         \
+  LGV_REAL_ROW(lgv_run_params, field, #field, text, low, high, 0, help)
+#define BOOL(field, text, help) LGV_BOOL_ROW(lgv_run_params, field, #field, text, help)
+#define CHOICE(field, text, names, help)                                                           \
+  LGV_CHOICE_ROW(lgv_run_params, field, #field, text, names, help)
+
+/* clang-format off */
 const lgv_param lgv__run_params[] = {
-    [LGV_RUN_EPISODES] =
-        {.name = "episodes",
-         .type = LGV_INT,
-         .offset = offsetof(lgv_run_params, episodes),
-         .default_text = "0",
-         .min = 0,
-         .max = 1e15,
-         .help = "training episodes; 0: as many as run.steps allows (1000 if neither is set and "
-                 "the agent plans by episode)"},
-    [LGV_RUN_STEPS] =
-        {.name = "steps",
-         .type = LGV_INT,
-         .offset = offsetof(lgv_run_params, steps),
-         .default_text = "0",
-         .min = 0,
-         .max = 1e15,
-         .help = "training steps; 0: as many as run.episodes allows (100000 if neither is set)"},
-    {.name = "stop_return",
-     .type = LGV_REAL,
-     .offset = offsetof(lgv_run_params, stop_return),
-     .default_text = "inf",
-     .help = "end the run once the mean return of the last run.stop_window training episodes is at "
-             "least this"},
-    {.name = "stop_window",
-     .type = LGV_INT,
-     .offset = offsetof(lgv_run_params, stop_window),
-     .default_text = "100",
-     .min = 1,
-     .max = 1e6,
-     .help = "episodes that run.stop_return averages"},
-    {.name = "stop_seconds",
-     .type = LGV_REAL,
-     .offset = offsetof(lgv_run_params, stop_seconds),
-     .default_text = "0",
-     .min = 0,
-     .max = 1e9,
-     .help =
-         "end the run with the first episode that ends after so many seconds of its own computing, "
-         "whatever else the machine does; a resumed run counts anew; 0: never"},
-    {.name = "seed",
-     .type = LGV_INT,
-     .offset = offsetof(lgv_run_params, seed),
-     .default_text = "0",
-     .min = 0,
-     .max = 0x1p53,
-     .help = "seed of every random stream"},
-    {.name = "envs",
-     .type = LGV_INT,
-     .offset = offsetof(lgv_run_params, envs),
-     .default_text = "1",
-     .min = 1,
-     .max = 1024,
-     .help = "environments that a deep agent learns from at once, each with episodes of its own; "
-             "run.steps and updates count the steps of all"},
-    {.name = "update_threads",
-     .type = LGV_INT,
-     .offset = offsetof(lgv_run_params, update_threads),
-     .default_text = "1",
-     .min = 1,
-     .max = 64,
-     .help = "threads that share the products of one update; for large networks when there are "
-             "more cores than runs. Results and records are the same whatever it is"},
-    {.name = "eval_every",
-     .type = LGV_INT,
-     .offset = offsetof(lgv_run_params, eval_every),
-     .default_text = "0",
-     .min = 0,
-     .max = 1e15,
-     .help = "steps between evaluations; 0: none. Left out: a hundredth of the run, but none for "
-             "agents whose policy has an exact value"},
-    {.name = "eval_episodes",
-     .type = LGV_INT,
-     .offset = offsetof(lgv_run_params, eval_episodes),
-     .default_text = "1",
-     .min = 1,
-     .max = 1e6,
-     .help = "episodes in an evaluation"},
-    {.name = "eval_steps",
-     .type = LGV_INT,
-     .offset = offsetof(lgv_run_params, eval_steps),
-     .default_text = "10000",
-     .min = 1,
-     .max = 1e15,
-     .help =
-         "steps after which an episode of an evaluation is cut, so that an agent that goes round "
-         "in circles in an environment without a time limit does not hang the run. Left out: "
-         "10000, for pictures 108000, for environments with a horizon no less than that"},
-    {.name = "record_every",
-     .type = LGV_INT,
-     .offset = offsetof(lgv_run_params, record_every),
-     .default_text = "1",
-     .min = 1,
-     .max = 1e15,
-     .help =
-         "episodes between rows of metrics.csv (with evaluations: a row each evaluation instead)"},
-    {.name = "checkpoint_every",
-     .type = LGV_INT,
-     .offset = offsetof(lgv_run_params, checkpoint_every),
-     .default_text = "1000000",
-     .min = 0,
-     .max = 1e15,
-     .help = "steps between checkpoints; 0: only when the run is interrupted or ends"},
-    {.name = "checkpoint_final",
-     .type = LGV_BOOL,
-     .offset = offsetof(lgv_run_params, checkpoint_final),
-     .default_text = "true",
-     .help = "write a checkpoint when the run ends, for `langevin eval` and for going on later"},
-    {.name = "records",
-     .type = LGV_CHOICE,
-     .offset = offsetof(lgv_run_params, records),
-     .default_text = "all",
-     .choices = records,
-     .help = "summary: config.json and summary.json alone, for sweeps of many short runs"},
-    {.name = "tensorboard",
-     .type = LGV_BOOL,
-     .offset = offsetof(lgv_run_params, tensorboard),
-     .default_text = "true",
-     .help = "an event file for TensorBoard beside metrics.csv, with the same rows"},
-    {.name = "env_timeout",
-     .type = LGV_REAL,
-     .offset = offsetof(lgv_run_params, env_timeout),
-     .default_text = "300",
-     .min = 0,
-     .max = 1e9,
-     .help = "seconds that an environment in another process may take over its start, a reset or a "
-             "step; 0: as long as it likes"},
-    {.name = "on_worker_death",
-     .type = LGV_CHOICE,
-     .offset = offsetof(lgv_run_params, on_worker_death),
-     .default_text = "restart",
-     .choices = deaths,
-     .help = "when the process of an environment dies or hangs: start it once more, with a warning "
-             "(the episode counts as truncated), or end the run"},
+    INT(episodes, "0", 0, 1e15, "training episodes; 0: as many as run.steps allows (1000 if neither is set and the agent plans by episode)"),
+    INT(steps, "0", 0, 1e15, "training steps; 0: as many as run.episodes allows (100000 if neither is set)"),
+    REAL(stop_return, "inf", 0, 0, "stop once the mean return of the last run.stop_window training episodes is at least this"),
+    INT(stop_window, "100", 1, 1e6, "number of episodes that run.stop_return averages"),
+    REAL(stop_seconds, "0", 0, 1e9, "stop at the first episode end after this much CPU time of the run; a resumed run starts counting at 0 again; 0: no limit"),
+    INT(seed, "0", 0, 0x1p53, "seed of every random stream"),
+    INT(envs, "1", 1, 1024, "number of environments that a deep agent learns from at once, each with its own episodes; run.steps and updates count the steps of all of them"),
+    INT(update_threads, "1", 1, 64, "threads that share the matrix products of one update; useful for large networks when there are more cores than runs. Results and records do not depend on it"),
+    INT(eval_every, "0", 0, 1e15, "training steps between evaluations; 0: no evaluations. If left out: a hundredth of the run, and none for agents whose policy has an exact value"),
+    INT(eval_episodes, "1", 1, 1e6, "episodes per evaluation"),
+    INT(eval_steps, "10000", 1, 1e15, "steps after which an evaluation episode is cut, so that an agent that moves in circles does not stall the run. If left out: 10000, or the horizon if that is more; 108000 for images; otherwise, without a horizon, at most half of what run.eval_share allows"),
+    REAL(eval_share, "0.1", 0, INFINITY, "most steps that all evaluations together may take, as a share of the training steps: an evaluation that would exceed it is skipped, except the last one; inf: no limit. If left out: 0.1, or inf if run.eval_every is set"),
+    INT(record_every, "1", 1, 1e15, "episodes per row of metrics.csv (with evaluations: one row each time one is due instead)"),
+    INT(checkpoint_every, "1000000", 0, 1e15, "steps between checkpoints; 0: only when the run is interrupted or ends"),
+    BOOL(checkpoint_final, "true", "write a checkpoint when the run ends, for `langevin eval` and for resuming with more steps"),
+    CHOICE(records, "all", records, "summary: write only config.json and summary.json, for sweeps of many short runs"),
+    BOOL(tensorboard, "true", "write a TensorBoard event file beside metrics.csv, with the same rows"),
+    REAL(env_timeout, "300", 0, 1e9, "seconds that an environment in another process may take to start, to reset or to step; 0: no limit"),
+    CHOICE(on_worker_death, "restart", deaths, "when the process of an environment dies or hangs: restart it once, with a warning (the episode counts as truncated), or stop the run"),
     {0},
 };
+/* clang-format on */

@@ -5,14 +5,15 @@
 #include "langevin.h"
 
 typedef struct lgv_run_params {
-  int64_t episodes, steps; /* the budget; whichever is spent first; 0 = no bound */
+  int64_t episodes, steps; /* the budget: the run ends when either is spent; 0: no bound */
   double stop_return;      /* infinite: never */
   int64_t stop_window;
   double stop_seconds; /* 0: never */
   int64_t seed;
-  int64_t envs; /* environments that the agent learns from at once */
+  int64_t envs; /* number of environments that the agent learns from at once */
   int64_t update_threads;
   int64_t eval_every, eval_episodes, eval_steps;
+  double eval_share; /* of the training steps; infinite: no limit */
   int64_t record_every;
   int64_t checkpoint_every;
   bool checkpoint_final;
@@ -26,7 +27,5 @@ extern const lgv_param lgv__run_params[];
 
 enum { LGV_RECORDS_ALL, LGV_RECORDS_SUMMARY };
 enum { LGV_DEATH_RESTART, LGV_DEATH_STOP };
-
-enum { LGV_RUN_EPISODES, LGV_RUN_STEPS }; /* indices in the table */
 
 #endif

@@ -43,7 +43,7 @@ const char *lgv_settings_get(const lgv_settings *settings, const char *key) {
   return item ? item->value : NULL;
 }
 
-/* Whether name is the first `length` characters of text. */
+/* Whether `name` equals the first `length` characters of text. */
 static bool is_word(const char *name, const char *text, size_t length) {
   return strlen(name) == length && strncmp(name, text, length) == 0;
 }
@@ -76,7 +76,7 @@ static lgv_status set(lgv_settings *settings, const char *key, const char *value
   return LGV_OK;
 }
 
-/* The environment that the text before a colon names, if that text may stand before one. */
+/* The environment that the text before a colon names, if it takes a text after the colon. */
 static const lgv_env_type *colon_type(const lgv_settings *settings, const char *name) {
   size_t length = strcspn(name, ":");
   const lgv_env_type *found = NULL;
@@ -87,7 +87,7 @@ static const lgv_env_type *colon_type(const lgv_settings *settings, const char *
   return found && found->name_param ? found : NULL;
 }
 
-/* env.name=gym:CartPole-v1 is env.name=gym and env.id=CartPole-v1: taken apart here, so that a
+/* env.name=gym:CartPole-v1 means env.name=gym and env.id=CartPole-v1. It is split here, so that a
  * later value of either replaces an earlier one. */
 lgv_status lgv_settings_set(lgv_settings *settings, const char *key, const char *value,
                             const char *origin, lgv_error *err) {
@@ -126,8 +126,8 @@ static lgv_status append_type(void *array, size_t *count, const void *type, lgv_
   return LGV_OK;
 }
 
-/* What is called without a look must be there: better told here than by a crash in the first step.
- */
+/* Hooks that are called unconditionally must exist: an error here is better than a crash in the
+ * first step. */
 typedef struct hook {
   const char *name;
   bool there;
@@ -171,7 +171,7 @@ lgv_status lgv_settings_add_agent(lgv_settings *settings, const lgv_agent_type *
   return append_type(&settings->agents, &settings->n_agents, type, err);
 }
 
-enum { WHERE_SIZE = 320 }; /* of " (in file.yaml:3:5)": the line must not be cut off a long path */
+enum { WHERE_SIZE = 320 }; /* of " (in file.yaml:3:5)": a long path must not lose its line */
 
 /* " (in file.yaml:3:5)", or nothing. */
 static const char *place(const lgv_setting *item, char *text, size_t size) {
@@ -189,7 +189,7 @@ static lgv_status unknown_name(const lgv_settings *settings, const char *kind, c
     return lgv_fail(err, LGV_ERR_USAGE,
                     "no %s was named: use --%s NAME; `langevin list %ss` shows them", what, kind,
                     kind);
-  char name[80]; /* without what stands behind a colon */
+  char name[80]; /* without the part after a colon */
   snprintf(name, sizeof name, "%.*s", (int)strcspn(item->value, ":"), item->value);
   const char *near = lgv_registry_nearest(kind, name);
   return lgv_fail(err, LGV_ERR_USAGE,
@@ -224,7 +224,7 @@ lgv_status lgv__settings_optim_type(const lgv_settings *settings, const char *de
   *type = NULL;
   if (!default_text && !chosen) return LGV_OK;
   if (!default_text)
-    return lgv_fail(err, LGV_ERR_USAGE, "this agent takes no optimizer: leave optim.name out");
+    return lgv_fail(err, LGV_ERR_USAGE, "this agent takes no optimizer: remove optim.name");
   const char *name = chosen ? chosen : default_text;
   for (size_t i = 0; (*type = lgv__optimizer(i)); i++)
     if (strcmp((*type)->name, name) == 0) return LGV_OK;
@@ -254,8 +254,8 @@ lgv_status lgv__settings_copy(const lgv_settings *from, lgv_settings *to, lgv_er
   return LGV_OK;
 }
 
-/* Whether a preset's optim.* values are for the optimizer that the user chose. They are for the one
- * that the preset names, else for the agent's default. */
+/* Whether a preset's optim.* values are for the optimizer that the user chose. They belong to the
+ * optimizer that the preset names, else to the agent's default. */
 static bool suits_optimizer(const lgv_settings *settings, const lgv_preset *preset,
                             const lgv_agent_type *type) {
   const char *chosen = lgv_settings_get(settings, "optim.name");
@@ -283,14 +283,22 @@ static lgv_status apply_preset(lgv_settings *settings, const lgv_preset *preset,
   return LGV_OK;
 }
 
+static lgv_status unknown_preset(const lgv_agent_type *type, const char *name, lgv_error *err) {
+  char names[128] = "auto";
+  for (const lgv_preset *p = type->presets; p->name; p++)
+    snprintf(names + strlen(names), sizeof names - strlen(names), ", %s", p->name);
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "the agent %s has no preset '%.40s': agent.preset is one of %s", type->name, name,
+                  names);
+}
+
 lgv_status lgv__settings_with_preset(const lgv_settings *settings, const lgv_agent_type *type,
                                      const lgv_env_spec *env, lgv_settings **completed,
                                      lgv_error *err) {
   const char *name = preset_name(settings, type, env);
   const lgv_preset *preset = find_preset(type->presets, name);
   *completed = NULL;
-  if (!preset && lgv_settings_get(settings, "agent.preset"))
-    return lgv_fail(err, LGV_ERR_USAGE, "the agent %s has no preset '%.40s'", type->name, name);
+  if (!preset && lgv_settings_get(settings, "agent.preset")) return unknown_preset(type, name, err);
   LGV_TRY(lgv_settings_create(completed, err));
   lgv_status status = lgv__settings_copy(settings, *completed, err);
   if (status == LGV_OK && preset)
@@ -320,7 +328,7 @@ lgv_status lgv__settings_with_env_preset(const lgv_settings *settings, lgv_setti
   const char *name = lgv_settings_get(settings, "env.preset");
   int row = lgv__params_find(type->params, "preset");
   if (!name && row >= 0) name = type->params[row].default_text;
-  /* a name that does not exist is refused when the parameters are filled in */
+  /* an unknown name is refused when the parameters are filled */
   const lgv_preset *preset = type->presets && name ? find_preset(type->presets, name) : NULL;
   LGV_TRY(lgv_settings_create(completed, err));
   lgv_status status = copy_all(settings, *completed, err);
@@ -396,7 +404,7 @@ static bool guess_part(const char *key, const lgv_env_type *env, const lgv_agent
     const lgv_param *table;
   } parts[] = {{"agent.", agent->params}, {"env.", env->params}, {"run.", lgv__run_params}};
   enum { PARTS = sizeof parts / sizeof *parts };
-  for (size_t i = 0; i < PARTS; i++) /* the very name in any part before a near one in another */
+  for (size_t i = 0; i < PARTS; i++) /* the exact name in any part wins over a near one */
     if (lgv__params_find(parts[i].table, key) >= 0) {
       snprintf(guess, size, "%s%s", parts[i].prefix, key);
       return true;

@@ -20,7 +20,7 @@ struct lgv_settings {
   void *notice_context;
 };
 
-/* Every setting of `from` into `to`; descriptors are left alone. */
+/* Copies every setting of `from` into `to`, without the descriptors. */
 LGV_CHECK lgv_status lgv__settings_copy(const lgv_settings *from, lgv_settings *to, lgv_error *err);
 
 /* Descriptors by name: the user's own first, then the registry's. The error names the nearest. */
@@ -34,9 +34,9 @@ LGV_CHECK lgv_status lgv__settings_agent_type(const lgv_settings *settings,
 LGV_CHECK lgv_status lgv__settings_optim_type(const lgv_settings *settings,
                                               const char *default_text, const lgv_optim_type **type,
                                               lgv_error *err);
-/* A copy completed by the agent's preset: agent.preset names it; auto is `atari` for images,
- * `one-hot` for one-hot observations if the agent has that, else `small`. Values for an optimizer
- * other than the one the user chose are left out. */
+/* A copy of the settings, completed by the agent's preset. agent.preset names it; auto is `atari`
+ * for images, `one-hot` for one-hot observations if the agent has that, else `small`. Values for an
+ * optimizer other than the one the user chose are left out. */
 LGV_CHECK lgv_status lgv__settings_with_preset(const lgv_settings *settings,
                                                const lgv_agent_type *type, const lgv_env_spec *env,
                                                lgv_settings **completed, lgv_error *err);
@@ -46,12 +46,12 @@ LGV_CHECK lgv_status lgv__settings_with_env_preset(const lgv_settings *settings,
                                                    lgv_settings **completed, lgv_error *err);
 
 /* Fills a parameter struct: defaults, then every setting whose key is prefix + name. is_set (may be
- * NULL) has one entry a parameter. An unknown key under the prefix is an error; env.name,
- * agent.name and optim.name are left alone. */
+ * NULL) has one entry per parameter. An unknown key under the prefix is an error; env.name,
+ * agent.name and optim.name are ignored. */
 LGV_CHECK lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
                                         const lgv_param *table, void *params, bool *is_set,
                                         lgv_error *err);
-/* The same for the named parameters alone; all other keys under the prefix are left alone. */
+/* The same for the named parameters only; other keys under the prefix are ignored. */
 LGV_CHECK lgv_status lgv__settings_fill_some(const lgv_settings *settings, const char *prefix,
                                              const lgv_param *table, const char *const *names,
                                              void *params, lgv_error *err);

@@ -5,7 +5,7 @@
  *   run: {episodes: 1000}
  *
  * A plain value of env, agent or optim is its name. A sequence of scalars becomes a list 32,32. The
- * key `langevin` (what a run notes about itself in config.json) is skipped. null leaves the
+ * key `langevin` (in config.json: version and kernels of the run) is skipped. null keeps the
  * default. */
 #include "config/settings_yaml.h"
 

@@ -1,4 +1,4 @@
-/* Settings from the nodes of a YAML file; the sweep file uses the same words. */
+/* Settings from the nodes of a YAML file; sweep files use the same keys. */
 #ifndef LGV_CONFIG_SETTINGS_YAML_H
 #define LGV_CONFIG_SETTINGS_YAML_H
 
@@ -6,7 +6,7 @@
 
 /* `env`, `agent` and `optim` with a plain value mean their name: env -> env.name. */
 const char *lgv__settings_key(const char *key);
-/* Sets every value below node; key: what node itself is called. null leaves the default. */
+/* Sets every value below node; key: the name of node itself. null keeps the default. */
 LGV_CHECK lgv_status lgv__settings_from_yaml(lgv_settings *settings, lgv_yaml *yaml,
                                              const yaml_node_t *node, const char *key,
                                              lgv_error *err);

@@ -37,7 +37,7 @@ bool lgv__yaml_is_null(const yaml_node_t *node) {
          (text[0] == '\0' || strcmp(text, "null") == 0 || strcmp(text, "~") == 0);
 }
 
-/* An escape like "\0" would cut a text short where C reads it. */
+/* C would cut a text at an escape such as "\0". */
 static bool has_nul(const yaml_node_t *node) {
   return node->type == YAML_SCALAR_NODE &&
          strlen((const char *)node->data.scalar.value) != node->data.scalar.length;

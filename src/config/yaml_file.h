@@ -1,6 +1,6 @@
 /* A YAML file (JSON is YAML) whose top is a mapping, read with bounds that a hostile file cannot
  * break: size, nesting, and the number of values visited (aliases are followed, so a small file
- * can stand for a huge tree). Every complaint names file:line:column. */
+ * can stand for a huge tree). Every error names file:line:column. */
 #ifndef LGV_CONFIG_YAML_FILE_H
 #define LGV_CONFIG_YAML_FILE_H
 
@@ -32,17 +32,17 @@ bool lgv__yaml_is_null(const yaml_node_t *node);
 LGV_CHECK lgv_status lgv__yaml_value(lgv_yaml *yaml, const yaml_node_t *node, char *text,
                                      size_t size, lgv_error *err);
 
-/* A whole number within bounds, and nothing else. */
+/* A whole number within bounds; anything else is an error. */
 LGV_CHECK lgv_status lgv__yaml_whole(lgv_yaml *yaml, const yaml_node_t *node, int64_t least,
                                      int64_t most, int64_t *value, lgv_error *err);
 
 typedef lgv_status (*lgv_yaml_visit)(void *context, const char *key, const yaml_node_t *value,
                                      lgv_error *err);
-/* The pairs of one mapping, keys as written; refuses a key that appears twice. */
+/* Visits the pairs of one mapping, keys as written; refuses a key that appears twice. */
 LGV_CHECK lgv_status lgv__yaml_pairs(lgv_yaml *yaml, const yaml_node_t *mapping,
                                      lgv_yaml_visit visit, void *context, lgv_error *err);
-/* Every plain value and list below node; nested keys join with dots. key: what node itself is
- * called, or "". */
+/* Visits every plain value and list below node; nested keys join with dots. key: the name of node
+ * itself, or "". */
 LGV_CHECK lgv_status lgv__yaml_leaves(lgv_yaml *yaml, const yaml_node_t *node, const char *key,
                                       lgv_yaml_visit visit, void *context, lgv_error *err);
 

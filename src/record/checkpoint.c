@@ -15,7 +15,7 @@
 static const char *const names[] = {"checkpoint.safetensors", "checkpoint-previous.safetensors"};
 static const char *const leftovers[] = {NEW, NEW ".tmp"};
 
-static size_t fork_from = (size_t)64 << 20; /* less is written in a fraction of a second */
+static size_t fork_from = (size_t)64 << 20; /* smaller ones take a fraction of a second */
 
 size_t lgv__checkpoint_fork_from(size_t bytes) {
   size_t before = fork_from;
@@ -27,7 +27,7 @@ size_t lgv__checkpoint_fork_from(size_t bytes) {
 
 typedef struct places {
   const char *directory;
-  bool keeps; /* the newest one so far, as the one before */
+  bool keeps; /* the newest one so far, as checkpoint-previous */
   char path[PATH_MAX], previous[PATH_MAX];
   lgv_tensors_image image; /* of NEW */
 } places;
@@ -44,9 +44,8 @@ static lgv_status prepare(places *p, const lgv_checkpoint_writer *writer,
   return lgv__tensors_prepare(&p->image, tensors, fresh, err);
 }
 
-/* The new file is complete beside the old one before either is renamed, so that one whole
- * checkpoint is always there: one that was refused must not take the place of the one before it.
- * Returns errno. */
+/* Completes the new file beside the old one before either is renamed, so that a complete checkpoint
+ * always exists. A refused one must not replace the previous one. Returns errno. */
 static int put(const places *p) {
   int reason = lgv__tensors_emit(&p->image);
   if (reason) return reason;
@@ -75,7 +74,7 @@ lgv_status lgv__checkpoint_write(lgv_checkpoint_writer *writer, const lgv_tensor
 
 /* ---- in a child ---- */
 
-/* Nothing of the run's but its lock: pipes to others must end when the run does. */
+/* Keeps only the lock: pipes to other processes must close when the run ends. */
 static void close_all_but(int kept) {
   if (kept > 0) close_range(0, (unsigned)kept - 1, 0);
   close_range((unsigned)(kept + 1), ~0u, 0);
@@ -87,7 +86,7 @@ static void ignore_signals(void) {
 }
 
 static void live_as_child(const places *p, const lgv_checkpoint_writer *writer) {
-  ignore_signals(); /* Ctrl-C reaches the whole group: the run decides what becomes of it */
+  ignore_signals(); /* Ctrl-C reaches the whole process group, but the run decides */
   close_all_but(writer->lock);
   *writer->result = put(p);
   _exit(0);
@@ -119,7 +118,7 @@ lgv_status lgv__checkpoint_start(lgv_checkpoint_writer *writer, const lgv_tensor
   bool lost;
   LGV_TRY(lgv__checkpoint_wait(writer, &lost, err));
   LGV_TRY(prepare(&p, writer, tensors, err));
-  /* where there can be no child, the run writes itself */
+  /* if there can be no child, the run writes it */
   bool elsewhere = p.image.bytes >= fork_from && begin_child(writer, &p);
   int reason = elsewhere ? 0 : put(&p);
   lgv__tensors_image_free(&p.image);
@@ -134,7 +133,7 @@ static lgv_status finish_child(lgv_checkpoint_writer *writer, bool *lost, lgv_er
   return *lost ? LGV_OK : settle(writer, result, err);
 }
 
-/* Somebody else's waiting for any child may have taken its end: then there is none any more. */
+/* Another wait for any child may have reaped this one; then waitpid fails, which is fine. */
 lgv_status lgv__checkpoint_wait(lgv_checkpoint_writer *writer, bool *lost, lgv_error *err) {
   *lost = false;
   if (writer->child == 0) return LGV_OK;
@@ -163,7 +162,7 @@ lgv_status lgv__checkpoint_read(lgv_tensors *tensors, const char *directory, boo
     *found = status == LGV_OK;
     if (*found) return LGV_OK;
     if (refused->status == LGV_OK) *refused = why;
-    if (status != LGV_ERR_IO) break; /* the file is not to blame */
+    if (status != LGV_ERR_IO) break; /* not the fault of the file */
   }
   if (err && refused->status != LGV_OK) *err = *refused;
   return refused->status;

@@ -22,8 +22,6 @@ enum {
 };
 enum { TIME_SIZE = 1 + 8, SIMPLE_SIZE = 1 + 4 };
 
-static const double patience = 2; /* seconds until a reader sees a row, if another one follows */
-
 static lgv_status write_error(int error, lgv_error *err) {
   return lgv_fail(err, LGV_ERR_IO,
                   "cannot write " LGV_EVENT_FILE_NAME
@@ -54,7 +52,7 @@ static uint32_t masked_crc(const lgv_event_file *f) {
 
 /* ---- writing ---- */
 
-/* Failures are kept in f->out, which is looked at once a record. */
+/* Failures are kept in f->out and reported once per record. */
 static void put(lgv_event_file *f, const void *bytes, size_t count) {
   add_to_crc(f, bytes, count);
   lgv__out_put(&f->out, bytes, count);
@@ -85,10 +83,10 @@ static void put_key_and_length(lgv_event_file *f, unsigned char key, size_t leng
   put_varint(f, length);
 }
 
-/* What put_key_and_length and the bytes behind it take. */
+/* Bytes of put_key_and_length and of what follows it. */
 static size_t nested_size(size_t length) { return 1 + varint_size(length) + length; }
 
-/* A record whose event has, behind time and step, `rest` more bytes. */
+/* Begins a record whose event has `rest` more bytes after time and step. */
 static void begin_event(lgv_event_file *f, double time, int64_t step, size_t rest) {
   uint64_t bits;
   unsigned char key = EVENT_WALL_TIME;
@@ -130,18 +128,14 @@ static void put_value(lgv_event_file *f, const lgv_column *c, double value) {
 lgv_status lgv__event_file_row(lgv_event_file *f, int64_t step, const lgv_column *columns,
                                const double *values, size_t count, lgv_error *err) {
   if (!f->out.is_open) return LGV_OK;
-  double time = lgv__clock(CLOCK_REALTIME);
   size_t summary = 0;
   for (size_t i = 0; i < count; i++)
     if (!isnan(values[i])) summary += nested_size(value_size(&columns[i]));
-  begin_event(f, time, step, nested_size(summary));
+  begin_event(f, lgv__clock(CLOCK_REALTIME), step, nested_size(summary));
   put_key_and_length(f, EVENT_SUMMARY, summary);
   for (size_t i = 0; i < count; i++)
     if (!isnan(values[i])) put_value(f, &columns[i], values[i]);
-  LGV_TRY(end_event(f, err));
-  if (fabs(time - f->flushed) < patience) return LGV_OK;
-  f->flushed = time;
-  return lgv__event_file_flush(f, err);
+  return end_event(f, err);
 }
 
 static lgv_status put_version(lgv_event_file *f, lgv_error *err) {
@@ -159,9 +153,9 @@ lgv_status lgv__event_file_flush(lgv_event_file *f, lgv_error *err) {
 
 void lgv__event_file_close(lgv_event_file *f) { lgv__out_close(&f->out); }
 
-/* ---- going on ---- */
+/* ---- resuming ---- */
 
-/* The next bytes, which take part in the sum; false at the end of the file. */
+/* Reads the next bytes and adds them to the checksum; false at the end of the file. */
 static bool take(lgv_event_file *f, FILE *file, unsigned char *bytes, size_t count) {
   if (fread(bytes, 1, count, file) != count) return false;
   add_to_crc(f, bytes, count);
@@ -181,8 +175,7 @@ static bool take_crc(lgv_event_file *f, FILE *file) {
   return take_fixed(f, file, 4, &found) && found == expected;
 }
 
-/* Whether a whole event of ours comes next; *step is then its step, and the file stands behind it.
- */
+/* Reads over one whole event of ours and returns its step; false if there is none. */
 static bool skip_event(lgv_event_file *f, FILE *file, int64_t *step) {
   unsigned char byte = 0;
   uint64_t length, time, value = 0, at = TIME_SIZE + 1;

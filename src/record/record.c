@@ -1,11 +1,12 @@
 #include "record/record.h"
 
+#include "base/clock.h"
 #include "base/disk.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "config/config_check.h"
+#include "config/run_directory.h"
 #include "record/checkpoint.h"
 #include "record/summary.h"
 
@@ -26,8 +27,8 @@ static lgv_status write_json(write_fn write_text, const char *directory, const c
   return status;
 }
 
-/* Runs that keep a summary alone are short and many: syncing would take longer than running, and a
- * summary that was lost is a run that has not finished. */
+/* Runs that keep only a summary are short and many: syncing would take longer than running, and a
+ * run whose summary is lost counts as unfinished. */
 static write_fn writer_of(const lgv_plan *plan) {
   return plan->run.records == LGV_RECORDS_SUMMARY ? lgv__write_file_unsynced : lgv__write_file;
 }
@@ -58,13 +59,13 @@ static lgv_status remove_files(const char *directory, const char *const *names, 
   return LGV_OK;
 }
 
-/* An old summary.json would call a run finished that goes on, or has only begun again. */
+/* An old summary.json would report a run as finished that has been resumed or restarted. */
 static lgv_status remove_results(const char *directory, lgv_error *err) {
   static const char *const names[] = {"summary.json", "timing.json", NULL};
   return remove_files(directory, names, err);
 }
 
-/* An old checkpoint would be gone on from; it goes before the rows that it counts on. */
+/* A run must not resume from an old checkpoint; it is removed before the rows that it refers to. */
 static lgv_status remove_old(const char *directory, lgv_error *err) {
   static const char *const names[] = {"metrics.csv", LGV_EVENT_FILE_NAME, NULL};
   LGV_TRY(remove_results(directory, err));
@@ -72,8 +73,8 @@ static lgv_status remove_old(const char *directory, lgv_error *err) {
   return remove_files(directory, names, err);
 }
 
-/* A full disk shows when a buffer is written, in whichever call that falls: the run must not go on
- * without its records. */
+/* Any call may write out a buffer and so discover a full disk; the run must then stop, since it
+ * would lose its records. */
 static lgv_status end_row(lgv_record *record, lgv_error *err) {
   lgv__out_text(&record->metrics, "\n");
   return record->metrics.error ? metrics_error(record, err) : LGV_OK;
@@ -89,7 +90,7 @@ static lgv_status write_header(lgv_record *record, lgv_error *err) {
 
 static lgv_status write_config(const lgv_plan *plan, uint64_t seed, const char *directory,
                                lgv_error *err) {
-  if (seed > UINT64_C(1) << 53) /* what run.seed takes: config.json would not be read back */
+  if (seed > UINT64_C(1) << 53) /* more than run.seed accepts: config.json could not be read back */
     return lgv_fail(err, LGV_ERR_USAGE, "seed %llu is too large to be recorded: at most 2^53",
                     (unsigned long long)seed);
   lgv_json json = {0};
@@ -123,8 +124,18 @@ lgv_status lgv__record_row(lgv_record *record, const double *values, lgv_error *
     lgv__out_text(&record->metrics, text);
   }
   LGV_TRY(end_row(record, err));
-  return lgv__event_file_row(&record->events, (int64_t)values[0], record->columns + 1, values + 1,
-                             record->n_columns - 1, err);
+  LGV_TRY(lgv__event_file_row(&record->events, (int64_t)values[0], record->columns + 1, values + 1,
+                              record->n_columns - 1, err));
+  return lgv__record_show(record, err);
+}
+
+lgv_status lgv__record_show(lgv_record *record, lgv_error *err) {
+  const double patience = 2; /* seconds */
+  double time = lgv__now();
+  if (!record->metrics.is_open || time - record->shown < patience) return LGV_OK;
+  record->shown = time;
+  if (!lgv__out_flush(&record->metrics)) return metrics_error(record, err);
+  return lgv__event_file_flush(&record->events, err);
 }
 
 lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err) {
@@ -150,7 +161,7 @@ lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t
   LGV_TRY(lgv__config_check(plan, seed, directory, LGV_UP_TO_BUDGET, err));
   LGV_TRY(lgv__checkpoint_tidy(directory, err));
   lgv_status exact = lgv__config_check(plan, seed, directory, LGV_EXACTLY, err);
-  if (exact == LGV_ERR_USAGE) { /* another budget: what it was finished with is not its end */
+  if (exact == LGV_ERR_USAGE) { /* another budget: the old results are not the run's end */
     LGV_TRY(remove_results(directory, err));
     exact = write_config(plan, seed, directory, err);
   }

@@ -1,5 +1,5 @@
-/* A run's records: metrics.csv and TensorBoard's event file row by row, and the JSON files at its
- * ends. */
+/* A run's records: metrics.csv and TensorBoard's event file, written row by row, and the JSON files
+ * at its beginning and end. */
 #ifndef LGV_RECORD_RECORD_H
 #define LGV_RECORD_RECORD_H
 
@@ -8,7 +8,7 @@
 #include "langevin.h"
 #include "record/event_file.h"
 
-/* What is above the line is the caller's, set before the record is opened, and outlives it. */
+/* The caller sets the members above the line before it opens the record, and keeps them alive. */
 typedef struct lgv_record {
   const char *directory;     /* NULL: nothing is written */
   const lgv_column *columns; /* of metrics.csv; the first is the step */
@@ -18,6 +18,7 @@ typedef struct lgv_record {
   lgv_out metrics; /* not open with run.records = summary, which writes no timing.json either */
   lgv_lock lock;   /* no other run may write into the directory meanwhile; see `held` */
   lgv_event_file events; /* not open with run.tensorboard = false */
+  double shown;          /* when readers of the files last got every row */
 } lgv_record;
 
 /* Creates the directory, writes config.json, begins metrics.csv and the event file. Refuses a
@@ -28,28 +29,30 @@ LGV_CHECK lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, 
  * another process still holds after `patience` seconds: the child of a killed run may still be
  * writing a checkpoint, and ends soon. */
 LGV_CHECK lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_error *err);
-/* Whether metrics.csv has at least `size` bytes: a checkpoint that counts more is of no use. */
+/* Whether metrics.csv has at least `size` bytes; if not, the checkpoint that says so is useless. */
 bool lgv__record_reaches(const lgv_record *record, int64_t size);
-/* Of a locked directory: goes on with the records of the same run after the first `size` bytes of
- * metrics.csv, and after the events of step `last_step`. */
+/* Continues the records of the same run in a locked directory, after the first `size` bytes of
+ * metrics.csv and the events of step `last_step`. */
 LGV_CHECK lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
                                         int64_t size, int64_t last_step, lgv_error *err);
-/* One line of metrics.csv, a value for every column; NaN is an empty field. */
+/* Writes one row of metrics.csv, a value for every column; NaN becomes an empty field. */
 LGV_CHECK lgv_status lgv__record_row(lgv_record *record, const double *values, lgv_error *err);
-/* Everything written so far is on the disk, as what refers to it will be; *size: bytes of
+/* Gives readers of metrics.csv and the event file all rows so far, every few seconds: to be called
+ * often. */
+LGV_CHECK lgv_status lgv__record_show(lgv_record *record, lgv_error *err);
+/* Flushes and syncs all records, so that a checkpoint may refer to them; *size: bytes of
  * metrics.csv. */
 LGV_CHECK lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err);
-/* given_up: episodes that could not go on when the run was resumed. failure: why the run stopped
- * early, or NULL. */
+/* given_up: episodes that could not be resumed. failure: why the run stopped early, or NULL. */
 LGV_CHECK lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan,
                                          const lgv_summary *summary, int64_t given_up,
                                          const char *failure, lgv_error *err);
-/* computed: processor seconds of the run's own thread. */
+/* computed: CPU seconds of the run's own thread. */
 LGV_CHECK lgv_status lgv__record_timing(lgv_record *record, double seconds, double computed,
                                         int64_t steps, lgv_error *err);
 void lgv__record_close(lgv_record *record);
 
-/* Over the seeds of a plan: aggregate.json. */
+/* Writes aggregate.json over the seeds of a plan. */
 LGV_CHECK lgv_status lgv__record_aggregate(const char *directory, const lgv_plan *plan,
                                            const lgv_summary *summaries, size_t count,
                                            lgv_error *err);

@@ -1,4 +1,4 @@
-/* What is said about finished runs: one summary, and the aggregate over seeds. */
+/* Results of finished runs: the summary of one, and the aggregate over seeds. */
 #ifndef LGV_RECORD_SUMMARY_H
 #define LGV_RECORD_SUMMARY_H
 
@@ -12,9 +12,9 @@ void lgv__summary_json(lgv_json *json, const lgv_plan *plan, const lgv_summary *
 LGV_CHECK lgv_status lgv__aggregate_json(lgv_json *json, const lgv_plan *plan,
                                          const lgv_summary *summaries, size_t count,
                                          lgv_error *err);
-/* One measure over the runs that finished. */
+/* Estimates one measure over the finished runs. */
 LGV_CHECK lgv_status lgv__summary_estimate(const lgv_summary *summaries, size_t count,
                                            size_t measure, lgv_estimate *estimate, lgv_error *err);
-lgv_summary lgv__summary_none(uint64_t seed); /* of a run that has not begun */
+lgv_summary lgv__summary_none(uint64_t seed); /* of a run that has not started */
 
 #endif

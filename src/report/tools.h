@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "config/seeds.h"
+#include "config/run_directory.h"
 #include "langevin.h"
 #include "record/summary.h"
 #include "report/data/compare.h"

@@ -2,7 +2,7 @@
  * directories of the seeds, the error of the least seed, and aggregate.json. */
 #include "base/error.h"
 #include "base/file.h"
-#include "config/seeds.h"
+#include "config/run_directory.h"
 #include "record/record.h"
 #include "record/summary.h"
 #include "sweep/scheduler.h"

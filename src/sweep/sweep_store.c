@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "config/config_check.h"
 #include "config/plan.h"
+#include "config/run_directory.h"
 #include "config/yaml_file.h"
 #include "record/record.h"
 

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "config/plan.h"
-#include "config/seeds.h"
+#include "config/run_directory.h"
 #include "env/env.h"
 #include "record/checkpoint.h"
 #include "train/run.h"

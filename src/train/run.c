@@ -1,19 +1,23 @@
 /* One run: a plan and a seed. The loop of every experiment:
  *
- *   reset, begin_episode, then act -> step -> observe until the episode ends, end_episode;
- * evaluations between.
+ *   reset, begin_episode; then act, step, observe until the episode ends; end_episode
  *
- * With run.envs > 1 so many environments take each step together, a round: an action is chosen for
- * every one before any moves, they move at the same time if they can, and the agent then observes
- * them in the order of their numbers. Evaluations and checkpoints come between rounds.
+ * with evaluations in between. With run.envs > 1 all environments take each step together, in a
+ * round: the agent chooses an action for each before any of them moves, they move at the same time
+ * if they can, and the agent then observes them in the order of their numbers. Evaluations and
+ * checkpoints take place between rounds.
  *
  * Where the environment has an exact model and the agent's policy is fixed within an episode, the
- * value of that policy is computed by backward induction when the episode begins. What is recorded
- * as `value` is its mean over the start states, so that it compares with the optimal value; regret
- * is the sum of V*(x_1) - V^pi(x_1) over finished episodes, each from the state it began in.
+ * value of that policy is computed by backward induction when the episode begins. The column
+ * `value` is its mean over the start states, so that it compares with the optimal value; regret is
+ * the sum of V*(x_1) - V^pi(x_1) over finished episodes, each from the state where it began.
  * Sampled returns are recorded beside it.
  *
- * Invariants: evaluation uses its own environment and stream; a row of metrics.csv is written only
+ * An evaluation that is due is skipped if it would take the evaluations above run.eval_share of the
+ * training steps. The decision depends on step counts alone, and the last evaluation always takes
+ * place.
+ *
+ * Invariants: evaluation has its own environment and stream; a row of metrics.csv is written only
  * between steps; a step allocates nothing (histories may grow when an episode ends). */
 #include "train/run_parts.h"
 
@@ -27,9 +31,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-/* Since the present call of lgv_run_advance began: calls may come from different threads. */
+/* CPU seconds since the current call of lgv_run_advance began: calls may come from different
+ * threads. */
 static double computed_now(const lgv_run *run) {
   return lgv__clock(CLOCK_THREAD_CPUTIME_ID) - run->entered;
 }
@@ -81,7 +85,7 @@ static lgv_status open_columns(lgv_run *run, lgv_error *err) {
   return LGV_OK;
 }
 
-/* The streams of random numbers are "env", "env.1", "env.2", ... */
+/* Opens the training environments; their random streams are "env", "env.1", "env.2", ... */
 static lgv_status open_envs(lgv_run *run, lgv_error *err) {
   const lgv_plan *plan = run->plan;
   run->n_streams = (int32_t)plan->run.envs;
@@ -126,11 +130,11 @@ static lgv_status create(const lgv_plan *plan, uint64_t seed, const char *direct
   **out =
       (lgv_run){.plan = plan, .seed = seed, .started = lgv__now(), .record.lock.descriptor = -1};
   (*out)->saved_at = -1;
-  (*out)->at = (run_state){.eval_return = NAN, .value = NAN, .solved_episode = NAN};
+  (*out)->at = (run_counters){.eval_return = NAN, .value = NAN, .solved_episode = NAN};
   return open_parts(*out, directory, err);
 }
 
-/* Either a whole run or none. */
+/* Frees the run if it could not be created whole. */
 static lgv_status settle(lgv_status status, lgv_run **run) {
   if (status == LGV_OK) return LGV_OK;
   lgv_run_free(*run);
@@ -163,7 +167,7 @@ void lgv_run_free(lgv_run *run) {
   if (!run) return;
   bool lost;
   lgv_status ignored = lgv__checkpoint_wait(&run->writer, &lost, NULL);
-  (void)ignored; /* whoever wanted to know has called lgv_run_finish */
+  (void)ignored; /* lgv_run_finish has reported it */
   lgv__record_close(&run->record);
   lgv_agent_free(run->agent);
   lgv__matmul_threads_free(run->team);
@@ -185,7 +189,7 @@ static void remember(lgv_run *run, double value) {
   run->at.recent[run->at.n_recent++ % RECENT] = value;
 }
 
-/* Of all environments together. */
+/* Sums each counter over all environments. */
 static void count_events(lgv_run *run, double *sums) {
   for (size_t i = 0; i < run->n_counters; i++) sums[i] = 0;
   for (int32_t k = 0; k < run->n_streams; k++) {
@@ -214,19 +218,47 @@ static lgv_status write_row(lgv_run *run, lgv_error *err) {
   return lgv__record_row(&run->record, row, err);
 }
 
-/* ---- The loop ---- */
+/* ---- The steps of one environment ---- */
+
+lgv_status lgv__stream_begin(lgv_stream *stream, lgv_agent *agent, lgv_error *err) {
+  LGV_TRY(lgv_env_reset(stream->env, &stream->obs, err));
+  LGV_TRY(lgv_agent_set_stream(agent, stream->index, err));
+  return lgv_agent_begin_episode(agent, err);
+}
+
+lgv_status lgv__stream_act(lgv_stream *stream, lgv_agent *agent, lgv_error *err) {
+  stream->step = (lgv_transition){.obs = stream->obs};
+  LGV_TRY(lgv_agent_set_stream(agent, stream->index, err));
+  LGV_TRY(lgv__agent_act(agent, &stream->obs, LGV_TRAIN, &stream->step.action, err));
+  return lgv__env_step_begin(stream->env, stream->step.action, err);
+}
+
+lgv_status lgv__stream_learn(lgv_stream *stream, lgv_agent *agent, lgv_error *err) {
+  lgv_transition *t = &stream->step;
+  lgv_outcome outcome;
+  LGV_TRY(lgv__env_step_end(stream->env, &outcome, &t->next, err));
+  t->reward = outcome.reward;
+  t->terminated = outcome.terminated;
+  t->truncated = outcome.truncated;
+  LGV_TRY(lgv_agent_set_stream(agent, stream->index, err));
+  LGV_TRY(lgv__agent_observe(agent, t, err));
+  stream->obs = t->next;
+  return LGV_OK;
+}
+
+/* ---- Episodes ---- */
 
 static lgv_status begin_episode(lgv_run *run, int32_t i, lgv_error *err) {
   LGV_TRY(lgv__stream_begin(&run->streams[i], run->agent, err));
-  run->episodes[i] = (stream_state){.in_episode = true};
+  run->episodes[i] = (episode_counters){.in_episode = true};
   if (run->exact)
     run->at.value = lgv__exact_evaluate(&run->known, run->agent, run->streams[0].obs.state,
                                         &run->at.pending_regret);
   return LGV_OK;
 }
 
-/* Summed anew each time, so that no rounding piles up. */
-static void look_whether_solved(lgv_run *run, double last) {
+/* Sums the window anew each time, so that rounding errors do not accumulate. */
+static void check_solved(lgv_run *run, double last) {
   int64_t window = run->plan->run.stop_window;
   run->last_returns[(run->at.episodes - 1) % window] = last;
   if (run->at.episodes < window || !isnan(run->at.solved_episode)) return;
@@ -244,7 +276,7 @@ static lgv_status end_episode(lgv_run *run, int32_t i, lgv_error *err) {
   run->at.total_return += sum;
   run->at.window_return += sum;
   run->at.window_episodes++;
-  if (run->last_returns) look_whether_solved(run, sum);
+  if (run->last_returns) check_solved(run, sum);
   double seconds = run->plan->run.stop_seconds;
   if (seconds > 0) run->out_of_time = run->computed + computed_now(run) >= seconds;
   if (run->exact) {
@@ -263,27 +295,6 @@ static lgv_status learn(lgv_run *run, int32_t i, lgv_error *err) {
   return lgv__stream_has_ended(s) ? end_episode(run, i, err) : LGV_OK;
 }
 
-static lgv_status evaluate(lgv_run *run, lgv_error *err) {
-  LGV_TRY(lgv__evaluate(run->agent, run->eval_env, run->plan->run.eval_episodes,
-                        run->plan->run.eval_steps, run->stop, &run->evaluation, err));
-  double sum = run->evaluation.sum;
-  run->evaluation = (lgv_evaluation){0};
-  run->saved_at = -1; /* a checkpoint from within it is not that of its end */
-  if (run->at.next_eval <= run->at.steps) {
-    int64_t every = run->plan->run.eval_every;
-    run->at.next_eval += ((run->at.steps - run->at.next_eval) / every + 1) * every;
-  }
-  run->at.eval_return = sum / (double)run->plan->run.eval_episodes;
-  remember(run, run->at.eval_return);
-  return write_row(run, err);
-}
-
-/* One that is due; the very first waits for the first episode to begin. */
-static lgv_status evaluate_if_due(lgv_run *run, lgv_error *err) {
-  bool due = run->eval_env && run->at.steps > 0 && run->at.steps >= run->at.next_eval;
-  return due ? evaluate(run, err) : LGV_OK;
-}
-
 static bool is_done(const lgv_run *run) {
   const lgv_run_params *p = &run->plan->run;
   return !isnan(run->at.solved_episode) || run->out_of_time ||
@@ -291,13 +302,84 @@ static bool is_done(const lgv_run *run) {
          (p->episodes > 0 && run->at.episodes >= p->episodes);
 }
 
-/* One step of every environment; of fewer where the budget of steps ends. */
+/* ---- Evaluations ---- */
+
+static bool has_limit(const lgv_run *run) { return isfinite(run->plan->run.eval_share); }
+
+bool lgv__run_evaluation_is_due(const lgv_run *run) {
+  if (!run->eval_env) return false;
+  return run->at.steps >= run->at.next_eval ||
+         (has_limit(run) && is_done(run) && run->evals.latest < run->at.steps);
+}
+
+/* Steps that the next evaluation is expected to take: as many as the longest so far. Before there
+ * is one: all that the horizon allows, and without a horizon half of what the run allows. */
+static double expected_length(const lgv_run *run) {
+  const lgv_run_params *p = &run->plan->run;
+  int64_t horizon = run->plan->env.horizon;
+  if (run->evals.longest > 0) return (double)run->evals.longest;
+  if (horizon > 0) return (double)p->eval_episodes * fmin((double)horizon, (double)p->eval_steps);
+  return fmin((double)p->eval_episodes * (double)p->eval_steps,
+              p->eval_share * lgv__plan_steps(run->plan) / 2);
+}
+
+/* Whether the next evaluation and the last one fit into run.eval_share of the steps so far; before
+ * the first step, of the whole run. One that has begun is finished. */
+static bool fits_share(const lgv_run *run) {
+  double steps = run->at.steps ? (double)run->at.steps : lgv__plan_steps(run->plan);
+  bool has_begun = run->evaluation.episodes > 0 || run->evaluation.steps > 0;
+  return !has_limit(run) || has_begun ||
+         (double)run->evals.spent + 2 * expected_length(run) <= run->plan->run.eval_share * steps;
+}
+
+static lgv_status play_episodes(lgv_run *run, lgv_error *err) {
+  const lgv_run_params *p = &run->plan->run;
+  lgv_evaluation *e = &run->evaluation;
+  if (e->episodes == 0 && e->steps == 0) run->evals.before = run->evals.spent;
+  while (e->episodes < p->eval_episodes) {
+    LGV_TRY(lgv__evaluate(run->agent, run->eval_env, e->episodes + 1, p->eval_steps, run->stop, e,
+                          err));
+    run->evals.spent += lgv__env_obs(run->eval_env).stage;
+  }
+  return LGV_OK;
+}
+
+static lgv_status evaluate(lgv_run *run, lgv_error *err) {
+  LGV_TRY(play_episodes(run, err));
+  int64_t length = run->evals.spent - run->evals.before;
+  if (length > run->evals.longest) run->evals.longest = length;
+  run->evals.latest = run->at.steps;
+  run->at.eval_return = run->evaluation.sum / (double)run->plan->run.eval_episodes;
+  remember(run, run->at.eval_return);
+  run->evaluation = (lgv_evaluation){0};
+  run->saved_at = -1; /* a checkpoint from within the evaluation does not hold its result */
+  return LGV_OK;
+}
+
+/* Evaluates or skips, and writes the row. */
+static lgv_status settle_evaluation(lgv_run *run, lgv_error *err) {
+  int64_t every = run->plan->run.eval_every, late = run->at.steps - run->at.next_eval;
+  run->at.eval_return = NAN;
+  if (is_done(run) || fits_share(run)) LGV_TRY(evaluate(run, err));
+  if (late >= 0) run->at.next_eval += (late / every + 1) * every;
+  return write_row(run, err);
+}
+
+/* The very first evaluation waits for the first episode to begin. */
+static lgv_status evaluate_if_due(lgv_run *run, lgv_error *err) {
+  bool is_due = run->at.steps > 0 && lgv__run_evaluation_is_due(run);
+  return is_due ? settle_evaluation(run, err) : LGV_OK;
+}
+
+/* ---- The loop ---- */
+
+/* One step of every environment, or of fewer where the budget of steps ends. */
 static lgv_status advance_round(lgv_run *run, lgv_error *err) {
   int64_t budget = run->plan->run.steps, left = budget > 0 ? budget - run->at.steps : INT64_MAX;
   int32_t n = left < run->n_streams ? (int32_t)left : run->n_streams;
   for (int32_t i = 0; i < n; i++)
     if (!run->episodes[i].in_episode) LGV_TRY(begin_episode(run, i, err));
-  if (run->eval_env && run->at.steps == 0 && run->at.next_eval == 0) LGV_TRY(evaluate(run, err));
+  if (run->at.steps == 0 && lgv__run_evaluation_is_due(run)) LGV_TRY(settle_evaluation(run, err));
   for (int32_t i = 0; i < n; i++) LGV_TRY(lgv__stream_act(&run->streams[i], run->agent, err));
   for (int32_t i = 0; i < n; i++) LGV_TRY(learn(run, i, err));
   return LGV_OK;
@@ -305,7 +387,7 @@ static lgv_status advance_round(lgv_run *run, lgv_error *err) {
 
 static lgv_status advance(lgv_run *run, int64_t max_steps, lgv_error *err) {
   int64_t start = run->at.steps, every = run->plan->run.checkpoint_every;
-  LGV_TRY(evaluate_if_due(run, err)); /* it was interrupted */
+  LGV_TRY(evaluate_if_due(run, err)); /* an evaluation that was interrupted */
   while (run->at.steps - start < max_steps && !is_done(run)) {
     int64_t before = run->at.steps;
     LGV_TRY(advance_round(run, err));
@@ -316,7 +398,8 @@ static lgv_status advance(lgv_run *run, int64_t max_steps, lgv_error *err) {
   return LGV_OK;
 }
 
-/* Environments know a stage, agents an update or an episode; here the step is known. */
+/* Environments and agents name the stage, update or episode of an error; only the run knows the
+ * step. */
 static void name_step(const lgv_run *run, lgv_error *err) {
   if (!err) return;
   lgv_error inner = *err;
@@ -331,6 +414,7 @@ lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_erro
   lgv__matmul_threads_use(before);
   if (status == LGV_ERR_NUMERIC) name_step(run, err);
   LGV_TRY(status);
+  LGV_TRY(lgv__record_show(&run->record, err));
   run->computed += computed_now(run);
   *done = is_done(run);
   return LGV_OK;
@@ -368,8 +452,7 @@ lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *
   summary.finished &= !failure; /* the last step of the budget may be the one that failed */
   LGV_TRY(lgv__run_ask_for_checkpoint(run, lgv__checkpoint_wait, err));
   LGV_TRY(lgv__record_flush(&run->record, &run->at.metrics_size, err));
-  /* a run that stopped for want of time can go on; one that failed keeps its last good checkpoint
-   */
+  /* a run that was interrupted can be resumed; one that failed keeps its last good checkpoint */
   bool save = !failure && run->plan->run.checkpoint_final && run->saved_at != run->at.steps;
   if (save) LGV_TRY(lgv_run_checkpoint(run, err));
   LGV_TRY(lgv__record_timing(&run->record, lgv__now() - run->started, run->computed,

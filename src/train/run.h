@@ -1,4 +1,4 @@
-/* Calls of a run that the scheduler needs beyond the public ones. */
+/* Runs beyond the public calls: what batches, trainers and evaluations share. */
 #ifndef LGV_TRAIN_RUN_H
 #define LGV_TRAIN_RUN_H
 
@@ -11,37 +11,57 @@
 LGV_CHECK lgv_status lgv__run_open(const lgv_plan *plan, uint64_t seed, const char *directory,
                                    bool resume, const lgv_lock *held, lgv_run **run,
                                    lgv_error *err);
+
+/* One environment that an agent learns from. The loops of runs and trainers consist of these
+ * verbs. */
+typedef struct lgv_stream {
+  lgv_env *env;
+  int32_t index; /* which of the agent's environments it is */
+  lgv_obs obs;
+  lgv_transition step; /* the current one */
+} lgv_stream;
+
+LGV_CHECK lgv_status lgv__stream_begin(lgv_stream *stream, lgv_agent *agent, lgv_error *err);
+/* Chooses an action and starts the step; lgv__stream_learn waits for its outcome and lets the agent
+ * observe it. In between, other environments may start theirs. */
+LGV_CHECK lgv_status lgv__stream_act(lgv_stream *stream, lgv_agent *agent, lgv_error *err);
+LGV_CHECK lgv_status lgv__stream_learn(lgv_stream *stream, lgv_agent *agent, lgv_error *err);
+
+static inline bool lgv__stream_has_ended(const lgv_stream *stream) {
+  return stream->step.terminated || stream->step.truncated;
+}
+
 double lgv__run_fraction(const lgv_run *run); /* of its budget, 0..1 */
-/* Like lgv_run_finish, noting why the run stopped early (NULL if it did not). */
+/* Like lgv_run_finish, but records why the run stopped early (NULL if it did not). */
 LGV_CHECK lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *err);
 
-/* Whether an agent made for one can live in the other. */
+/* Whether an agent made for one environment can act in the other. */
 bool lgv__same_problem(const lgv_env_spec *a, const lgv_env_spec *b, bool with_horizon);
-/* An environment with the parameters of evaluation, after a look whether the plan's agent can live
- * with it. */
+/* Opens an environment with the parameters of evaluation; fails if the plan's agent cannot act in
+ * it. */
 LGV_CHECK lgv_status lgv__open_eval_env(const lgv_plan *plan, uint64_t seed, const char *purpose,
                                         lgv_env **env, lgv_error *err);
 
-/* Asked from time to time within an evaluation; NULL: never. */
+/* Polled during evaluations; asked may be NULL. */
 typedef struct lgv_stop {
   bool (*asked)(void *context);
   void *context;
 } lgv_stop;
 
-/* Makes lgv_run_advance return LGV_ERR_INTERRUPTED where an evaluation takes longer than whoever
- * asks wants to wait. A run that is checkpointed then goes on within it. */
+/* Lets lgv_run_advance return LGV_ERR_INTERRUPTED within a long evaluation. A run that is
+ * checkpointed there resumes within the evaluation. */
 void lgv__run_set_stop(lgv_run *run, lgv_stop stop);
 
-/* Episodes in evaluation mode, and how far they have come: 8-byte members only. */
+/* The progress of an evaluation. Checkpoints hold it as it is: 8-byte members only. */
 typedef struct lgv_evaluation {
   int64_t episodes; /* done */
   double sum;       /* of their returns */
-  int64_t steps;    /* of the episode in hand; 0: none has begun */
+  int64_t steps;    /* of the current episode; 0: none has begun */
   double episode_return;
 } lgv_evaluation;
 
-/* Plays until so many episodes are done, each cut after most_steps. LGV_ERR_INTERRUPTED: it was
- * asked to stop; another call goes on. */
+/* Plays until `episodes` of them are done, each cut after most_steps. LGV_ERR_INTERRUPTED: `stop`
+ * asked for it; another call continues. */
 LGV_CHECK lgv_status lgv__evaluate(lgv_agent *agent, lgv_env *env, int64_t episodes,
                                    int64_t most_steps, lgv_stop stop, lgv_evaluation *evaluation,
                                    lgv_error *err);

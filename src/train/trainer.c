@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "stats/exact.h"
 #include "train/run.h"
-#include "train/stream.h"
 
 #include <math.h>
 

@@ -127,6 +127,62 @@ static void help_is_printed_and_names_are_corrected(void **state) {
   expect_refusal("version now", "unexpected 'now'");
 }
 
+/* Whether a line of the output has these words, in order, separated by blanks. */
+static bool has_row(const char *const *words, size_t count) {
+  char *text = strdup(out), *rest = text;
+  bool found = false;
+  assert_non_null(text);
+  for (char *line; !found && (line = strsep(&rest, "\n"));) {
+    size_t n = 0;
+    for (char *word; n < count && (word = strsep(&line, " "));)
+      if (*word && strcmp(word, words[n++]) != 0)
+        break;
+      else if (*word && n == count)
+        found = true;
+  }
+  free(text);
+  return found;
+}
+
+#define assert_row(...)                                                                            \
+  do {                                                                                             \
+    const char *const row[] = {__VA_ARGS__};                                                       \
+    if (!has_row(row, sizeof row / sizeof *row)) fail_msg("no row of %s ... in %s", row[0], out);  \
+  } while (0)
+
+/* n_step is 1 in the table of adam-lmcdqn and 30 in its preset small, which is what a user gets. */
+static void help_shows_presets_beside_defaults(void **state) {
+  (void)state;
+  expect("help agent adam-lmcdqn", 0);
+  assert_says(out, "source: src/agent/deep/langevin_dqn.c\n");
+  assert_row("parameter", "default", "small", "one-hot", "cyclic", "atari", "accepts;");
+  assert_row("agent.n_step", "1", "30");
+  assert_row("optim.lr", "1e-4", "2e-3", "1e-3");
+  expect("help agent dqn", 0);
+  assert_says(out, "auto | small | atari | zoo;");
+  assert_row("optim.name", "adam", "rmsprop"); /* of zoo */
+  assert_says(out, "auto takes `atari` for images, else `small`");
+  expect("help agent adam-lmcdqn --env nchain", 0);
+  assert_row("parameter", "on", "nchain", "default", "*small", "one-hot");
+  assert_row("agent.preset", "small", "auto", "auto");
+  assert_row("agent.n_step", "30", "1", "30");
+  expect("help adam-lmcdqn --env deepsea", 0);
+  assert_row("parameter", "on", "deepsea", "default", "small", "*one-hot");
+  expect("help agent lmc-lsvi --env riverswim", 0);
+  assert_row("agent.gram", "diagonal", "auto");
+  expect("help env atari", 0);
+  assert_says(out, "source: src/env/env_atari.c\n");
+  expect_refusal("help agent dqn --env nowhere", "there is no environment 'nowhere'");
+  expect_refusal("help env nchain --env nchain", "--env belongs to `langevin help agent NAME`");
+  expect_refusal(
+      "run --env nchain --agent dqn --set agent.preset=one-hot --steps 10",
+      "the agent dqn has no preset 'one-hot': agent.preset is one of auto, small, atari");
+  expect("list agents --json", 0);
+  assert_one_json_object(out);
+  assert_says(out, "\"source\": \"src/agent/deep/agent_c51.c\"");
+  assert_says(out, "\"small\": \"agent.");
+}
+
 static void list_shows_what_there_is(void **state) {
   (void)state;
   expect("list", 0);
@@ -216,7 +272,7 @@ static void config_json_repeats_the_run_byte_for_byte(void **state) {
 
 static void threads_do_not_matter(void **state) {
   (void)state;
-  expect(SMALL "--seeds 4 --threads 1 --out one", 0);
+  expect(SMALL "--seeds 4 --jobs 1 --out one", 0);
   expect(SMALL "--seeds 4 --threads 2 --out two", 0);
   assert_same_file(at("one"), at("two"), "aggregate.json");
   for (int seed = 0; seed < 4; seed++) {
@@ -246,7 +302,7 @@ static void mistakes_of_a_run_are_explained(void **state) {
       {"run --quiet=1", "--quiet takes no value"},
       {"run --seeds 0", "a whole number from 1"},
       {"run --resume", "--resume DIR"},
-      {"run --resume none", "none holds no run to go on with"},
+      {"run --resume none", "none holds no run to resume"},
       {SMALL "--set lambda=1", "did you mean 'agent.lambda'?"},
       {SMALL "--set agent.lamda=1", "did you mean 'agent.lambda'?"},
       {SMALL "--set agent.lambda=-1", "it takes a number in (0, 1e12] (in --set)"},
@@ -524,7 +580,7 @@ static void benchmarks_are_chosen_by_name(void **state) {
   (void)state;
   expect_refusal("bench nets", "'nets' is none of machine, yardstick, net, optim, deep");
   expect_refusal("bench --rounds 0", "--rounds takes a whole number");
-  expect_refusal("bench env --quick --only nets", "no line that was measured has 'nets'");
+  expect_refusal("bench env --quick --only nets", "no measured line has 'nets'");
   expect("bench run env replay --quick --only cart", 0); /* replay needs the limits */
   assert_says(out, "cartpole");
   assert_says(out, "reading 4 MB");
@@ -543,6 +599,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_json_reader_can_refuse),
       cmocka_unit_test_setup_teardown(benchmarks_are_chosen_by_name, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(help_shows_presets_beside_defaults, make_place, remove_place),
       cmocka_unit_test_setup_teardown(help_is_printed_and_names_are_corrected, make_place,
                                       remove_place),
       cmocka_unit_test_setup_teardown(list_shows_what_there_is, make_place, remove_place),

@@ -29,7 +29,7 @@ static void seeds_are_gone_on_with_as_they_are(void **state) {
   (void)state;
   expect_shell(SMALL "--episodes 30 --seed 3 --seeds 2 --out two", 0);
   expect_shell(SMALL "--episodes 30 --seed 7 --seeds 2 --out two", 0);
-  expect_refusal("$L run --resume two", "the seeds in two are not in a row");
+  expect_refusal("$L run --resume two", "the seeds in two are not consecutive");
   expect_shell("$L run --resume two --seed 7 --seeds 2", 0);
   assert_says(out, "2 seeds: 7 to 8");
   expect_shell("rm -r two/seed-7 two/seed-8 && $L run --resume two", 0);
@@ -40,9 +40,9 @@ static void a_run_goes_on_in_its_own_directory(void **state) {
   (void)state;
   expect_shell(SMALL "--episodes 30 --out a", 0);
   assert_says(out, " steps/s; records in a");
-  expect_refusal("$L run --resume a --out b", "one directory at a time");
-  expect_refusal("$L run --out b --resume a", "one directory at a time");
-  expect_refusal("$L run --resume a --resume a", "one directory at a time");
+  expect_refusal("$L run --resume a --out b", "use either --out");
+  expect_refusal("$L run --out b --resume a", "use either --out");
+  expect_refusal("$L run --resume a --resume a", "use either --out");
   expect_shell("$L run --resume a", 0);
   assert_says(out, " s; records in a"); /* nothing was done, which has no speed */
 }

@@ -159,7 +159,7 @@ static pid_t start_deaf(void) {
 
 static void send_once(pid_t child, int number) {
   kill(child, number);
-  wait_for("log", "Once more stops at once");
+  wait_for("log", "A second signal stops at once");
   assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
 }
 
@@ -185,7 +185,7 @@ static void a_request_that_comes_two_ways_is_one(void **state) {
   assert_true(other >= 0);
   if (other == 0) _exit(kill(child, SIGTERM));
   assert_int_equal(code_of(other), 0);
-  wait_for("log", "Once more stops at once");
+  wait_for("log", "A second signal stops at once");
   kill(child, SIGTERM); /* from its parent: the script */
   pause_for(0.2);
   assert_int_equal(waitpid(child, NULL, WNOHANG), 0);

@@ -257,7 +257,7 @@ static void sweeps_that_do_not_fit_are_refused(void **state) {
   lgv_sweep_job job = {.sweep = sweep, .threads = 3, .directory = out};
   lgv__available_pretend(7 * 17000000); /* 3 + 3 would do, 3 + 3 + 2 not */
   assert_int_equal(lgv_sweep_run(&job, summaries, &err), LGV_ERR_MEMORY);
-  assert_non_null(strstr(err.message, "3 runs side by side"));
+  assert_non_null(strstr(err.message, "3 parallel runs"));
   assert_non_null(strstr(err.message, "-j 2"));
   job.threads = 2;
   if (lgv_sweep_run(&job, summaries, &err) != LGV_OK) fail_msg("%s", err.message);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static void assert_resolved(const lgv_plan *plan, const char *key, const char *expected) {
   char text[512];
@@ -115,6 +116,20 @@ static void every_default_reads_back(void **state) {
   assert_null(lgv_registry_nearest("env", "zzzzzzzzzzzzz"));
 }
 
+static void every_entry_names_its_file(void **state) {
+  (void)state;
+  const char *const kinds[] = {"env", "agent"};
+  for (int k = 0; k < 2; k++) {
+    lgv_entry entry;
+    for (size_t i = 0; lgv_registry_get(kinds[k], i, &entry); i++) {
+      char path[512];
+      assert_non_null(entry.source);
+      snprintf(path, sizeof path, TEST_SOURCE_DIR "/../%s", entry.source);
+      if (access(path, R_OK) != 0) fail_msg("%s: there is no %s", entry.name, entry.source);
+    }
+  }
+}
+
 static void an_agent_says_what_it_needs(void **state) {
   (void)state;
   lgv_settings *s = make_settings("cartpole", "lmc-lsvi", NULL);
@@ -146,6 +161,7 @@ int main(void) {
       cmocka_unit_test(evaluations_of_the_longest_run_fit),
       cmocka_unit_test(unknown_keys_have_no_value),
       cmocka_unit_test(every_default_reads_back),
+      cmocka_unit_test(every_entry_names_its_file),
       cmocka_unit_test(an_agent_says_what_it_needs),
       cmocka_unit_test(an_environment_alone_needs_no_agent),
   };

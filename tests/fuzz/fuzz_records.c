@@ -1,7 +1,7 @@
 /* The JSON files in a run's directory, as later commands read them. */
 #include "fuzz.h"
 
-#include "config/config_check.h"
+#include "config/run_directory.h"
 #include "report/data/run_result.h"
 
 #include <stdlib.h>

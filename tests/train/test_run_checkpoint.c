@@ -289,7 +289,7 @@ static void an_episode_that_is_given_up_is_told_and_recorded(void **state) {
     lgv_run_free(run);
     told[0] = '\0';
     assert_int_equal(lgv_run_resume(outside, FAULT_SEED, place, &run, &err), LGV_OK);
-    assert_non_null(strstr(told, "outside cannot go on within an episode"));
+    assert_non_null(strstr(told, "outside cannot resume within an episode"));
   }
   finish_outside(run, outside, place, "\"given_up_episodes\": 2");
 }
@@ -314,7 +314,7 @@ static void an_evaluation_that_is_given_up_is_told_and_recorded(void **state) {
   lgv_run_free(run);
   told[0] = '\0';
   assert_int_equal(lgv_run_resume(outside, FAULT_SEED, place, &run, &err), LGV_OK);
-  assert_non_null(strstr(told, "outside cannot go on within an episode"));
+  assert_non_null(strstr(told, "outside cannot resume within an episode"));
   finish_outside(run, outside, place, "\"given_up_episodes\": 1");
 }
 

@@ -1,12 +1,14 @@
-/* config.json is written by one function, a value a line, so that two of them are compared line by
+/* One function writes every config.json, one value per line; so two of them are compared line by
  * line, and the first difference has a name. */
-#include "config/config_check.h"
+#include "config/run_directory.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 
+#include <dirent.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +35,7 @@ static void copy(const char *from, size_t length, char *word) {
   snprintf(word, WORD_SIZE, "%.*s", (int)(length < WORD_SIZE ? length : WORD_SIZE - 1), from);
 }
 
-/* What stands between the quotes of the key, and behind the colon. */
+/* The text between the quotes of the key, and the text after the colon. */
 static void split(line l, char *key, char *value) {
   const char *open = memchr(l.text, '"', (size_t)l.length);
   const char *end = l.text + l.length, *close = open ? strchr(open + 1, '"') : NULL;
@@ -69,7 +71,8 @@ static lgv_status compare(const char *old, const char *new, const char *director
     char what[7 * WORD_SIZE], advice[2 * WORD_SIZE] = "";
     if (strcmp(section, "langevin") == 0 && strcmp(key, "kernels") == 0) {
       const char *name = was + (*was == '"');
-      snprintf(advice, sizeof advice, ": LANGEVIN_KERNELS=%.*s takes the same, if this CPU can",
+      snprintf(advice, sizeof advice,
+               ": LANGEVIN_KERNELS=%.*s selects the same, if this CPU has it",
                (int)strcspn(name, "\""), name);
     }
     snprintf(what, sizeof what, "%s.%s is %s there, here %s%s", section, key, was, is, advice);
@@ -106,9 +109,40 @@ lgv_status lgv__config_check_budget(const lgv_plan *plan, int64_t steps, int64_t
   for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++)
     if (budgets[i].budget > 0 && budgets[i].done - budgets[i].budget >= plan->run.envs)
       return lgv_fail(err, LGV_ERR_USAGE,
-                      "%.200s has done %lld %s already, run.%s = %lld is less; choose another "
+                      "%.200s has done %lld %s already, more than run.%s = %lld; choose another "
                       "directory with --out",
                       directory, (long long)budgets[i].done, budgets[i].name, budgets[i].name,
                       (long long)budgets[i].budget);
   return LGV_OK;
+}
+
+/* ---- Seeds ---- */
+
+void lgv__seed_name(uint64_t seed, char *name) {
+  snprintf(name, LGV_SEED_NAME_SIZE, "seed-%" PRIu64, seed);
+}
+
+lgv_seeds lgv__seeds_in(const char *directory) {
+  lgv_seeds found = {.first = UINT64_MAX};
+  DIR *stream = opendir(directory);
+  for (const struct dirent *entry; stream && (entry = readdir(stream));) {
+    uint64_t seed;
+    int end = 0; /* seed-3.old does not count */
+    if (sscanf(entry->d_name, "seed-%" SCNu64 "%n", &seed, &end) != 1 || entry->d_name[end])
+      continue;
+    if (seed < found.first) found.first = seed;
+    if (seed > found.last) found.last = seed;
+    found.count++;
+  }
+  if (stream) closedir(stream);
+  return found;
+}
+
+lgv_status lgv__seeds_check_none(const char *directory, lgv_error *err) {
+  lgv_seeds found = lgv__seeds_in(directory);
+  if (found.count == 0) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "%.200s is a directory of several seeds: name one of them, such as "
+                  "%.200s/seed-%" PRIu64,
+                  directory, directory, found.first);
 }

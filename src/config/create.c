@@ -1,0 +1,98 @@
+/* Handles from settings: an environment or an agent without a run. */
+#include "config/create.h"
+
+#include "agent/agent.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/param.h"
+#include "base/spec.h"
+#include "config/settings.h"
+#include "env/env.h"
+#include "math/kernels.h"
+
+lgv_status lgv__fill_params(const lgv_settings *settings, const char *prefix,
+                            const lgv_param *table, size_t size, void **params, bool *is_set,
+                            lgv_error *err) {
+  *params = lgv__calloc(1, size + 1);
+  if (!*params) return lgv__out_of_memory(err, "a plan");
+  return lgv__settings_fill(settings, prefix, table, *params, is_set, err);
+}
+
+static lgv_status resolve_agent(const lgv_settings *settings, const lgv_agent_type *type,
+                                lgv_problem *problem, lgv_agent_parts *parts, lgv_error *err) {
+  LGV_TRY(lgv__settings_optim_type(settings, type->optimizer, &parts->optim_type, err));
+  const lgv_optim_type *optim = parts->optim_type;
+  LGV_TRY(lgv__fill_params(settings, "optim.", optim ? optim->params : NULL,
+                           optim ? optim->params_size : 0, &parts->optim_params, NULL, err));
+  if (optim && optim->resolve) optim->resolve(parts->optim_params);
+  problem->optimizer = optim;
+  problem->optim_params = parts->optim_params;
+  bool *is_set = lgv__calloc(lgv__params_count(type->params) + 1, sizeof *is_set);
+  if (!is_set) return lgv__out_of_memory(err, "a plan");
+  lgv_status status = lgv__fill_params(settings, "agent.", type->params, type->params_size,
+                                       &parts->params, is_set, err);
+  if (status == LGV_OK) status = lgv__agent_resolve(type, parts->params, is_set, problem, err);
+  lgv__free(is_set);
+  return status;
+}
+
+lgv_status lgv__fill_agent(const lgv_settings *settings, const lgv_agent_type *type,
+                           lgv_problem *problem, lgv_agent_parts *parts, lgv_error *err) {
+  if (!type->presets) return resolve_agent(settings, type, problem, parts, err);
+  lgv_settings *completed;
+  LGV_TRY(lgv__settings_with_preset(settings, type, &problem->env, &completed, err));
+  lgv_status status = resolve_agent(completed, type, problem, parts, err);
+  lgv_settings_free(completed);
+  return status;
+}
+
+/* The run.* that an environment without a run reads. */
+static const char *const worker_params[] = {"env_timeout", "on_worker_death", NULL};
+
+lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env **env,
+                          lgv_error *err) {
+  const lgv_env_type *type;
+  lgv_settings *completed;
+  lgv_run_params run;
+  void *params = NULL;
+  *env = NULL;
+  LGV_TRY(lgv__settings_env_type(settings, &type, err));
+  LGV_TRY(lgv__settings_fill_some(settings, "run.", lgv__run_params, worker_params, &run, err));
+  LGV_TRY(lgv__settings_with_env_preset(settings, &completed, err));
+  lgv_host host = lgv__settings_host(settings, &run);
+  host.announce = true;
+  lgv_status status =
+      lgv__fill_params(completed, "env.", type->params, type->params_size, &params, NULL, err);
+  if (status == LGV_OK) status = lgv__env_open(type, params, &host, seed, "env", env, err);
+  lgv_settings_free(completed);
+  lgv__free(params);
+  return status;
+}
+
+/* Checks a spec of the caller's. Agents that need states take no observations. */
+static lgv_status check_spec(const lgv_env_spec *env, const lgv_agent_type *type, lgv_error *err) {
+  const char *fault = lgv__spec_fault(env);
+  if (!fault && !(type->traits & LGV_NEEDS_STATES)) fault = lgv__obs_fault(env);
+  if (!fault && env->feature_dim > 0 && !env->features) fault = "features, but no table of them";
+  return fault ? lgv_fail(err, LGV_ERR_USAGE, "the spec of the environment has %s", fault) : LGV_OK;
+}
+
+lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *env, int64_t episodes,
+                            int64_t steps, uint64_t seed, lgv_agent **agent, lgv_error *err) {
+  static const char *const run_params[] = {"envs", NULL};
+  const lgv_agent_type *type;
+  lgv_agent_parts parts = {0};
+  lgv_run_params run;
+  *agent = NULL;
+  LGV_TRY(lgv__kernels_check(err));
+  LGV_TRY(lgv__settings_agent_type(settings, &type, err));
+  LGV_TRY(check_spec(env, type, err));
+  LGV_TRY(lgv__settings_fill_some(settings, "run.", lgv__run_params, run_params, &run, err));
+  lgv_problem problem = {
+      .env = *env, .episodes = episodes, .steps = steps, .streams = (int32_t)run.envs};
+  lgv_status status = lgv__fill_agent(settings, type, &problem, &parts, err);
+  if (status == LGV_OK) status = lgv__agent_open(type, parts.params, &problem, seed, agent, err);
+  lgv__free(parts.params);
+  lgv__free(parts.optim_params);
+  return status;
+}

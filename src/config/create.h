@@ -1,0 +1,24 @@
+/* Parameter structs of environments and agents, filled from settings. */
+#ifndef LGV_CONFIG_CREATE_H
+#define LGV_CONFIG_CREATE_H
+
+#include "langevin.h"
+
+/* Allocates a parameter struct and fills it from the settings under prefix; is_set may be NULL. The
+ * caller frees *params, even after a failure. */
+LGV_CHECK lgv_status lgv__fill_params(const lgv_settings *settings, const char *prefix,
+                                      const lgv_param *table, size_t size, void **params,
+                                      bool *is_set, lgv_error *err);
+
+/* The resolved parameters of an agent and of its optimizer. */
+typedef struct lgv_agent_parts {
+  void *params, *optim_params;
+  const lgv_optim_type *optim_type;
+} lgv_agent_parts;
+
+/* Fills them: the user's settings, completed by the agent's preset, then resolved. Sets the
+ * problem's optimizer. The caller frees both structs, even after a failure. */
+LGV_CHECK lgv_status lgv__fill_agent(const lgv_settings *settings, const lgv_agent_type *type,
+                                     lgv_problem *problem, lgv_agent_parts *parts, lgv_error *err);
+
+#endif

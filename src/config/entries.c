@@ -1,0 +1,75 @@
+/* The registry by name: what a user can choose, for help texts, lists and bindings. */
+#include "base/text.h"
+#include "config/run_params.h"
+#include "registry.h"
+
+#include <string.h>
+
+#define LGV_QUOTE(x) #x
+#define LGV_DOTTED(a, b, c) LGV_QUOTE(a) "." LGV_QUOTE(b) "." LGV_QUOTE(c)
+
+const char *lgv_version(void) {
+  return LGV_DOTTED(LGV_VERSION_MAJOR, LGV_VERSION_MINOR, LGV_VERSION_PATCH);
+}
+
+static bool get_env(size_t index, lgv_entry *entry) {
+  size_t count = 0;
+  while (lgv__envs[count]) count++;
+  if (index >= count) return false;
+  const lgv_env_type *type = lgv__envs[index];
+  *entry = (lgv_entry){.name = type->name,
+                       .summary = type->summary,
+                       .params = type->params,
+                       .presets = type->presets,
+                       .source = lgv__env_files[index]};
+  return true;
+}
+
+static bool get_agent(size_t index, lgv_entry *entry) {
+  size_t count = 0;
+  while (lgv__agents[count]) count++;
+  if (index >= count) return false;
+  const lgv_agent_type *type = lgv__agents[index];
+  *entry = (lgv_entry){.name = type->name,
+                       .summary = type->summary,
+                       .params = type->params,
+                       .presets = type->presets,
+                       .optimizer = type->optimizer,
+                       .traits = type->traits,
+                       .source = lgv__agent_files[index]};
+  return true;
+}
+
+static bool get_optimizer(size_t index, lgv_entry *entry) {
+  const lgv_optim_type *type;
+  for (size_t i = 0; (type = lgv__optimizer(i)); i++)
+    if (i == index) {
+      *entry = (lgv_entry){.name = type->name, .summary = type->summary, .params = type->params};
+      return true;
+    }
+  return false;
+}
+
+bool lgv_registry_get(const char *kind, size_t index, lgv_entry *entry) {
+  if (strcmp(kind, "env") == 0) return get_env(index, entry);
+  if (strcmp(kind, "agent") == 0) return get_agent(index, entry);
+  if (strcmp(kind, "optimizer") == 0) return get_optimizer(index, entry);
+  if (strcmp(kind, "run") != 0 || index > 0) return false;
+  *entry = (lgv_entry){.name = "run",
+                       .summary = "its length, its evaluations, its records",
+                       .params = lgv__run_params};
+  return true;
+}
+
+bool lgv_registry_find(const char *kind, const char *name, lgv_entry *entry) {
+  for (size_t i = 0; lgv_registry_get(kind, i, entry); i++)
+    if (strcmp(entry->name, name) == 0) return true;
+  return false;
+}
+
+const char *lgv_registry_nearest(const char *kind, const char *name) {
+  lgv_guess guess = {.wrong = name};
+  lgv_entry entry;
+  for (size_t i = 0; lgv_registry_get(kind, i, &entry); i++) lgv__guess_offer(&guess, entry.name);
+  return guess.best;
+}
