@@ -1,7 +1,8 @@
 # Written by scripts/python-stubs from the library's registry. Do not edit.
 from typing import Any, Literal, Sequence
 
-from ._agent import Agent as Agent, load as load
+from ._agent import Agent as Agent
+from ._agent_files import load as load
 from ._linear_agent import LinearAgent as LinearAgent
 from ._library import EnvironmentFailed as EnvironmentFailed, Error as Error, FileError as FileError
 from ._library import Interrupted as Interrupted, NumericError as NumericError, OutOfMemory as OutOfMemory

@@ -71,6 +71,20 @@ NEEDS_STATES, NEEDS_HORIZON, SETTLES_PER_EPISODE = 1, 2, 4
 RESET = -1
 
 
+class CRng(Structure):
+    _fields_ = [("s", c_uint64 * 4)]
+
+    @classmethod
+    def stream(cls, seed: int, purpose: str) -> "CRng":
+        rng = cls()
+        lib.lgv_rng_seed(ctypes.byref(rng), seed, purpose.encode())
+        return rng
+
+    def reset_seed(self) -> int:
+        """The seed of the next reset of a Gymnasium environment, as src/env/env_gym.c draws it."""
+        return lib.lgv_rng_bits(ctypes.byref(self)) >> 33
+
+
 class CParam(Structure):
     _fields_ = [
         ("name", c_char_p),
@@ -227,6 +241,8 @@ SWEEP_NAME_SIZE = 256
 P, STATUS = c_void_p, "status"
 FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_version", c_char_p, []),
+    ("lgv_rng_seed", None, [P, c_uint64, c_char_p]),
+    ("lgv_rng_bits", c_uint64, [P]),
     ("lgv_kernels", c_char_p, []),
     ("lgv_registry_get", c_bool, [c_char_p, c_size_t, P]),
     ("lgv_param_range", None, [P, c_char_p, c_size_t]),
@@ -267,6 +283,7 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_agent_get", STATUS, [P, c_char_p, c_char_p, c_size_t]),
     ("lgv_agent_save", STATUS, [P, c_char_p, c_char_p]),
     ("lgv_agent_load", STATUS, [P, c_char_p]),
+    ("lgv_agent_export", STATUS, [P, c_char_p, c_char_p]),
     ("lgv_trainer_create", STATUS, [P, P, P]),
     ("lgv_trainer_free", None, [P]),
     ("lgv_trainer_advance", STATUS, [P, c_int64, P, c_int64, P, P]),

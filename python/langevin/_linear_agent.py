@@ -34,7 +34,7 @@ class LinearAgent(Agent):
         return self._model().optimal_value
 
     def _model(self) -> Any:
-        model = self.world.model
+        model = self.adapter.model
         if model is None:
             raise UsageError("the environment has no exact model: values are known for TabularMDPs and the library's own")
         return model

@@ -22,7 +22,7 @@ from langevin._library import CBatch, CError, CProgress, CSummary, CSweepJob, Us
 # ---- Work that takes a while
 
 
-class Watch:
+class BackgroundCall:
     """Runs a C function in a thread of its own, so that Ctrl-C can stop it and the progress is shown meanwhile."""
 
     def __init__(self, progress_bar: bool):
@@ -134,9 +134,9 @@ def run(
     if config is not None:
         library.call("lgv_settings_load", handle.pointer, library.encode_path(config))
     registry.fill_settings(handle, values)
-    watch = Watch(progress_bar)
-    lib.lgv_settings_on_notice(handle.pointer, watch.on_notice, None)
-    plan = library.create("lgv_plan_create", "lgv_plan_free", handle.pointer, keeps=(handle, watch))
+    background = BackgroundCall(progress_bar)
+    lib.lgv_settings_on_notice(handle.pointer, background.on_notice, None)
+    plan = library.create("lgv_plan_create", "lgv_plan_free", handle.pointer, keeps=(handle, background))
     if seed is None:
         seed = int(library.text_of("lgv_plan_get", plan.pointer, "run.seed") or 0)
     first, count = library.check_seed(seed), check_count("seeds", seeds)
@@ -149,11 +149,11 @@ def run(
         threads=_threads(threads),
         resume=bool(resume),
         directory=None if out is None else library.encode_path(out),
-        on_progress=watch.on_progress,
-        should_stop=watch.should_stop,
+        on_progress=background.on_progress,
+        should_stop=background.should_stop,
     )
     summaries = (CSummary * count)()
-    watch.call("lgv_batch_run", ctypes.byref(batch), summaries, keeps=(batch, plan))
+    background.call("lgv_batch_run", ctypes.byref(batch), summaries, keeps=(batch, plan))
     return [_summary(s) for s in summaries]
 
 
@@ -186,19 +186,19 @@ def _sweep(file: Any, out: Any, scale: Optional[str], threads: Optional[int], pr
     info = lib.lgv_sweep_get_info(handle.pointer).contents
     names = ctypes.create_string_buffer(info.configs * library.SWEEP_NAME_SIZE)
     summaries = (CSummary * (info.configs * info.seeds))()
-    watch = Watch(progress_bar)
+    background = BackgroundCall(progress_bar)
     job = CSweepJob(
         sweep=handle.pointer,
         threads=_threads(threads),
         directory=library.encode_path(out),
-        on_progress=watch.on_progress,
-        on_failure=watch.on_failure,
-        should_stop=watch.should_stop,
+        on_progress=background.on_progress,
+        on_failure=background.on_failure,
+        should_stop=background.should_stop,
         names=ctypes.addressof(names),
-        on_notice=watch.on_notice,
+        on_notice=background.on_notice,
     )
-    watch.call("lgv_sweep_run", ctypes.byref(job), summaries, keeps=(job, handle, names))
-    for failure in watch.failures:
+    background.call("lgv_sweep_run", ctypes.byref(job), summaries, keeps=(job, handle, names))
+    for failure in background.failures:
         warnings.warn(failure, stacklevel=3)
     keys = []
     while (key := lib.lgv_sweep_key(handle.pointer, len(keys))) is not None:

@@ -71,6 +71,7 @@ class NativeEnv(gymnasium.Env):
         if render_mode is not None:
             raise library.UsageError("the library's environments draw no pictures: render_mode must be None")
         self.name = env if isinstance(env, str) else repr(env)
+        self.params = params if isinstance(env, str) else None
         self.handle = open_env(env, params) if isinstance(env, str) else env.open()
         self._lib = library
         self.problem = library.lib.lgv_env_get_spec(self.handle.pointer).contents  # lgv_env_spec; Env.spec is Gymnasium's
@@ -161,7 +162,7 @@ class NativeVectorEnv(gymnasium.vector.VectorEnv):
             raise library.UsageError("the library's environments draw no pictures: render_mode must be None")
         if operator.index(num_envs) < 1:
             raise library.UsageError(f"num_envs = {num_envs}: at least 1")
-        self._lib, self.name, self.num_envs = library, env, int(num_envs)
+        self._lib, self.name, self.params, self.num_envs = library, env, params, int(num_envs)
         self.handles = [open_env(env, params) for _ in range(self.num_envs)]
         self.problem = library.lib.lgv_env_get_spec(self.handles[0].pointer).contents
         self.single_observation_space = observation_space(self.problem)

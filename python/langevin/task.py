@@ -12,7 +12,7 @@ import os
 import sys
 import sysconfig
 from dataclasses import dataclass, field
-from typing import List, Optional, Tuple
+from typing import Any, List, Tuple
 
 FLOATS, BYTES = 0, 1  # lgv_obs_kind
 DENSE, ONE_HOT, THERMOMETER = 0, 1, 2  # lgv_obs_form
@@ -49,6 +49,43 @@ class Failure(Exception):
         super().__init__(message)
         self.status = status
         self.detail = detail
+
+
+# ---- Gymnasium's interface, read alike by the worker (gym_task.py) and by learn() (_training_loops.py)
+
+
+def reset_env(env: Any, seed: int) -> Any:
+    """The first observation of an episode that depends on the seed alone: what the environment and its action space did
+    before does not matter."""
+    env.action_space.seed(seed)
+    result = env.reset(seed=seed)
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise Failure("reset() must return an observation and a dict")
+    return result[0]
+
+
+def split_result(result: Any) -> Tuple[Any, float, bool, bool]:
+    """The observation, the reward, terminated and truncated of what step() returned."""
+    try:
+        observation, reward, terminated, truncated, _ = result
+        return observation, float(reward), bool(terminated), bool(truncated)
+    except (TypeError, ValueError, OverflowError):
+        raise Failure(describe_bad_result(result)) from None
+
+
+def describe_bad_result(result: Any) -> str:
+    if not isinstance(result, tuple):
+        return f"step() returned a {type(result).__name__}, not a tuple"
+    if len(result) != 5:
+        return f"step() returned {len(result)} values; Gymnasium's are 5: observation, reward, terminated, truncated, info"
+    _, reward, terminated, truncated, _ = result
+    return (
+        f"step() returned a reward or an end that is not one number: reward {reward!r:.60}, terminated "
+        f"{terminated!r:.40}, truncated {truncated!r:.40}"
+    )
+
+
+# ---- Tasks
 
 
 @dataclass
@@ -93,8 +130,12 @@ class Task:
     def save(self) -> bytes:
         raise Failure("this environment cannot save its state")
 
-    def restore(self, state: bytes) -> Optional[Outcome]:
+    def restore(self, state: bytes) -> None:
         raise Failure("this environment cannot restore a state")
+
+    def freeze(self, state: bytes) -> None:
+        """Takes over the running statistics of another environment, and keeps them as they are."""
+        raise Failure("this environment keeps no statistics")
 
     def close(self) -> None:
         """Also called when make() failed half-way."""

@@ -29,7 +29,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 
 MAGIC, VERSION = 0x3156474C, 1  # "LGV1"
-RESET, STEP, SAVE, RESTORE, CLOSE = 1, 2, 3, 4, 5
+RESET, STEP, SAVE, RESTORE, CLOSE, FREEZE = 1, 2, 3, 4, 5, 6
 HELLO = struct.Struct("=3I9i6q")
 COMMAND = struct.Struct("=IIiiQ")
 REPLY = struct.Struct("=IId6iq")
@@ -135,8 +135,9 @@ class Worker:
             return self.task.reset(number)
         if operation == SAVE:
             return (0.0, 0, 0, 0, 0, 0, 0, self._save())
-        if operation == RESTORE:
-            self.task.restore(bytes(self.memory[self.save_offset : self.save_offset + number]))
+        if operation in (RESTORE, FREEZE):
+            state = bytes(self.memory[self.save_offset : self.save_offset + number])
+            self.task.restore(state) if operation == RESTORE else self.task.freeze(state)
             return (0.0, 0, 0, 0, 0, 0, 0, 0)
         raise Failure(f"unknown command {operation}")
 
