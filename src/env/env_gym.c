@@ -1,10 +1,13 @@
 /* Any Gymnasium environment with a finite number of actions, in a Python process of its own: the C
  * side of python/langevin/gym_task.py, which says how spaces become observations.
  *
- * Every reset draws a seed from the environment's stream and hands it over, so that a course
- * depends on the run's seed alone, also after the process was started anew.
+ * Every reset draws a seed from the environment's stream and passes it on, so that a course
+ * depends on the run's seed alone, also after the process was restarted.
  *
- * A worker that dies or hangs is replaced once if the host wants it: the step in hand pays nothing
+ * Wrappers may keep running statistics (NormalizeObservation). Checkpoints hold them, and
+ * evaluations use those of the training environment, frozen.
+ *
+ * A worker that dies or hangs is replaced once if the host wants it: the current step pays nothing
  * and ends the episode as truncated at the last observation that arrived whole. A second death, or
  * an error that the environment raises, ends the run.
  *
@@ -100,7 +103,9 @@ typedef struct self {
   remote_hello hello;
   remote_reply now;
   bool replaced;   /* a worker has died and been replaced */
-  lgv_status sent; /* of the last action */
+  uint8_t *statistics; /* (hello.save_bytes) of wrappers, as they were saved last */
+  bool saved, frozen;  /* statistics hold something; they are those of the training environment */
+  lgv_status sent;     /* of the last action */
   lgv_error send_error;
 } self;
 
@@ -169,14 +174,45 @@ static lgv_status connect_worker(void *self_, const void *p, const lgv_host *hos
 }
 
 static void layout(void *self_, const void *p, const lgv_env_spec *spec, lgv_layout *out) {
-  (void)self_, (void)p, (void)spec, (void)out; /* nothing is kept here: see python/langevin */
+  (void)p, (void)spec;
+  self *s = self_;
+  if (s->hello.save_bytes > 0)
+    s->statistics = lgv_layout_array(out, LGV_STATISTICS, LGV_U8, (size_t)s->hello.save_bytes, LGV_KEEP);
 }
 
-/* The environment's own state is nowhere but in its process: an episode in hand cannot go on. */
+/* ---- Statistics of wrappers ---- */
+
+/* A worker that is gone shows at the next step, where it may be replaced. */
+static lgv_status save(void *self_, lgv_error *err) {
+  self *s = self_;
+  size_t capacity = (size_t)s->hello.save_bytes, size;
+  if (capacity == 0) return LGV_OK;
+  lgv_status status = lgv__remote_save(s->worker, s->statistics, capacity, &size, err);
+  if (status != LGV_OK && s->saved && lgv__remote_is_dead(s->worker)) return LGV_OK;
+  s->saved |= status == LGV_OK;
+  return status;
+}
+
+static lgv_status send_statistics(self *s, lgv_error *err) {
+  size_t size = (size_t)s->hello.save_bytes;
+  if (size == 0 || !s->saved) return LGV_OK;
+  return s->frozen ? lgv__remote_freeze(s->worker, s->statistics, size, err)
+                   : lgv__remote_restore(s->worker, s->statistics, size, err);
+}
+
+static lgv_status freeze(void *self_, lgv_error *err) {
+  self *s = self_;
+  s->saved = s->frozen = true;
+  return send_statistics(s, err);
+}
+
+/* The environment's own state is only in its process, so that the current episode cannot continue.
+ */
 static lgv_status restore(void *self_, bool *in_episode, lgv_error *err) {
-  (void)self_, (void)err;
+  self *s = self_;
   *in_episode = false;
-  return LGV_OK;
+  s->saved = true;
+  return send_statistics(s, err);
 }
 
 static void close_env(void *self_) {
@@ -209,7 +245,7 @@ static lgv_status replace(self *s, lgv_status status, lgv_error *err) {
                     s->p->id);
   }
   s->worker = fresh; /* the old one's memory still shows the last observation */
-  return LGV_OK;
+  return send_statistics(s, err);
 }
 
 /* ---- Steps ---- */
@@ -293,7 +329,9 @@ const lgv_env_type lgv__env_gym = {
     .step_end = step_end,
     .observe = observe,
     .state_index = state_index,
+    .save = save,
     .restore = restore,
+    .freeze = freeze,
     .connect = connect_worker,
     .name_param = "id",
     .picture = show_picture,

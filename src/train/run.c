@@ -261,6 +261,7 @@ static lgv_status learn(lgv_run *run, int32_t i, lgv_error *err) {
 }
 
 static lgv_status evaluate(lgv_run *run, lgv_error *err) {
+  LGV_TRY(lgv__env_adopt(run->eval_env, run->env, err));
   LGV_TRY(lgv__evaluate(run->agent, run->eval_env, run->plan->run.eval_episodes,
                         run->plan->run.eval_steps, run->stop, &run->evaluation, err));
   double sum = run->evaluation.sum;
