@@ -141,7 +141,7 @@ def load(path: Any, env: Any = None) -> Any:
     cls = agent_class(saved.settings["agent.name"])
     agent = cls.__new__(cls)
     agent.seed = saved.seed
-    adapter, spec = open_env(saved, env)
+    adapter, spec = open_env(saved, env, cls._entry)
     agent._create(adapter, spec, saved.streams, saved.settings, saved.planned)
     agent._check_streams(adapter)
     agent.num_timesteps = saved.timesteps
@@ -149,7 +149,7 @@ def load(path: Any, env: Any = None) -> Any:
     return agent
 
 
-def open_env(saved: Saved, env: Any) -> Tuple[EnvAdapter, CSpec]:
+def open_env(saved: Saved, env: Any, entry: registry.Entry) -> Tuple[EnvAdapter, CSpec]:
     """The environment to load an agent with, and the problem that the agent was made for."""
     if saved.python is None:
         adapter = make_adapter(make_run_env(saved.env) if env is None else env, None)
@@ -159,7 +159,8 @@ def open_env(saved: Saved, env: Any) -> Tuple[EnvAdapter, CSpec]:
     if env is None:
         return without_env(saved, spec), spec
     adapter = make_adapter(env, (spec.reward_min, spec.reward_max))
-    difference = compare_specs(spec, adapter.spec, True)
+    staged = bool(entry.traits & library.NEEDS_HORIZON) or saved.settings.get("agent.stages") == "per-stage"
+    difference = compare_specs(spec, adapter.spec, staged)
     if difference:
         raise UsageError(f"the agent was made for another environment: {difference}")
     spec.features = adapter.spec.features

@@ -199,9 +199,12 @@ class GymAdapter(EnvAdapter):
 
 class VectorAdapter(EnvAdapter):
     def __init__(self, envs: Any, reward_range: Any):
+        from langevin.gym_task import horizon_of
+
         self.envs, self.streams = envs, int(envs.num_envs)
-        spec = getattr(envs, "spec", None)
-        horizon = int(getattr(spec, "max_episode_steps", None) or 0)
+        self.inside = list(getattr(envs, "envs", ()))  # of a SyncVectorEnv
+        stated = getattr(getattr(envs, "spec", None), "max_episode_steps", None)
+        horizon = int(stated or 0) if stated or not self.inside else horizon_of(self.inside[0])
         self.spec, self.reader = make_spec(
             envs.single_observation_space, envs.single_action_space, horizon, reward_range
         )
@@ -220,10 +223,9 @@ class VectorAdapter(EnvAdapter):
 
         if type(self.envs) is NativeVectorEnv:
             return native_config(self.envs.name, self.envs.params)
-        inside = list(getattr(self.envs, "envs", ()))  # of a SyncVectorEnv
-        if not inside or any(running_statistics(env) for env in inside):
+        if not self.inside or any(running_statistics(env) for env in self.inside):
             return None
-        return gym_config(getattr(self.envs, "spec", None), (self.spec.reward_min, self.spec.reward_max))
+        return gym_config(self.inside[0].spec, (self.spec.reward_min, self.spec.reward_max))
 
 
 class NoEnv(EnvAdapter):

@@ -230,7 +230,7 @@ class GymTrainingLoop(PythonTrainingLoop):
 
 class VectorTrainingLoop(PythonTrainingLoop):
     """All environments take each step together, and the agent observes them in their order. The vector resets its
-    environments itself (gymnasium.vector.AutoresetMode), so only its first reset has seeds. Each mode keeps the last
+    environments itself (gymnasium.vector.AutoresetMode), so only its first reset has a seed. Each mode keeps the last
     observation of an episode somewhere; the agent observes that one."""
 
     def __init__(self, agent: Any, adapter: Any, seed: int):
@@ -242,8 +242,7 @@ class VectorTrainingLoop(PythonTrainingLoop):
         self.buffers = [StepBuffer(adapter.reader) for _ in range(self.n)]
         mode = AutoresetMode((adapter.envs.metadata or {}).get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self.next_step, self.same_step = mode == AutoresetMode.NEXT_STEP, mode == AutoresetMode.SAME_STEP
-        names = ["env"] + [f"env.{i}" for i in range(1, self.n)]
-        self.seeds: Optional[List[int]] = [CRng.stream(seed, name).reset_seed() for name in names]
+        self.seed: Optional[int] = CRng.stream(seed, "env").reset_seed() >> 1  # vectors count it up
         self.fresh = True  # a reset of all is due
 
     def _rows(self, observations: Any) -> list:
@@ -255,8 +254,8 @@ class VectorTrainingLoop(PythonTrainingLoop):
         return rows
 
     def _reset_all(self) -> None:
-        observations, _ = self.envs.reset(seed=self.seeds) if self.seeds else self.envs.reset()
-        self.seeds = None
+        observations, _ = self.envs.reset(seed=self.seed)
+        self.seed = None
         for buffer, observation in zip(self.buffers, self._rows(observations)):
             self._begin(buffer, observation)
         self.fresh = False

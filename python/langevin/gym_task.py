@@ -220,10 +220,11 @@ def save_statistics(env) -> bytes:
 def restore_statistics(env, state: bytes) -> None:
     numbers = np.frombuffer(state, np.float64)
     for statistics in running_statistics(env):
-        mean = np.asarray(statistics.mean)
-        parts, numbers = numbers[: 2 * mean.size].reshape(2, *mean.shape), numbers[2 * mean.size :]
-        statistics.mean, statistics.var = parts.astype(mean.dtype)
-        statistics.count, numbers = float(numbers[0]), numbers[1:]
+        size, shape = np.size(statistics.mean), np.shape(statistics.mean)
+        statistics.mean = numbers[:size].reshape(shape).copy()
+        statistics.var = numbers[size : 2 * size].reshape(shape).copy()
+        statistics.count = float(numbers[2 * size])
+        numbers = numbers[2 * size + 1 :]
 
 
 def freeze_statistics(env) -> None:

@@ -300,7 +300,8 @@ def test_wrong_files(tmp_path, corridor):
     with pytest.raises(langevin.FileError, match="cannot write"):
         agent.save(tmp_path / "no" / "where")
     (summary,) = langevin.run("cartpole", "dqn", steps=100, out=tmp_path / "run")
-    with pytest.raises(langevin.FileError, match="langevin eval"):
+    (tmp_path / "run" / "config.json").unlink()
+    with pytest.raises(langevin.FileError, match="config.json is missing"):
         langevin.load(next((tmp_path / "run").rglob("checkpoint.safetensors")))
 
 

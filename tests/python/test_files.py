@@ -43,8 +43,8 @@ def test_load_of_a_run(tmp_path, name, envs):
     assert type(agent) is langevin.DQN and agent.num_timesteps == 600 and agent.params["replay"] == 500
     environment = {"cartpole": "langevin/CartPole-v0", "gym:CartPole-v1": "CartPole-v1", "riverswim": "langevin/RiverSwim-v0"}
     other = langevin.load(tmp_path / "checkpoint.safetensors", env=environment[name])
+    assert np.array_equal(other.parameters()["w"], agent.parameters()["w"])
     for one in (agent, other):
-        assert np.array_equal(one.parameters()["w"], agent.parameters()["w"])
         observation = np.zeros(one._spec.obs_shape[0], np.float32)
         observation[0] = 1
         assert np.isfinite(one.q_values(observation)).all()
@@ -165,12 +165,12 @@ def test_trained_on_four_and_loaded_with_one(tmp_path):
         agent.save(tmp_path / "agent")
         again = langevin.load(tmp_path / "agent", env=one)
         assert np.array_equal(again.parameters()["w"], agent.parameters()["w"])
-        before = again.arrays()["replay.reward"].copy()
         again.learn(1000)
-        cursors = again.arrays()["replay.cursor"].reshape(4, -1)
-        assert again.num_timesteps == 2000 and np.isfinite(before).all()
-        assert (cursors[:, 0] != agent.arrays()["replay.cursor"].reshape(4, -1)[:, 0]).all()
-        assert langevin.load(tmp_path / "agent", env=gymnasium.make_vec(one, num_envs=3)).learn(300).num_timesteps >= 1300
+        assert again.num_timesteps >= 2000
+        cursors = [x.arrays()["replay.cursor"].reshape(4, -1)[:, 0] for x in (agent, again)]
+        assert (cursors[0] != cursors[1]).all()
+        again = langevin.load(tmp_path / "agent", env=gymnasium.make_vec(one, num_envs=3))
+        assert again.learn(300).num_timesteps >= 1300
         with pytest.raises(langevin.UsageError, match="4 environment.*or fewer, not 5"):
             langevin.load(tmp_path / "agent", env=gymnasium.make_vec(one, num_envs=5))
 
@@ -192,9 +192,9 @@ def test_evaluations_use_the_statistics_of_training(tmp_path, monkeypatch):
     fixtures = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(fixtures), os.environ.get("PYTHONPATH", "")]))
     settings = {**NORMALIZED, "run.eval_every": 500, "run.eval_episodes": 2, "run.checkpoint_every": 500}
-    langevin.run("gym:OffsetTrack-v0", "dqn", settings, steps=2000, seed=1, out=tmp_path)
+    langevin.run("gym:test/Track-v0", "adam-lmcdqn", settings, steps=2000, seed=1, out=tmp_path)
     last = langevin.read_run(tmp_path)["metrics"]["eval_return"][-1]
     assert langevin.evaluate(tmp_path, 3, 5).tolist() == [last] * 3
     training, evaluation = statistics_in(tmp_path, "env.statistics"), statistics_in(tmp_path, "eval.statistics")
     assert np.array_equal(training, evaluation)
-    assert training[-1] > 2000 and abs(training[0] - 1000) < 100  # the count of all steps; the offset
+    assert training[-1] > 2000 and 1000 <= training[0] <= 1190  # the count of all steps; the mean
