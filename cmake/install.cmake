@@ -2,9 +2,10 @@
 # the man page, the completions and the Python package, which has the Python half of the Gymnasium bridge in it.
 include(CMakePackageConfigHelpers)
 
-# In a wheel (pyproject.toml): the shared library, in the package.
+# In a wheel (pyproject.toml): the shared library and the command line, in the package.
 if(SKBUILD)
   install(TARGETS langevin_shared LIBRARY DESTINATION langevin COMPONENT python)
+  install(TARGETS langevin_cli RUNTIME DESTINATION langevin/bin COMPONENT python)
   return()
 endif()
 

@@ -102,7 +102,7 @@ typedef struct self {
   remote *worker, *shown;
   remote_hello hello;
   remote_reply now;
-  bool replaced;   /* a worker has died and been replaced */
+  bool replaced;       /* a worker has died and been replaced */
   uint8_t *statistics; /* (hello.save_bytes) of wrappers, as they were saved last */
   bool saved, frozen;  /* statistics hold something; they are those of the training environment */
   lgv_status sent;     /* of the last action */
@@ -177,7 +177,8 @@ static void layout(void *self_, const void *p, const lgv_env_spec *spec, lgv_lay
   (void)p, (void)spec;
   self *s = self_;
   if (s->hello.save_bytes > 0)
-    s->statistics = lgv_layout_array(out, LGV_STATISTICS, LGV_U8, (size_t)s->hello.save_bytes, LGV_KEEP);
+    s->statistics =
+        lgv_layout_array(out, LGV_STATISTICS, LGV_U8, (size_t)s->hello.save_bytes, LGV_KEEP);
 }
 
 /* ---- Statistics of wrappers ---- */
