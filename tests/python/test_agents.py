@@ -347,6 +347,13 @@ def test_signatures():
     assert "lr" in inspect.signature(langevin.AdamLMCDQN).parameters
 
 
+def test_help_shows_defaults_beside_presets():
+    text = " ".join(langevin.AdamLMCDQN.__doc__.split())
+    assert "Default 1 (presets: small 30, atari 3); a whole number in [1, 1000]" in text  # n_step
+    assert "zoo" not in langevin.DoubleDQN._entry.find("preset").choices  # dqn has it, double-dqn has not
+    assert "Presets (preset=...): small, atari" in langevin.DoubleDQN.__doc__
+
+
 @pytest.mark.parametrize("name", list(langevin.agents()))
 def test_every_agent(name):
     cls = langevin.agents()[name]

@@ -257,6 +257,20 @@ def test_wrong(call, words):
         call()
 
 
+def test_pictures_of_floats():
+    class Pictures(gymnasium.Env):
+        observation_space, action_space = spaces.Box(0, 1, (84, 84, 4), np.float32), spaces.Discrete(2)
+
+    with pytest.raises(langevin.UsageError, match="images of bytes .uint8.*28224 numbers.*net=mlp"):
+        langevin.DQN(Pictures(), net="nature")
+
+
+@pytest.mark.parametrize("callback", [3, [3], "print", [print, None], {"a": print}], ids=str)
+def test_callbacks_that_are_none(corridor, callback):
+    with pytest.raises(langevin.UsageError, match="callback is a function of the agent, or a list of them"):
+        langevin.DQN(corridor()).learn(10, callback=callback)
+
+
 def test_what_agents_share_is_no_agent():
     for cls in (langevin.Agent, langevin.LinearAgent):
         with pytest.raises(TypeError, match="langevin.agents"):

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import langevin
-from langevin import _command
 
 SMALL = {"warmup": 50, "replay": 500}
 RUN = {"agent.warmup": 50, "agent.replay": 500, "run.eval_every": 0}
@@ -29,6 +28,14 @@ def command(*words, **env):
 def returns_of(path, episodes=4, seed=7):
     found = json.loads(command("eval", path, "--episodes", episodes, "--seed", seed, "--json"))
     return found["returns"]
+
+
+def test_command_that_is_missing():
+    done = subprocess.run(
+        [sys.executable, "-m", "langevin", "version"], capture_output=True, text=True,
+        env={**os.environ, "LANGEVIN_COMMAND": "/none"},
+    )  # fmt: skip
+    assert done.returncode == 1 and "pip install ." in done.stderr
 
 
 # ---- Python reads a run
