@@ -12,6 +12,7 @@ import time
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 import langevin
 from langevin import _library as library
