@@ -56,7 +56,7 @@ class Agent:
     def _check_params(cls, params: Mapping[str, Any], optimizer: Optional[str]) -> Dict[str, Any]:
         """Arguments as settings: agent.* of the agent, optim.* of the optimizer."""
         if not hasattr(cls, "_entry"):
-            raise TypeError(f"{cls.__name__} is what agents have in common: take one of langevin.agents()")
+            raise TypeError(f"{cls.__name__} is the base class of agents: use one of langevin.agents()")
         entry, values = cls._entry, {"agent.name": cls._entry.name}
         if optimizer is not None:
             values["optim.name"] = optimizer
@@ -206,7 +206,7 @@ class Agent:
                 size = slices.next(min(most_steps - steps, every - since if callbacks else NO_BOUND))
                 try:
                     loop.advance(size, most_episodes - ended)
-                finally:  # what was learned before an error or Ctrl-C counts
+                finally:  # steps before an error or Ctrl-C count
                     made, episodes = loop.done()
                     self.num_timesteps += made
                     if len(episodes):
@@ -227,7 +227,7 @@ class Agent:
 
     @property
     def episodes(self) -> np.ndarray:
-        """One row an episode that has ended in learn(): length, return, value, regret."""
+        """One row per episode that has ended in learn(): length, return, value, regret."""
         if len(self._episodes) > 1:
             self._episodes = [np.concatenate(self._episodes)]
         return self._episodes[0] if self._episodes else np.zeros(0, EPISODE)
@@ -291,7 +291,7 @@ class Agent:
         if batch.states is None and self._entry.traits & library.NEEDS_STATES:
             raise UsageError(f"{self._entry.name} needs the number of the state (info['state']) as its observation")
         if batch.data is None and not self._entry.traits & library.NEEDS_STATES:
-            raise UsageError("the number of a state does not tell what this agent sees: give the observation itself")
+            raise UsageError("this agent decides by observations, which the number of a state does not determine: give the observation itself")
         packed = (CObs * batch.count)()
         base, stride = (batch.data.ctypes.data, batch.data.strides[0]) if batch.data is not None else (0, 0)
         for i in range(batch.count):
@@ -314,8 +314,8 @@ class Agent:
         return actions
 
     def q_values(self, observation: Any, *, stage: Any = 0) -> np.ndarray:
-        """Q of every action, (actions) or (n, actions): those by which the agent acts in evaluations. Nothing
-        changes by it."""
+        """Q of every action, (actions) or (n, actions), by which the agent acts in evaluations. The agent does not
+        change."""
         with self._only:
             pointer = self.handle.pointer
             batch = self._read(observation)
@@ -350,9 +350,9 @@ class Agent:
         *,
         stream: int = 0,
     ) -> None:
-        """What came of an action; the agent learns from it. terminated: the task has ended, no value lies beyond;
-        truncated: only a clock has stopped the episode. next_observation is the last one of the episode then,
-        never the first of the next."""
+        """Passes the outcome of an action to the agent, which learns from it. terminated: the task has ended, and no
+        value lies beyond; truncated: only a clock has stopped the episode. next_observation is then the last one of the
+        episode, never the first of the next."""
         with self._only:
             pointer = self.handle.pointer
             before, after = self._one(observation), self._one(next_observation)
@@ -418,7 +418,7 @@ class Agent:
             return dict(self._views(readonly=True))
 
     def parameters(self) -> Dict[str, np.ndarray]:
-        """The flat parameter vectors, as views of the agent's memory: what is written into them counts. `w` is the
+        """The flat parameter vectors, as views of the agent's memory: writing into them changes the agent. `w` is the
         network (or the weights of a linear agent), `w_target` its target, `w_mean` the average that evaluations use."""
         with self._only:
             return {name: view for name, view in self._views(readonly=False) if name in PARAMETERS}

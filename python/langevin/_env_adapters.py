@@ -210,7 +210,7 @@ class VectorAdapter(EnvAdapter):
         )
         self.first_action = int(envs.single_action_space.start)
         problem = getattr(envs, "problem", None)
-        if isinstance(problem, CSpec):  # one of ours knows more than its space tells
+        if isinstance(problem, CSpec):  # the library's environments know more than their space
             self.spec = copy_spec(problem)
             self.keeps = tuple(envs.handles)
 

@@ -1,4 +1,4 @@
-"""What the linear agents have beyond others: tables over stages, states and actions."""
+"""Linear agents: tables over stages, states and actions, besides what all agents have."""
 
 from __future__ import annotations
 

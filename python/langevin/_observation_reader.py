@@ -1,5 +1,5 @@
-"""What users hand to predict, act, observe and q_values, as the library takes it: arrays that fit are used where they
-lie, everything else is written once into an array that fits."""
+"""Reads the observations that users pass to predict, act, observe and q_values. Arrays that fit are used in place;
+others are copied once into an array that fits."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class SpaceReader:
         return Batch(count is not None, n, data, states)
 
     def _fits(self, observation: Any) -> bool:
-        """Whether the memory of an array is what the library would be given."""
+        """Whether the library can read the memory of the array as it is."""
         if type(observation) is not np.ndarray or not observation.flags.c_contiguous or self.states:
             return False
         if observation.dtype != self.inner.dtype or not hasattr(self.space, "low"):
@@ -112,7 +112,7 @@ class SpaceReader:
 
 
 def rebuild_reader(spec: CSpec, shape: Optional[Tuple[int, ...]], description: Any) -> Any:
-    """For an agent that is loaded without an environment: from the shape and description of what it was made with."""
+    """A reader for an agent that is loaded without an environment, from the saved shape and description."""
     if description is not None:
         try:
             from langevin.observations import Observations, build

@@ -23,7 +23,7 @@ from langevin._library import CBatch, CError, CProgress, CSummary, CSweepJob, Us
 
 
 class BackgroundCall:
-    """Runs a C function in a thread of its own, so that Ctrl-C can stop it and the progress is shown meanwhile."""
+    """A C function in a thread of its own: Ctrl-C can stop it, and the progress is shown meanwhile."""
 
     def __init__(self, progress_bar: bool):
         self.wanted, self.stop, self.last = progress_bar, False, CProgress()
@@ -43,7 +43,7 @@ class BackgroundCall:
         self.failures.append(f"configuration {config}, seed {seed}: {err.contents.message.decode('utf-8', 'replace')}")
 
     def call(self, function: str, *arguments: Any, keeps: tuple) -> None:
-        """keeps: what the function uses. The thread holds it, and everything else that C sees."""
+        """keeps: objects whose memory the function uses; the thread holds them."""
         error, result = CError(), []
 
         def work(keeps: tuple = (keeps, self)) -> None:
@@ -122,8 +122,8 @@ def run(
     env, agent: names of `langevin list`, such as "nchain" or "gym:CartPole-v1", and "adam-lmcdqn".
     settings: any other keys, {"env.n": 100, "agent.gamma": 0.99, "optim.lr": 1e-3, "run.eval_every": 1000}.
     config: a file (YAML or a config.json) that they are laid over.
-    out: a directory for the records; left out, nothing is written. resume: go on where it left off.
-    Returns one dict a seed: seed, steps, episodes, mean_return, final_return, optimal_value, regret,
+    out: a directory for the records; left out, nothing is written. resume: continue an interrupted run.
+    Returns one dict per seed: seed, steps, episodes, mean_return, final_return, optimal_value, regret,
     solved_episode (NaN where not known) and finished.
     """
     values = _flatten(settings)
@@ -168,7 +168,7 @@ def sweep(
     """Runs the configurations and seeds of a sweep that have not finished yet, as `langevin sweep` does.
 
     file: a YAML file, or the same as a dict: {"env": {"name": "nchain"}, ..., "grid": {"env.n": [25, 50]}}.
-    Returns one dict a run: config, its number; path, the directory; the keys in which configurations differ, as text;
+    Returns one dict per run: config, its number; path, the directory; the keys in which configurations differ, as text;
     and what run() returns. A run that failed has finished False, and a warning says why.
     """
     if not isinstance(file, Mapping):
@@ -218,8 +218,8 @@ def _sweep(file: Any, out: Any, scale: Optional[str], threads: Optional[int], pr
 
 
 def evaluate(path: Any, episodes: int = 10, seed: int = 0) -> np.ndarray:
-    """Returns of fresh evaluation episodes of a run's agent, as `langevin eval` does. path: a run's directory, or one
-    checkpoint in it."""
+    """Returns of fresh evaluation episodes, as `langevin eval` plays them. path: a run's directory, a checkpoint in it, or
+    an agent that save() has written."""
     count = check_count("episodes", episodes)
     returns = np.empty(count)
     number = library.check_seed(seed)
@@ -256,7 +256,7 @@ def _load_metrics(directory: str) -> Dict[str, np.ndarray]:
 
 def read_run(directory: Any) -> Dict[str, Any]:
     """The records of one run: path, config (nested dicts), summary and timing (None if it did not end), and metrics, an
-    array a column."""
+    array per column."""
     path = os.fspath(directory)
     config = _load_json(path, "config.json")
     if config is None:

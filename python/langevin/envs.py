@@ -150,8 +150,8 @@ class NativeEnv(gymnasium.Env):
 
 
 class NativeVectorEnv(gymnasium.vector.VectorEnv):
-    """Several of them that step together in one call. An episode that has ended is begun anew by the next step, whose
-    action does not count (AutoresetMode.NEXT_STEP): the last observation of an episode is never lost."""
+    """Several of them that step together in one call. After an episode has ended, the next step resets it and ignores the
+    action (AutoresetMode.NEXT_STEP): the last observation of an episode is never lost."""
 
     metadata = {"render_modes": [], "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
 

@@ -142,13 +142,13 @@ def unknown_id(name: str, error: Exception) -> Failure:
 
 
 def render_modes(name: str) -> list:
-    """What an environment can draw itself as; nothing where that is not to be found out."""
+    """The render modes of an environment; none if they are unknown."""
     try:
         entry = gymnasium.spec(name).entry_point
         kind = gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
         return kind.metadata.get("render_modes", [])
     except (gym_error.Error, ImportError, AttributeError):
-        return []  # making it will say what is wrong
+        return []  # making the environment reports the error
 
 
 def make_env(config: dict, notices: list):
@@ -266,7 +266,7 @@ class GymTask(Task):
         return spec
 
     def _add_picture(self, spec: Spec) -> None:
-        """Room for what render() shows, behind the observations. What it is like shows after a reset."""
+        """Adds room for the picture of render() after the observations. Its size is known after a reset."""
         self.env.reset(seed=0)
         picture = np.asarray(self.env.render())
         if picture.dtype == np.uint8 and picture.ndim == 3 and picture.shape[2] == 3:
@@ -286,7 +286,7 @@ class GymTask(Task):
         self.writers = [reader.bind(both[: reader.size]), reader.bind(both[reader.size :])]
 
     def _show(self, observation) -> int:
-        """Puts an observation where the other side finds it; the number of the state if there is one."""
+        """Writes an observation where the C side reads it; returns the number of the state, or 0."""
         if self.picture_shape:
             self.picture[...] = self.env.render()
         if self.reader.states:

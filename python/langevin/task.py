@@ -1,8 +1,8 @@
-"""What worker.py and the kinds of environments agree on.
+"""The interface between worker.py and the kinds of environments.
 
-A kind of environment is a class with these methods (``Task`` says what each returns); worker.py finds
-it in ``KINDS``. Whatever a method raises ends the run: ``Failure`` with its message alone, anything
-else as an error of the environment, with its traceback.
+A kind of environment is a class with the methods of ``Task``; worker.py finds it in ``KINDS``. An
+exception of a method ends the run: ``Failure`` with its message alone, any other as an error of the
+environment, with its traceback.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, List, Tuple
 
 FLOATS, BYTES = 0, 1  # lgv_obs_kind
 DENSE, ONE_HOT, THERMOMETER = 0, 1, 2  # lgv_obs_form
-WRONG_USAGE, RAISED, NOT_A_NUMBER = 1, 2, 3  # what a failure counts as
+WRONG_USAGE, RAISED, NOT_A_NUMBER = 1, 2, 3  # kinds of failures
 
 
 def install(packages: str) -> str:
@@ -43,7 +43,7 @@ def parse_value(text: str):
 
 
 class Failure(Exception):
-    """A message for the user: what is wrong and what to do. No traceback is shown."""
+    """A message for the user, which says what is wrong and what to do. No traceback is shown."""
 
     def __init__(self, message: str, status: int = RAISED, detail: str = ""):
         super().__init__(message)
@@ -90,12 +90,12 @@ def describe_bad_result(result: Any) -> str:
 
 @dataclass
 class Spec:
-    """What was found: remote_hello in src/env/remote.h."""
+    """The environment as the C side sees it: remote_hello in src/env/remote.h."""
 
     actions: int
     shape: Tuple[int, int, int]  # (height, width, channels) of images, (length, 1, 1) of vectors
     obs_bytes: int  # of one observation in the shared memory
-    memory_bytes: int  # for observations; worker.py adds save_bytes behind it
+    memory_bytes: int  # for observations; worker.py adds save_bytes after it
     obs_kind: int = FLOATS
     obs_form: int = DENSE
     states: int = 0
@@ -104,7 +104,7 @@ class Spec:
     has_fire: bool = False
     height: int = 0
     width: int = 0
-    notices: List[str] = field(default_factory=list)  # told to the user once
+    notices: List[str] = field(default_factory=list)  # shown to the user once
 
 
 # reward, terminated, truncated, lives, frames, slot, 0, state

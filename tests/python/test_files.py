@@ -205,3 +205,11 @@ def test_evaluations_use_the_statistics_of_training(tmp_path, monkeypatch):
     training, evaluation = statistics_in(tmp_path, "env.statistics"), statistics_in(tmp_path, "eval.statistics")
     assert np.array_equal(training, evaluation)
     assert training[-1] > 2000 and 1000 <= training[0] <= 1190  # the count of all steps; the mean
+
+
+def test_statistics_survive_a_resume(tmp_path, monkeypatch):
+    fixtures = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(fixtures), os.environ.get("PYTHONPATH", "")]))
+    for steps, resume in ((600, False), (1200, True)):
+        langevin.run("gym:test/Track-v0", "dqn", NORMALIZED, steps=steps, seed=1, out=tmp_path, resume=resume)
+        assert statistics_in(tmp_path, "env.statistics")[-1] > steps
