@@ -44,11 +44,13 @@ class Agent:
         **params: Any,
     ):
         self.seed = library.check_seed(seed)
-        planned_episodes = check_count("schedule_episodes", episodes if schedule_episodes is None else schedule_episodes)
-        planned_steps = check_count("schedule_steps", steps if schedule_steps is None else schedule_steps)
+        planned = (
+            check_count("schedule_episodes", episodes if schedule_episodes is None else schedule_episodes),
+            check_count("schedule_steps", steps if schedule_steps is None else schedule_steps),
+        )
         values = self._check_params(params, optimizer)
         adapter = make_adapter(env, check_range(reward_range))
-        self._create(adapter, adapter.spec, adapter.streams, values, (planned_episodes, planned_steps))
+        self._create(adapter, adapter.spec, adapter.streams, values, planned)
 
     # ---- Creation
 
@@ -291,7 +293,7 @@ class Agent:
         if batch.states is None and self._entry.traits & library.NEEDS_STATES:
             raise UsageError(f"{self._entry.name} needs the number of the state (info['state']) as its observation")
         if batch.data is None and not self._entry.traits & library.NEEDS_STATES:
-            raise UsageError("this agent decides by observations, which the number of a state does not determine: give the observation itself")
+            raise UsageError(f"{self._entry.name} decides by observations: give the observation, not the number of a state")
         packed = (CObs * batch.count)()
         base, stride = (batch.data.ctypes.data, batch.data.strides[0]) if batch.data is not None else (0, 0)
         for i in range(batch.count):

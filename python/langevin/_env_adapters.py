@@ -17,6 +17,7 @@ from langevin._registry import to_argument, to_text
 from langevin._training_loops import GymTrainingLoop, NativeTrainingLoop, TrainingLoop, VectorTrainingLoop
 
 Config = Optional[Dict[str, Any]]
+NOT_THE_TASK = ("render_mode", "num_envs", "max_episode_steps")  # arguments in the specs of vectors and of pictures
 
 
 class EnvAdapter:
@@ -160,7 +161,7 @@ def gym_config(spec: Any, reward_range: Tuple[float, float]) -> Config:
     if spec is None or not isinstance(spec.entry_point, str):
         return None
     try:
-        kwargs = {name: to_argument(name, value) for name, value in spec.kwargs.items() if name != "render_mode"}
+        kwargs = {name: to_argument(name, value) for name, value in spec.kwargs.items() if name not in NOT_THE_TASK}
         wrappers = ", ".join(wrapper_text(wrapper) for wrapper in spec.additional_wrappers)
     except (UsageError, ValueError, SyntaxError):
         return None  # an argument that no text stands for
@@ -218,14 +219,18 @@ class VectorAdapter(EnvAdapter):
         return VectorTrainingLoop(agent, self, seed)
 
     def config(self) -> Config:
+        from gymnasium.vector import AsyncVectorEnv, VectorWrapper
+
         from langevin.envs import NativeVectorEnv
         from langevin.gym_task import running_statistics
 
         if type(self.envs) is NativeVectorEnv:
             return native_config(self.envs.name, self.envs.params)
-        if not self.inside or any(running_statistics(env) for env in self.inside):
+        hidden = isinstance(self.envs, (AsyncVectorEnv, VectorWrapper))  # what they contain cannot be named
+        if hidden or any(running_statistics(env) for env in self.inside):
             return None
-        return gym_config(self.inside[0].spec, (self.spec.reward_min, self.spec.reward_max))
+        spec = self.inside[0].spec if self.inside else getattr(self.envs, "spec", None)
+        return gym_config(spec, (self.spec.reward_min, self.spec.reward_max))
 
 
 class NoEnv(EnvAdapter):

@@ -114,6 +114,8 @@ ENVIRONMENTS = {
     "wrapper": lambda: gymnasium.wrappers.FrameStackObservation(gymnasium.make("CartPole-v1"), 2),
     "vector": lambda: gymnasium.make_vec("langevin/NChain-v0", num_envs=3, n=10),
     "gymnasium-vector": make_pair,
+    "make-vec": lambda: gymnasium.make_vec("CartPole-v1", num_envs=2),
+    "make-vec-sync": lambda: gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync"),
 }
 
 
@@ -150,7 +152,9 @@ def test_linear_agents_for_the_command_line(tmp_path):
 
 def test_environments_that_only_python_has(tmp_path, corridor, river):
     statistics = gymnasium.wrappers.NormalizeObservation(gymnasium.make("CartPole-v1"))
-    for agent in (langevin.DQN(corridor(), **SMALL), langevin.LMCLSVI(river), langevin.DQN(statistics, **SMALL)):
+    several = gymnasium.wrappers.vector.NormalizeObservation(make_pair())
+    deep = [langevin.DQN(env, **SMALL) for env in (corridor(), statistics, several)]
+    for agent in (*deep, langevin.LMCLSVI(river)):
         agent.learn(100)
         agent.save(tmp_path / "agent")
         with pytest.raises(langevin.UsageError, match="only Python can make"):
