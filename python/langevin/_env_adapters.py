@@ -17,7 +17,8 @@ from langevin._registry import to_argument, to_text
 from langevin._training_loops import GymTrainingLoop, NativeTrainingLoop, TrainingLoop, VectorTrainingLoop
 
 Config = Optional[Dict[str, Any]]
-NOT_THE_TASK = ("render_mode", "num_envs", "max_episode_steps")  # arguments in the specs of vectors and of pictures
+# Arguments in the specs of vectors and of pictures that do not belong to the task.
+NOT_THE_TASK = ("render_mode", "num_envs", "max_episode_steps", "vectorization_mode", "vector_kwargs")
 
 
 class EnvAdapter:
