@@ -137,6 +137,8 @@ def load(path: Any, env: Any = None) -> Any:
     file = os.fspath(path)
     if os.path.isdir(file):
         file = os.path.join(file, CHECKPOINT)
+        if not os.path.exists(file):
+            raise FileError(f"{path} holds no {CHECKPOINT}: name the directory of one run, such as {path}/seed-0")
     saved = read_saved(file)
     cls = agent_class(saved.settings["agent.name"])
     agent = cls.__new__(cls)

@@ -85,6 +85,9 @@ def test_not_a_file_of_an_agent(tmp_path):
         langevin.load(tmp_path)
     with pytest.raises(FileNotFoundError):
         langevin.load(tmp_path / "elsewhere")
+    langevin.run("cartpole", "dqn", RUN, steps=100, seeds=2, out=tmp_path / "two")
+    with pytest.raises(langevin.FileError, match="seed-0"):
+        langevin.load(tmp_path / "two")
 
 
 # ---- The command line reads Python's
