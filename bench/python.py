@@ -19,7 +19,7 @@ SCRIPT = """
 import sys, langevin
 from langevin._classes import agent_class
 env, agent, steps = sys.argv[1:]
-trained = agent_class(agent)(langevin.NativeEnv(env), seed=1)
+trained = agent_class(agent)(langevin.NativeEnv(env), seed=1, schedule_steps=int(steps))
 if int(steps): trained.learn(int(steps))
 """
 

@@ -91,7 +91,8 @@ const cli_command cli_eval = {
     .summary = "returns of a trained agent in fresh episodes",
     .usage = "DIR [--episodes K] [--seed S] [--json]",
     .options = options,
-    .notes = "DIR is the directory of a run, or a checkpoint in it. The agent acts as in the "
-             "evaluations of training and does not learn.",
+    .notes =
+        "DIR is the directory of a run, a checkpoint in it, or an agent that Python saved. The "
+        "agent acts as in the evaluations of training and does not learn.",
     .main = eval_main,
 };

@@ -5,8 +5,8 @@ enum { CHECKPOINT, OUT, NAME };
 
 static const cli_option options[] = {
     [CHECKPOINT] = {"checkpoint", 0, "FILE", "the checkpoint, in place of DIR"},
-    [OUT] = {"out", 'o', "FILE", "what to write, such as policy.c"},
-    [NAME] = {"name", 0, "NAME", "what its functions begin with (default policy)"},
+    [OUT] = {"out", 'o', "FILE", "the file to write, such as policy.c"},
+    [NAME] = {"name", 0, "NAME", "the prefix of its functions (default policy)"},
     {0},
 };
 
@@ -53,9 +53,11 @@ const cli_command cli_export = {
     .summary = "a trained policy as one C file without dependencies",
     .usage = "DIR --out FILE [--name NAME]",
     .options = options,
-    .notes = "DIR is the directory of a run, or a checkpoint in it. The file is C99: weights and a "
-             "forward pass, or a table where states are finite; NAME_act gives an action, NAME_q "
-             "the values of all. What evaluations draw (noise, quantiles, a member) is replaced by "
-             "its mean, or by the members' vote if agent.eval is vote.",
+    .notes =
+        "DIR is the directory of a run, a checkpoint in it, or an agent that Python saved. The "
+        "file is C99: weights and a forward pass, or a table where states are finite; NAME_act "
+        "gives an action, NAME_q the values of all. Random draws of evaluations (noise, "
+        "quantiles, a member) are replaced by their mean, or by the members' vote if "
+        "agent.eval is vote.",
     .main = export_main,
 };

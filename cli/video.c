@@ -88,8 +88,8 @@ lgv_status cli_video_add(cli_video *v, const lgv_picture *frame, lgv_error *err)
     ssize_t n = write(v->pipe, at, left);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0)
-      return lgv_fail(err, LGV_ERR_IO,
-                      "ffmpeg stopped before the end of %s; what it said stands above", v->path);
+      return lgv_fail(err, LGV_ERR_IO, "ffmpeg stopped before the end of %s; its message is above",
+                      v->path);
     at += n;
     left -= (size_t)n;
   }
@@ -104,6 +104,5 @@ lgv_status cli_video_end(cli_video *v, lgv_error *err) {
   }
   v->child = 0;
   if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return LGV_OK;
-  return lgv_fail(err, LGV_ERR_IO, "ffmpeg could not write %s (what it said stands above)",
-                  v->path);
+  return lgv_fail(err, LGV_ERR_IO, "ffmpeg could not write %s (its message is above)", v->path);
 }

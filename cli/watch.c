@@ -1,5 +1,5 @@
-/* watch: episodes of a trained agent, drawn in the terminal or as a video. The loop is that of
- * lgv_evaluate, so that returns are those of `langevin eval` with the same seed. */
+/* watch: episodes of a trained agent, drawn in the terminal or as a video. The loop repeats that of
+ * lgv_evaluate, so that `langevin eval` has the same returns with the same seed. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -13,9 +13,10 @@ static const cli_option options[] = {
     [CHECKPOINT] = {"checkpoint", 0, "FILE", "the checkpoint, in place of DIR"},
     [EPISODES] = {"episodes", 0, "K", "episodes to show (default 1)"},
     [SEED] = {"seed", 0, "S", "seed of the episodes (default 0)"},
-    [DELAY] = {"delay", 0, "SECONDS", "from step to step (default 1/15); of a video, too"},
-    [VIDEO] = {"video", 0, "FILE",
-               "a video of environments with pixels, .mp4 or .gif or what else ffmpeg writes"},
+    [DELAY] = {"delay", 0, "SECONDS", "time between two steps (default 1/15), in videos, too"},
+    [VIDEO] =
+        {"video", 0, "FILE",
+         "write a video of environments with pixels: .mp4, .gif, or another format of ffmpeg"},
     {0},
 };
 
@@ -28,8 +29,8 @@ typedef struct request {
 
 typedef struct scene {
   lgv_env *env;
-  bool terminal; /* draws in place; else a line a step */
-  int lines;     /* of the drawing that stands there */
+  bool terminal; /* draws in place; else one line per step */
+  int lines;     /* of the drawing on the screen */
   int64_t step;
   int32_t action;
   double reward, sum;
@@ -56,8 +57,8 @@ static int shade(const lgv_picture *f, int x0, int x1, int y0, int y1, int chann
 
 static int least(long a, long b) { return (int)(a < b ? a : b); }
 
-/* Two pixels a character: the upper is its color, the lower its background. Returns the lines,
- * for which the terminal has room, with one below for the status and one for the cursor. */
+/* Draws two pixels per character: the upper is its color, the lower its background. Returns the
+ * lines; the terminal has room for them, the status and the cursor. */
 static int draw_frame(const lgv_picture *f) {
   int room = cli_terminal_height() > 4 ? 2 * (cli_terminal_height() - 2) : 4;
   int width = least(least(cli_terminal_width(), 80), f->width);
@@ -208,9 +209,10 @@ const cli_command cli_watch = {
     .summary = "an episode of a trained agent, in the terminal or as a video",
     .usage = "DIR [--episodes K] [--seed S] [--delay SECONDS] [--video FILE]",
     .options = options,
-    .notes = "DIR is the directory of a run, or a checkpoint in it. The agent acts as in `langevin "
-             "eval`, and its returns are the same for the same seed.\n"
-             "Chains, grids and the classic control tasks are drawn in characters, environments "
-             "with pixels in colors. Where the output is no terminal, every step is a line.",
+    .notes =
+        "DIR is the directory of a run, a checkpoint in it, or an agent that Python saved. The "
+        "agent acts as in `langevin eval`, and its returns are the same for the same seed.\n"
+        "Chains, grids and the classic control tasks are drawn in characters, environments "
+        "with pixels in colors. If the output is not a terminal, every step is a line.",
     .main = watch_main,
 };

@@ -3,9 +3,10 @@
 # bridge.
 include(CMakePackageConfigHelpers)
 
-# In a wheel (pyproject.toml): the shared library, in the package.
+# In a wheel (pyproject.toml): the shared library and the command line, in the package.
 if(SKBUILD)
   install(TARGETS langevin_shared LIBRARY DESTINATION langevin COMPONENT python)
+  install(TARGETS langevin_cli RUNTIME DESTINATION langevin/bin COMPONENT python)
   return()
 endif()
 

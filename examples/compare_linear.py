@@ -23,7 +23,7 @@ def main() -> None:
     mdp = make_chain(6, 20)
     print(f"optimal value {mdp.optimal_value:.3f}; regret after 500 episodes, mean of 3 seeds:")
     for cls in (langevin.LMCLSVI, langevin.LSVIUCB, langevin.PSRL, langevin.RLSVI):
-        regrets = [cls(mdp, seed=seed).learn(episodes=500).regret[-1] for seed in range(3)]
+        regrets = [cls(mdp, seed=seed, schedule_episodes=500).learn(episodes=500).regret[-1] for seed in range(3)]
         print(f"  {cls.__name__:8} {np.mean(regrets):7.1f}")
 
 

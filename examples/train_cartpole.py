@@ -18,7 +18,7 @@ def play(agent: langevin.Agent, episodes: int) -> float:
         observation, _ = env.reset(seed=episode)
         over = False
         while not over:
-            action, _ = agent.predict(observation)
+            action, _ = agent.predict(observation, deterministic=True)
             observation, reward, terminated, truncated, _ = env.step(action)
             total += float(reward)
             over = terminated or truncated
@@ -26,7 +26,7 @@ def play(agent: langevin.Agent, episodes: int) -> float:
 
 
 def main(steps: int) -> None:
-    agent = langevin.AdamLMCDQN("CartPole-v1", seed=0, preset="small", hidden=(32, 32))
+    agent = langevin.AdamLMCDQN("CartPole-v1", seed=0, preset="small", hidden=(32, 32), schedule_steps=steps)
     print(f"before: {play(agent, 5):.0f} steps on average")
     agent.learn(steps, progress_bar=sys.stderr.isatty())
     with tempfile.TemporaryDirectory() as directory:

@@ -236,6 +236,8 @@ typedef struct lgv_picture {
   const uint8_t *pixels; /* until the next step or reset */
 } lgv_picture;
 
+#define LGV_STATISTICS "statistics"
+
 typedef struct lgv_env_type {
   const char *name;
   const char *summary; /* one line */
@@ -286,6 +288,10 @@ typedef struct lgv_env_type {
   void (*render)(const void *self, char *text, size_t size);
   /* Optional: the current state as a picture; false if there is none. */
   bool (*picture)(const void *self, lgv_picture *picture);
+  /* Optional, for an environment whose observations depend on running statistics. save brings them
+   * into a LGV_KEEP array of bytes named LGV_STATISTICS. freeze: the array now holds those of the
+   * training environment; they stay as they are from here on. */
+  lgv_status (*freeze)(void *self, lgv_error *err);
 } lgv_env_type;
 
 /* ---- Agents ---- */

@@ -6,11 +6,11 @@
     agent.learn(50_000, progress_bar=True)
     action, _ = agent.predict(observation)
 
-`help(langevin.AdamLMCDQN)` lists the parameters of an agent, langevin.agents() names them all. docs/python.md is the
-tutorial. Only NumPy is needed; Gymnasium, pandas and torch are used where they are.
+`help(langevin.AdamLMCDQN)` lists the parameters of an agent, langevin.agents() names all agents. docs/python.md is the
+tutorial. Only NumPy is required; Gymnasium, pandas and torch are used if they are installed.
 
-Nothing is loaded before it is asked for: the worker processes of environments import modules of this package, and are
-to have nothing of liblangevin in them.
+Modules are loaded on first use: the worker processes of environments import modules of this package and must not load
+liblangevin.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Any, List
 
 __version__ = "0.1.0"
 
-# name: the module it is in. Agents are not listed: they are whatever the library has.
-_PLACES = {
+# Each name and the module that defines it. Agents are not listed: the library's registry names them.
+_MODULES = {
     "Agent": "_agent",
     "LinearAgent": "_linear_agent",
-    "load": "_agent",
+    "load": "_agent_files",
     "Model": "_mdp",
     "TabularMDP": "_mdp",
     "NativeEnv": "envs",
@@ -60,13 +60,13 @@ def kernels() -> str:
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(f"module 'langevin' has no attribute '{name}'")
-    place = _PLACES.get(name)
-    if place:
-        value = getattr(importlib.import_module(f"langevin.{place}"), name)
+    module = _MODULES.get(name)
+    if module:
+        value = getattr(importlib.import_module(f"langevin.{module}"), name)
     else:
         found = agents()
         if name not in found:
-            near = difflib.get_close_matches(name, [*found, *_PLACES], 1, 0.7)
+            near = difflib.get_close_matches(name, [*found, *_MODULES], 1, 0.7)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise AttributeError(f"module 'langevin' has no attribute '{name}'{hint}")
         value = found[name]
@@ -75,7 +75,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> List[str]:
-    return sorted({*globals(), *_PLACES, *agents()})
+    return sorted({*globals(), *_MODULES, *agents()})
 
 
 def _register_environments() -> None:
@@ -88,7 +88,7 @@ def _register_environments() -> None:
         return
     try:
         importlib.import_module("langevin.envs")
-    except ImportError as error:  # an old one: all that does without works on
+    except ImportError as error:  # an old Gymnasium: everything that needs none still works
         warnings.warn(str(error), stacklevel=2)
 
 

@@ -1,60 +1,56 @@
-"""Agents: one class for each of the library's, made in _classes.py; this is what they share."""
+"""What the classes of agents share; _classes.py makes one class for each agent of the library."""
 
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import tempfile
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from langevin import _agent_files
 from langevin import _library as library
 from langevin import _registry as registry
-from langevin._checks import check_count, check_range, compare_specs, unknown_parameter
-from langevin._library import EVAL, TRAIN, CObs, CSpec, CTransition, UsageError, call, lib
+from langevin._checks import check_callbacks, check_count, check_range, compare_specs, unknown_parameter
+from langevin._env_adapters import EnvAdapter, NoEnv, make_adapter
+from langevin._library import EVAL, TRAIN, CObs, CTransition, UsageError, call, lib
 from langevin._progress import NO_BOUND, Progress, Slices
-from langevin._seen import seen_again
-from langevin._worlds import EPISODE, Loop, World, make_world
+from langevin._training_loops import EPISODE, TrainingLoop
 
 DTYPES = ("|u1", "<i4", "<i8", "<u8", "<f4", "<f8")  # lgv_dtype
-ABOUT_VERSION = 1
-LATER = object()  # in the place of an environment: load() completes the agent
-SPEC_FIELDS = ("obs_kind", "obs_form", "frames", "actions", "states", "horizon", "stationary", "clock_terminates",
-               "reward_min", "reward_max", "feature_dim")  # fmt: skip
+PARAMETERS = ("w", "w_target", "w_mean", "prior.w")  # what parameters() shows
+Callback = Callable[["Agent"], Any]
 
 
 class Agent:
-    """An agent of the library's. An agent belongs to one thread at a time; another one is refused."""
+    """An agent of the library. It belongs to one thread at a time; another thread is refused."""
 
     _entry: registry.Entry
 
-    # What the classes of _classes.py show as their signature.
+    # The classes of _classes.py show their own signature. steps and episodes are former names of schedule_steps and
+    # schedule_episodes.
     def __init__(
         self,
         env: Any,
         *,
         seed: int = 0,
+        schedule_steps: Optional[int] = None,
+        schedule_episodes: Optional[int] = None,
         steps: Optional[int] = None,
         episodes: Optional[int] = None,
         optimizer: Optional[str] = None,
         reward_range: Optional[Tuple[float, float]] = None,
         **params: Any,
     ):
-        self._only = library.OneThread("agent")
-        self._learning = False
-        self._loop: Optional[Loop] = None
-        self._handle: Optional[library.Handle] = None
         self.seed = library.check_seed(seed)
-        self._planned = (check_count("episodes", episodes), check_count("steps", steps))
-        self._values = self._check_params(params, optimizer)
-        self._world = None if env is LATER else make_world(env, check_range(reward_range))
-        self._episodes: List[np.ndarray] = []
-        self.num_timesteps = 0
-        if self._world is not None:
-            self._spec, self._seen, self._first_action = self._world.spec, self._world.seen, self._world.first_action
-            self._create()
+        planned = (
+            check_count("schedule_episodes", episodes if schedule_episodes is None else schedule_episodes),
+            check_count("schedule_steps", steps if schedule_steps is None else schedule_steps),
+        )
+        values = self._check_params(params, optimizer)
+        adapter = make_adapter(env, check_range(reward_range))
+        self._create(adapter, adapter.spec, adapter.streams, values, planned)
 
     # ---- Creation
 
@@ -62,7 +58,7 @@ class Agent:
     def _check_params(cls, params: Mapping[str, Any], optimizer: Optional[str]) -> Dict[str, Any]:
         """Arguments as settings: agent.* of the agent, optim.* of the optimizer."""
         if not hasattr(cls, "_entry"):
-            raise TypeError(f"{cls.__name__} is what agents have in common: take one of langevin.agents()")
+            raise TypeError(f"{cls.__name__} is the base class of agents: use one of langevin.agents()")
         entry, values = cls._entry, {"agent.name": cls._entry.name}
         if optimizer is not None:
             values["optim.name"] = optimizer
@@ -78,32 +74,33 @@ class Agent:
                 raise TypeError(unknown_parameter(cls.__name__, name, known))
         return values
 
-    def _create(self) -> None:
-        values = dict(self._values)
-        streams = self._world.streams if self._world else 1
-        if streams > 1:
-            values["run.envs"] = streams
-        settings = registry.make_settings(values)
-        episodes, steps = self._planned
-        if episodes == 0 and self._spec.horizon > 0:
-            episodes = steps // self._spec.horizon
-        keeps = self._world.keeps if self._world else ()
-        self._handle = library.create(
-            "lgv_agent_create", "lgv_agent_free", settings.pointer, ctypes.byref(self._spec), episodes, steps, self.seed,
-            keeps=keeps,
+    def _create(
+        self, adapter: EnvAdapter, spec: library.CSpec, streams: int, values: Dict[str, Any], planned: Tuple[int, int]
+    ) -> None:
+        """streams: environments that the agent can learn from at once. planned: the episodes and steps over which
+        schedules decay; 0 and 0: nothing decays."""
+        self._only = library.OneThread("agent")
+        self._learning = False
+        self._loop: Optional[TrainingLoop] = None
+        self._episodes: List[np.ndarray] = []
+        self.num_timesteps = 0
+        self._spec, self._streams, self._planned = spec, streams, planned
+        self._use_env(adapter)
+        settings = registry.make_settings({**values, "run.envs": streams} if streams > 1 else values)
+        episodes, steps = planned
+        if episodes == 0 and spec.horizon > 0:
+            episodes = steps // spec.horizon
+        self._handle: Optional[library.Handle] = library.create(
+            "lgv_agent_create", "lgv_agent_free", settings.pointer, ctypes.byref(spec), episodes, steps, self.seed,
+            keeps=adapter.keeps,
         )  # fmt: skip
-        self._loop = None
-        self._untouched = True
-        self._streams = streams
         self._stages: List[Optional[int]] = [None] * streams  # of the episodes of act and observe
         traits = self._entry.traits
         self._staged = bool(traits & library.NEEDS_HORIZON) or self._get("agent.stages") == "per-stage"
 
-    def _plan(self, steps: int, episodes: int) -> None:
-        """Before anything has happened, learn() says how long the training will be: some schedules depend on it."""
-        if self.handle and self._untouched and self._planned == (0, 0):
-            self._planned = (0 if episodes == NO_BOUND else episodes, 0 if steps == NO_BOUND else steps)
-            self._create()
+    def _use_env(self, adapter: EnvAdapter) -> None:
+        self._adapter, self._loop = adapter, None
+        self._reader, self._first_action = adapter.reader, adapter.first_action
 
     @property
     def handle(self) -> library.Handle:
@@ -112,35 +109,36 @@ class Agent:
             raise UsageError("this agent is closed")
         return self._handle
 
-    def _use(self) -> int:
-        pointer = self.handle.pointer
-        self._untouched = False
-        return pointer
-
     @property
-    def world(self) -> World:
-        if self._world is None:
+    def adapter(self) -> EnvAdapter:
+        if isinstance(self._adapter, NoEnv):
             raise UsageError("this agent has no environment: name one with load(path, env=...) or set_env(env)")
-        return self._world
+        return self._adapter
 
     @property
     def env(self) -> Any:
-        """The environment, as it was given; of a TabularMDP that."""
-        world = self._world
-        return getattr(world, "env", getattr(world, "envs", getattr(world, "model", None)))
+        """The environment as it was given, or the TabularMDP."""
+        adapter = self._adapter
+        return getattr(adapter, "env", getattr(adapter, "envs", getattr(adapter, "model", None)))
 
     def set_env(self, env: Any, *, reward_range: Optional[Tuple[float, float]] = None) -> None:
-        """Another environment with the same kind of observations and actions."""
+        """Replaces the environment by another one with the same kind of observations and actions."""
         with self._only:
             if self._learning:
                 raise RuntimeError("the environment cannot be replaced while the agent learns")
-            world = make_world(env, check_range(reward_range))
-            difference = compare_specs(self._spec, world.spec, self._staged)
+            adapter = make_adapter(env, check_range(reward_range))
+            difference = compare_specs(self._spec, adapter.spec, self._staged)
             if difference:
                 raise UsageError(f"the agent was made for another environment: {difference}")
-            if world.streams != self._streams:
-                raise UsageError(f"the agent learns from {self._streams} environment(s) at once, not {world.streams}")
-            self._world, self._seen, self._first_action, self._loop = world, world.seen, world.first_action, None
+            self._check_streams(adapter)
+            self._use_env(adapter)
+
+    def _check_streams(self, adapter: EnvAdapter) -> None:
+        if adapter.streams > self._streams:
+            raise UsageError(
+                f"the agent was made for {self._streams} environment(s) at once and takes as many or fewer, not "
+                f"{adapter.streams}"
+            )
 
     def close(self) -> None:
         """Frees the agent, unless arrays of parameters() still show its memory. Later calls are refused."""
@@ -162,18 +160,20 @@ class Agent:
         total_timesteps: Optional[int] = None,
         *,
         episodes: Optional[int] = None,
-        callback: Optional[Callable[["Agent"], Any]] = None,
+        callback: Union[Callback, Sequence[Callback], None] = None,
         callback_every: int = 1000,
         progress_bar: bool = False,
     ) -> "Agent":
-        """Trains for so many steps, or until so many episodes have ended, whatever comes first.
+        """Trains for total_timesteps steps, or until so many episodes have ended, whichever comes first.
 
         On the library's own environments and TabularMDPs the loop is in C, and other Python threads run meanwhile.
-        callback(agent) comes every callback_every steps and at the end; if it returns False, training stops. An
-        episode that is cut off by the end of learn() goes on in the next one. Ctrl-C raises KeyboardInterrupt
-        after the step in hand; the agent stays usable. What an environment or a callback raises comes through.
+        Every callback_every steps and at the end, callback(agent) is called, or each of a list of callbacks; if one
+        returns False, training stops. The next learn() continues the episode that the end of this one interrupts:
+        learn(1000) twenty times equals learn(20000). Ctrl-C raises KeyboardInterrupt after the current step; the agent
+        stays usable. Exceptions of environments and callbacks come through.
         """
         budget = self._check_budget(total_timesteps, episodes)
+        callbacks = check_callbacks(callback)
         every = check_count("callback_every", callback_every)
         if every < 1:
             raise UsageError("callback_every: at least 1")
@@ -182,35 +182,33 @@ class Agent:
                 raise RuntimeError("learn() was called within learn(): a callback can look at the agent, not train it")
             self._learning = True
             try:
-                self._learn(budget, callback, every, Progress(progress_bar, *budget))
+                self._learn(budget, callbacks, every, Progress(progress_bar, *budget))
             finally:
                 self._learning = False
         return self
 
     def _check_budget(self, steps: Optional[int], episodes: Optional[int]) -> Tuple[int, int]:
         if steps is None and episodes is None:
-            raise UsageError("how long? learn(100_000) are steps, learn(episodes=1000) episodes")
+            raise UsageError("how long? learn(100_000) counts steps, learn(episodes=1000) episodes")
         return (
             NO_BOUND if steps is None else check_count("total_timesteps", steps),
             NO_BOUND if episodes is None else check_count("episodes", episodes),
         )
 
-    def _learn(self, budget: Tuple[int, int], callback: Any, every: int, progress: Progress) -> None:
+    def _learn(self, budget: Tuple[int, int], callbacks: List[Callback], every: int, progress: Progress) -> None:
         most_steps, most_episodes = budget
-        world = self.world
-        self._plan(most_steps, most_episodes)
-        if self._loop is None:
-            self._loop = world.loop(self, self.seed)
+        if self.handle and self._loop is None:
+            self._loop = self.adapter.loop(self, self.seed)
         loop = self._loop
-        self._use()
+        assert loop is not None
         slices = Slices()
         steps = ended = since = 0
         with progress:
             while steps < most_steps and ended < most_episodes:
-                size = slices.next(min(most_steps - steps, every - since if callback else NO_BOUND))
+                size = slices.next(min(most_steps - steps, every - since if callbacks else NO_BOUND))
                 try:
                     loop.advance(size, most_episodes - ended)
-                finally:  # what was learned before an error or Ctrl-C counts
+                finally:  # steps before an error or Ctrl-C count
                     made, episodes = loop.done()
                     self.num_timesteps += made
                     if len(episodes):
@@ -221,17 +219,17 @@ class Agent:
                 since += made
                 progress.show(steps, ended, episodes)
                 last = steps >= most_steps or ended >= most_episodes
-                if callback and (since >= every or last):
+                if callbacks and (since >= every or last):
                     since = 0
-                    wanted = callback(self)
-                    if isinstance(wanted, (bool, np.bool_)) and not wanted:
+                    answers = [callback(self) for callback in callbacks]
+                    if any(isinstance(answer, (bool, np.bool_)) and not answer for answer in answers):
                         break
 
     # ---- Records of learn()
 
     @property
     def episodes(self) -> np.ndarray:
-        """One row an episode that has ended in learn(): length, return, value, regret."""
+        """One row per episode that has ended in learn(): length, return, value, regret."""
         if len(self._episodes) > 1:
             self._episodes = [np.concatenate(self._episodes)]
         return self._episodes[0] if self._episodes else np.zeros(0, EPISODE)
@@ -260,17 +258,17 @@ class Agent:
     # ---- Acting
 
     def predict(
-        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = True
+        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = False
     ) -> Tuple[Any, Any]:
-        """The action for an observation, or an array of actions for a batch, and a state for the next call, as
-        Stable-Baselines3 has it. deterministic: as in evaluations; else as in training.
+        """Returns the action for an observation, or an array of actions for a batch, and a state for the next call, with
+        the arguments and defaults of Stable-Baselines3. deterministic=True acts as evaluations do; False, the default,
+        as training does, with its exploration.
 
-        Agents whose policy depends on the stage (the linear ones) count it in `state`: hand back what came with the
-        last action, and None (or episode_start true) when an episode begins. All others return None.
+        Agents whose policy depends on the stage (the linear ones) count it in `state`: pass the state that came with
+        the last action, and None (or episode_start true) when an episode begins. All others return None.
         """
         with self._only:
-            pointer = self._use() if not deterministic else self.handle.pointer
-            self._untouched = False
+            pointer = self.handle.pointer
             batch = self._read(observation)
             stages = self._stages_of(state, episode_start, batch.count)
             actions = self._act(pointer, batch, stages, EVAL if deterministic else TRAIN) + self._first_action
@@ -295,7 +293,7 @@ class Agent:
         if batch.states is None and self._entry.traits & library.NEEDS_STATES:
             raise UsageError(f"{self._entry.name} needs the number of the state (info['state']) as its observation")
         if batch.data is None and not self._entry.traits & library.NEEDS_STATES:
-            raise UsageError("the number of a state does not tell what this agent sees: give the observation itself")
+            raise UsageError(f"{self._entry.name} decides by observations: give the observation, not the number of a state")
         packed = (CObs * batch.count)()
         base, stride = (batch.data.ctypes.data, batch.data.strides[0]) if batch.data is not None else (0, 0)
         for i in range(batch.count):
@@ -318,11 +316,10 @@ class Agent:
         return actions
 
     def q_values(self, observation: Any, *, stage: Any = 0) -> np.ndarray:
-        """Q of every action, (actions) or (n, actions): those by which the agent acts in evaluations. Nothing
-        changes by it."""
+        """Q of every action, (actions) or (n, actions), by which the agent acts in evaluations. The agent does not
+        change."""
         with self._only:
             pointer = self.handle.pointer
-            self._untouched = False
             batch = self._read(observation)
             packed = self._pack(batch, self._stages_of(stage, None, batch.count))
             q = np.empty((batch.count, self._spec.actions))
@@ -335,7 +332,7 @@ class Agent:
         """The action of training for one observation. An episode begins with the first call, and after one that has
         ended. stream: which of the environments, if there are several."""
         with self._only:
-            pointer = self._use()
+            pointer = self.handle.pointer
             batch = self._one(observation)
             self._set_stream(pointer, stream)
             if self._stages[stream] is None:
@@ -355,11 +352,11 @@ class Agent:
         *,
         stream: int = 0,
     ) -> None:
-        """What came of an action; the agent learns from it. terminated: the task has ended, no value lies beyond;
-        truncated: only a clock has stopped the episode. next_observation is the last one of the episode then,
-        never the first of the next."""
+        """Passes the outcome of an action to the agent, which learns from it. terminated: the task has ended, and no
+        value lies beyond; truncated: only a clock has stopped the episode. next_observation is then the last one of the
+        episode, never the first of the next."""
         with self._only:
-            pointer = self._use()
+            pointer = self.handle.pointer
             before, after = self._one(observation), self._one(next_observation)
             self._set_stream(pointer, stream)
             stage = self._stages[stream]
@@ -375,7 +372,7 @@ class Agent:
             transition.terminated, transition.truncated = bool(terminated), bool(truncated)
             over = transition.terminated or transition.truncated
             if not over and stage + 1 == self._spec.horizon:
-                raise UsageError(f"the episode goes on after {stage + 1} steps, the horizon that the agent was made for")
+                raise UsageError(f"the episode continues after {stage + 1} steps, the horizon that the agent was made for")
             call("lgv_agent_observe", pointer, ctypes.byref(transition))
             self.num_timesteps += 1
             self._stages[stream] = stage + 1
@@ -386,7 +383,7 @@ class Agent:
     def begin_episode(self, *, stream: int = 0) -> None:
         """Gives up an episode of act and observe that will not be ended."""
         with self._only:
-            self._set_stream(self._use(), stream)
+            self._set_stream(self.handle.pointer, stream)
             self._stages[stream] = None
 
     def _one(self, observation: Any) -> Any:
@@ -396,7 +393,7 @@ class Agent:
         return batch
 
     def _read(self, observation: Any) -> Any:
-        batch = self._seen.read(observation)
+        batch = self._reader.read(observation)
         if batch.data is not None and batch.data.dtype == np.float32 and not np.isfinite(batch.data).all():
             raise library.NumericError("the observation holds a number that is not finite")
         return batch
@@ -423,15 +420,13 @@ class Agent:
             return dict(self._views(readonly=True))
 
     def parameters(self) -> Dict[str, np.ndarray]:
-        """The flat parameter vectors, as views of the agent's memory: what is written into them counts. `w` is the
+        """The flat parameter vectors, as views of the agent's memory: writing into them changes the agent. `w` is the
         network (or the weights of a linear agent), `w_target` its target, `w_mean` the average that evaluations use."""
         with self._only:
-            self._untouched = False
             return {name: view for name, view in self._views(readonly=False) if name in PARAMETERS}
 
     def _views(self, readonly: bool) -> List[Tuple[str, np.ndarray]]:
         handle, found = self.handle, []
-        self._untouched = False
         name, dtype, count = ctypes.c_char_p(), ctypes.c_int(), ctypes.c_size_t()
         refs = [ctypes.byref(x) for x in (name, dtype, count)]
         while True:
@@ -471,111 +466,25 @@ class Agent:
     # ---- Files
 
     def save(self, path: Any) -> None:
-        """Writes all that decides the agent's future into one safetensors file: load() goes on bit for bit. The
-        environment, and what learn() has recorded, are not in it."""
+        """Writes everything that decides the agent's future into one safetensors file: load() continues bit for bit.
+        The environment, and the records of learn(), are not in it. `langevin eval`, `watch` and `export` read the file,
+        too, if the environment is one that the command line can make."""
         with self._only:
-            about = {
-                "langevin": library.lib.lgv_version().decode(),
-                "version": ABOUT_VERSION,
-                "agent": self._entry.name,
-                "settings": {k: registry.to_text(k, v) for k, v in self._values.items() if v is not None},
-                "spec": {name: getattr(self._spec, name) for name in SPEC_FIELDS},
-                "obs_shape": list(self._spec.obs_shape),
-                "shape": list(self._seen.shape) if self._seen.shape is not None else None,
-                "space": self._seen.description,
-                "first_action": self._first_action,
-                "streams": self._streams,
-                "seed": self.seed,
-                "planned": list(self._planned),
-                "timesteps": self.num_timesteps,
-            }
-            text = json.dumps(about).encode()
-            call("lgv_agent_save", self.handle.pointer, library.encode_path(path), text)
+            call("lgv_agent_save", self.handle.pointer, library.encode_path(path), _agent_files.describe(self))
+
+    def export(self, path: Any, name: str = "policy") -> None:
+        """Writes the policy as one C file without dependencies, as `langevin export` does; name: what its functions
+        begin with."""
+        with self._only:
+            call("lgv_agent_export", self.handle.pointer, library.encode_path(path), name.encode())
 
     def __reduce__(self) -> tuple:
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "agent.safetensors")
             self.save(path)
             with open(path, "rb") as file:
-                return _revive, (file.read(),)
+                return _agent_files.revive, (file.read(),)
 
     def __repr__(self) -> str:
         state = "closed" if self._handle is None else f"{self.num_timesteps} steps"
         return f"<{type(self).__name__} {state}>"
-
-
-PARAMETERS = ("w", "w_target", "w_mean", "prior.w")
-
-
-# ---- Loading
-
-
-def read_about(path: Any) -> Dict[str, Any]:
-    """What save() has written about an agent. The header of a safetensors file is JSON behind its length."""
-    try:
-        with open(path, "rb") as file:
-            size = int.from_bytes(file.read(8), "little")
-            if size > 1 << 24:
-                raise ValueError
-            about = json.loads(json.loads(file.read(size))["__metadata__"]["about"])
-            if about["version"] != ABOUT_VERSION:
-                raise library.FileError(f"{os.fspath(path)} was written by langevin {about['langevin']}, in another form")
-            return about
-    except (ValueError, KeyError, TypeError):
-        raise library.FileError(
-            f"{os.fspath(path)} is not an agent that save() has written (checkpoints of runs are for `langevin eval` "
-            "and langevin.run(..., resume=True))"
-        ) from None
-
-
-def load(path: Any, env: Any = None) -> Agent:
-    """An agent that save() has written, with an environment to go on in. Without one it can act and be looked at."""
-    from langevin._classes import agent_class
-
-    about = read_about(path)
-    cls = agent_class(about["agent"])
-    agent = cls.__new__(cls)
-    Agent.__init__(agent, LATER, seed=about["seed"])
-    agent._values = about["settings"]
-    agent._planned = (about["planned"][0], about["planned"][1])
-    agent.num_timesteps = about["timesteps"]
-    spec = CSpec(**about["spec"])
-    spec.obs_shape[:] = about["obs_shape"]
-    agent._spec = spec
-    if env is None:
-        if spec.feature_dim:
-            raise UsageError("the agent uses the features of its environment: load it with load(path, env=...)")
-        shape = about["shape"]
-        plain = shape is not None and int(np.prod(shape)) == int(np.prod(about["obs_shape"]))
-        agent._seen = seen_again(spec, tuple(shape) if plain else None, about.get("space"))
-        agent._first_action = about.get("first_action", 0)
-        agent._world = _Streams(about["streams"])
-    else:
-        world = make_world(env, (spec.reward_min, spec.reward_max))
-        difference = compare_specs(spec, world.spec, True)
-        if difference or world.streams != about["streams"]:
-            difference = difference or f"{about['streams']} environments at once, not {world.streams}"
-            raise UsageError(f"the agent was made for another environment: {difference}")
-        spec.features = world.spec.features
-        agent._world, agent._seen, agent._first_action = world, world.seen, world.first_action
-    agent._create()
-    call("lgv_agent_load", agent.handle.pointer, library.encode_path(path))
-    agent._untouched = False
-    if env is None:
-        agent._world = None
-    return agent
-
-
-class _Streams(World):
-    """Nothing but a number of environments."""
-
-    def __init__(self, streams: int):
-        self.streams = streams
-
-
-def _revive(data: bytes) -> Agent:
-    with tempfile.TemporaryDirectory() as directory:
-        path = os.path.join(directory, "agent.safetensors")
-        with open(path, "wb") as file:
-            file.write(data)
-        return load(path)

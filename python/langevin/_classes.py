@@ -12,11 +12,14 @@ from langevin._linear_agent import LinearAgent
 from langevin._library import NEEDS_STATES, UsageError
 
 COMMON = """\
-env: a Gymnasium environment with Discrete actions or the name of one, a vector of such, or a TabularMDP.
-seed: of the agent, and of the environment's first reset in learn().
-steps, episodes: how long it will be trained, for schedules that depend on it; left out, the first learn() tells.
-reward_range: the least and the greatest reward, which Gymnasium does not tell, for agents that ask for it.
-Whatever is None is filled in by a preset, or has the default that is named below."""
+env: a Gymnasium environment with Discrete actions or its name, a vector of such environments, or a
+    TabularMDP.
+seed: decides the random numbers of the agent, and the seeds of the environment's resets in learn().
+schedule_steps, schedule_episodes: how long the agent will be trained in all. Step sizes that decay do
+    so over this budget; without it nothing decays.
+reward_range: the least and the greatest reward, for agents that ask for it: Gymnasium does not know.
+Parameters that are None take the value of the preset, or the default."""
+WIDTH = 100
 
 
 def parameters_of(entry: registry.Entry) -> List[registry.Param]:
@@ -27,7 +30,7 @@ def parameters_of(entry: registry.Entry) -> List[registry.Param]:
 
 def signature_of(entry: registry.Entry) -> inspect.Signature:
     kind = inspect.Parameter.KEYWORD_ONLY
-    fixed = [("seed", "int", 0), ("steps", "int | None", None), ("episodes", "int | None", None)]
+    fixed = [("seed", "int", 0), ("schedule_steps", "int | None", None), ("schedule_episodes", "int | None", None)]
     if entry.optimizer:
         fixed.append(("optimizer", "str | None", None))
     fixed.append(("reward_range", "tuple[float, float] | None", None))
@@ -39,23 +42,39 @@ def signature_of(entry: registry.Entry) -> inspect.Signature:
     return inspect.Signature(listed)
 
 
+def preset_values(entry: registry.Entry) -> Dict[str, Dict[str, str]]:
+    """{"agent.warmup": {"small": "200", "atari": "50000"}}"""
+    found: Dict[str, Dict[str, str]] = {}
+    for name, values in entry.presets.items():
+        for pair in values.split():
+            key, _, value = pair.partition("=")
+            found.setdefault(key, {})[name] = value
+    return found
+
+
+def describe_param(param: registry.Param, presets: Dict[str, str]) -> List[str]:
+    """Its default, and beside it the value of each preset that has another."""
+    listed = ", ".join(f"{name} {value}" for name, value in presets.items())
+    default = f"Default {param.default or 'empty'}" + (f" (presets: {listed})" if listed else "")
+    text = f"{param.keyword}: {param.help}. {default}; {param.range}."
+    return textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="        ")
+
+
 def document(entry: registry.Entry) -> str:
     lines = [f"{entry.summary[0].upper()}{entry.summary[1:]}.", "", COMMON, ""]
     optimizer = registry.entries("optimizer").get(entry.optimizer or "")
-    tables = [(f"Parameters of {entry.name}", entry.params)]
+    presets = preset_values(entry)
+    tables = [("agent", f"Parameters of {entry.name}", entry.params)]
     if optimizer:
-        title = f"Parameters of its optimizer, {optimizer.name} (optimizer= names another one, and takes its parameters)"
-        tables.append((title, optimizer.params))
-    for title, params in tables:
+        title = f"Parameters of its optimizer, {optimizer.name} (optimizer= names another, with its own parameters)"
+        tables.append(("optim", title, optimizer.params))
+    for prefix, title, params in tables:
         lines += [f"{title}:", ""]
-        for p in params:
-            text = f"{p.keyword}: {p.help}. Default {p.default or 'empty'}; {p.range}."
-            lines += textwrap.wrap(text, 112, initial_indent="    ", subsequent_indent="        ")
+        for param in params:
+            lines += describe_param(param, presets.get(f"{prefix}.{param.name}", {}))
         lines.append("")
     if entry.presets:
-        lines += ["Presets (preset=...; auto chooses by the observations):", ""]
-        for name, values in entry.presets.items():
-            lines += textwrap.wrap(f"{name}: {values}", 112, initial_indent="    ", subsequent_indent="        ")
+        lines.append(f"Presets (preset=...): {', '.join(entry.presets)}; auto chooses one by the observations.")
     return "\n".join(lines).rstrip() + "\n"
 
 

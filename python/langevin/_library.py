@@ -1,4 +1,4 @@
-"""liblangevin by ctypes: where it lies, its structs and functions, its errors, and handles that free themselves.
+"""liblangevin by ctypes: where it is, its structs and functions, its errors, and handles that free themselves.
 
 The structs mirror include/langevin.h; tests/python/test_library.py compiles a program that prints the header's
 sizes and offsets and compares. ctypes lets other Python threads run while a call is in C.
@@ -22,7 +22,7 @@ import langevin
 
 
 class Error(Exception):
-    """Something that liblangevin refused or could not do; the message says what and what to do about it."""
+    """liblangevin refused or could not do something; the message says what, and how to mend it."""
 
 
 class UsageError(Error, ValueError):
@@ -69,6 +69,20 @@ DENSE, ONE_HOT, THERMOMETER = 0, 1, 2  # lgv_obs_form
 TRAIN, EVAL = 0, 1  # lgv_mode
 NEEDS_STATES, NEEDS_HORIZON, SETTLES_PER_EPISODE = 1, 2, 4
 RESET = -1
+
+
+class CRng(Structure):
+    _fields_ = [("s", c_uint64 * 4)]
+
+    @classmethod
+    def stream(cls, seed: int, purpose: str) -> "CRng":
+        rng = cls()
+        lib.lgv_rng_seed(ctypes.byref(rng), seed, purpose.encode())
+        return rng
+
+    def reset_seed(self) -> int:
+        """The seed of the next reset of a Gymnasium environment, as src/env/env_gym.c draws it."""
+        return lib.lgv_rng_bits(ctypes.byref(self)) >> 33
 
 
 class CParam(Structure):
@@ -183,7 +197,7 @@ class CRunNews(Structure):
     ]
 
 
-# Zeros behind structs that are handed over: what later versions of the library add there is absent then.
+# Zeros after structs that are passed on: fields that later versions of the library add there read as absent.
 ROOM = 256
 
 OnProgress = ctypes.CFUNCTYPE(None, c_void_p, POINTER(CProgress))
@@ -242,6 +256,8 @@ SWEEP_NAME_SIZE = 256
 P, STATUS = c_void_p, "status"
 FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_version", c_char_p, []),
+    ("lgv_rng_seed", None, [P, c_uint64, c_char_p]),
+    ("lgv_rng_bits", c_uint64, [P]),
     ("lgv_kernels", c_char_p, []),
     ("lgv_registry_get", c_bool, [c_char_p, c_size_t, P]),
     ("lgv_param_range", None, [P, c_char_p, c_size_t]),
@@ -282,6 +298,7 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_agent_get", STATUS, [P, c_char_p, c_char_p, c_size_t]),
     ("lgv_agent_save", STATUS, [P, c_char_p, c_char_p]),
     ("lgv_agent_load", STATUS, [P, c_char_p]),
+    ("lgv_agent_export", STATUS, [P, c_char_p, c_char_p]),
     ("lgv_trainer_create", STATUS, [P, P, P]),
     ("lgv_trainer_free", None, [P]),
     ("lgv_trainer_advance", STATUS, [P, c_int64, P, c_int64, P, P]),
@@ -299,8 +316,8 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
 ]
 
 
-def places() -> "list[str]":
-    """Where the library may be, the first that exists counts: $LANGEVIN_LIBRARY, in the package (a wheel), in the
+def candidates() -> "list[str]":
+    """Where the library may be; the first that exists is used: $LANGEVIN_LIBRARY, in the package (a wheel), in the
     build folder of the sources, beside share/ (make install), where the system looks."""
     here = os.path.dirname(os.path.abspath(__file__))
     above = os.path.dirname(os.path.dirname(here))
@@ -316,20 +333,20 @@ def places() -> "list[str]":
 
 
 def load() -> ctypes.CDLL:
-    candidates = places()
-    if not candidates:
+    found = candidates()
+    if not found:
         raise ImportError(
             "liblangevin.so was not found: install the package with `pip install .` in the sources, build the sources "
             "with `make build`, or name the file in the variable LANGEVIN_LIBRARY"
         )
     try:
-        library = ctypes.CDLL(candidates[0])
+        library = ctypes.CDLL(found[0])
     except OSError as error:
-        raise ImportError(f"{candidates[0]} cannot be loaded: {error}") from None
+        raise ImportError(f"{found[0]} cannot be loaded: {error}") from None
     library.lgv_version.restype = c_char_p
     version = library.lgv_version().decode()
     if version != langevin.__version__:
-        raise ImportError(f"{candidates[0]} is version {version}, the Python package {langevin.__version__}")
+        raise ImportError(f"{found[0]} is version {version}, the Python package {langevin.__version__}")
     for name, result, parameters in FUNCTIONS:
         function = getattr(library, name)
         function.restype = c_int if result is STATUS else result
@@ -394,7 +411,7 @@ class Memory:
 
 
 class OneThread:
-    """Whoever is inside holds a handle. Another thread is refused, because C handles belong to one at a time."""
+    """Guards a handle: a second thread is refused, because C handles belong to one thread at a time."""
 
     def __init__(self, what: str):
         self.what = what
@@ -403,7 +420,7 @@ class OneThread:
     def __enter__(self) -> None:
         if not self.lock.acquire(blocking=False):
             raise RuntimeError(
-                f"this {self.what} is in use by another thread; use one thread at a time, or one {self.what} a thread"
+                f"this {self.what} is in use by another thread; use one thread at a time, or one {self.what} per thread"
             )
 
     def __exit__(self, *_: Any) -> None:

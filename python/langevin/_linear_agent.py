@@ -1,4 +1,4 @@
-"""Linear agents: tables over stages, states and actions, besides what every agent has."""
+"""Linear agents: tables over stages, states and actions, besides what all agents have."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LinearAgent(Agent):
         return self._model().optimal_value
 
     def _model(self) -> Any:
-        model = self.world.model
+        model = self.adapter.model
         if model is None:
             raise UsageError("the environment has no exact model: values are known for TabularMDPs and the library's own")
         return model

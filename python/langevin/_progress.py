@@ -1,4 +1,4 @@
-"""A line that shows how far learn() and run() are, and the slices in which C works between two looks at Python."""
+"""The progress line of learn() and run(), and the slices in which C works before Python looks again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NO_BOUND = 2**62
 
 
 class Slices:
-    """So many steps at a time that Ctrl-C, callbacks and the progress line wait no longer than a tenth of a second."""
+    """Chooses how many steps C makes at once, so that Ctrl-C and the progress line wait about a tenth of a second."""
 
     TARGET = 0.1  # seconds
 
@@ -31,7 +31,7 @@ class Slices:
 
 
 class Progress:
-    """A line on stderr, written anew five times a second; nothing if it is not wanted."""
+    """A line on stderr, rewritten five times a second, if it is wanted."""
 
     def __init__(self, wanted: bool, most_steps: int, most_episodes: int):
         self.wanted, self.most = wanted, (most_steps, most_episodes)

@@ -8,7 +8,7 @@ import json
 import keyword
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
@@ -84,6 +84,14 @@ def _read_params(table: Any) -> Tuple[Param, ...]:
     return tuple(found)
 
 
+def own_presets(param: Param, presets: Mapping[str, str]) -> Param:
+    """The parameter `preset` as a choice among the presets of its own agent or environment."""
+    if param.name != "preset" or not presets:
+        return param
+    choices = tuple(choice for choice in param.choices if choice in presets or choice in ("auto", "none"))
+    return replace(param, choices=choices, range=" | ".join(choices))
+
+
 @functools.lru_cache(maxsize=None)
 def entries(kind: str) -> Dict[str, Entry]:
     """kind: env, agent, optimizer or run."""
@@ -95,9 +103,10 @@ def entries(kind: str) -> Dict[str, Entry]:
             row = entry.presets[len(presets)]
             presets[row.name.decode()] = row.values.decode()
         name = entry.name.decode()
+        params = tuple(own_presets(param, presets) for param in _read_params(entry.params))
         optimizer = entry.optimizer.decode() if entry.optimizer else None
         found[name] = Entry(
-            kind, name, entry.summary.decode(), _read_params(entry.params), presets, optimizer, entry.traits
+            kind, name, entry.summary.decode(), params, presets, optimizer, entry.traits
         )
     return found
 

@@ -22,8 +22,8 @@ from langevin._library import CBatch, CError, CProgress, CSummary, CSweepJob, Us
 # ---- Work that takes a while
 
 
-class Watch:
-    """Runs a C function in a thread of its own, so that Ctrl-C can stop it and the progress is shown meanwhile."""
+class BackgroundCall:
+    """A C function in a thread of its own: Ctrl-C can stop it, and the progress is shown meanwhile."""
 
     def __init__(self, progress_bar: bool):
         self.wanted, self.stop, self.last = progress_bar, False, CProgress()
@@ -45,7 +45,7 @@ class Watch:
             self.failures.append((news.contents.run, message))
 
     def call(self, function: str, *arguments: Any, keeps: tuple) -> None:
-        """keeps: what the function uses. The thread holds it, and everything else that C sees."""
+        """keeps: objects whose memory the function uses; the thread holds them."""
         error, result = CError(), []
 
         def work(keeps: tuple = (keeps, self)) -> None:
@@ -124,8 +124,8 @@ def run(
     env, agent: names of `langevin list`, such as "nchain" or "gym:CartPole-v1", and "adam-lmcdqn".
     settings: any other keys, {"env.n": 100, "agent.gamma": 0.99, "optim.lr": 1e-3, "run.eval_every": 1000}.
     config: a file (YAML or a config.json) that they are laid over.
-    out: a directory for the records; left out, nothing is written. resume: go on where it left off.
-    Returns one dict a seed: seed, steps, episodes, mean_return, final_return, optimal_value, regret,
+    out: a directory for the records; left out, nothing is written. resume: continue an interrupted run.
+    Returns one dict per seed: seed, steps, episodes, mean_return, final_return, optimal_value, regret,
     solved_episode (NaN where not known) and finished.
     """
     values = _flatten(settings)
@@ -136,9 +136,9 @@ def run(
     if config is not None:
         library.call("lgv_settings_load", handle.pointer, library.encode_path(config))
     registry.fill_settings(handle, values)
-    watch = Watch(progress_bar)
-    lib.lgv_settings_on_notice(handle.pointer, watch.on_notice, None)
-    plan = library.create("lgv_plan_create", "lgv_plan_free", handle.pointer, keeps=(handle, watch))
+    background = BackgroundCall(progress_bar)
+    lib.lgv_settings_on_notice(handle.pointer, background.on_notice, None)
+    plan = library.create("lgv_plan_create", "lgv_plan_free", handle.pointer, keeps=(handle, background))
     if seed is None:
         seed = int(library.text_of("lgv_plan_get", plan.pointer, "run.seed") or 0)
     first, count = library.check_seed(seed), check_count("seeds", seeds)
@@ -151,11 +151,11 @@ def run(
         threads=_threads(threads),
         resume=bool(resume),
         directory=None if out is None else library.encode_path(out),
-        on_progress=watch.on_progress,
-        should_stop=watch.should_stop,
+        on_progress=background.on_progress,
+        should_stop=background.should_stop,
     )
     summaries = (CSummary * count)()
-    watch.call("lgv_batch_run", ctypes.byref(batch), summaries, keeps=(batch, plan))
+    background.call("lgv_batch_run", ctypes.byref(batch), summaries, keeps=(batch, plan))
     return [_summary(s) for s in summaries]
 
 
@@ -170,7 +170,7 @@ def sweep(
     """Runs the configurations and seeds of a sweep that have not finished yet, as `langevin sweep` does.
 
     file: a YAML file, or the same as a dict: {"env": {"name": "nchain"}, ..., "grid": {"env.n": [25, 50]}}.
-    Returns one dict a run: config, its number; path, the directory; the keys in which configurations differ, as text;
+    Returns one dict per run: config, its number; path, the directory; the keys in which configurations differ, as text;
     and what run() returns. A run that failed has finished False, and a warning says why.
     """
     if not isinstance(file, Mapping):
@@ -188,19 +188,19 @@ def _sweep(file: Any, out: Any, scale: Optional[str], threads: Optional[int], pr
     info = lib.lgv_sweep_get_info(handle.pointer).contents
     names = ctypes.create_string_buffer(info.configs * library.SWEEP_NAME_SIZE)
     summaries = (CSummary * (info.configs * info.seeds))()
-    watch = Watch(progress_bar)
+    background = BackgroundCall(progress_bar)
     job = CSweepJob(
         sweep=handle.pointer,
         threads=_threads(threads),
         directory=library.encode_path(out),
-        on_progress=watch.on_progress,
-        on_run=watch.on_run,
-        should_stop=watch.should_stop,
+        on_progress=background.on_progress,
+        on_run=background.on_run,
+        should_stop=background.should_stop,
         names=ctypes.addressof(names),
-        on_notice=watch.on_notice,
+        on_notice=background.on_notice,
     )
-    watch.call("lgv_sweep_run", ctypes.byref(job), summaries, keeps=(job, handle, names))
-    for index, message in watch.failures:
+    background.call("lgv_sweep_run", ctypes.byref(job), summaries, keeps=(job, handle, names))
+    for index, message in background.failures:
         config, seed = index // info.seeds, info.first_seed + index % info.seeds
         warnings.warn(f"configuration {config}, seed {seed}: {message}", stacklevel=3)
     keys = []
@@ -221,8 +221,8 @@ def _sweep(file: Any, out: Any, scale: Optional[str], threads: Optional[int], pr
 
 
 def evaluate(path: Any, episodes: int = 10, seed: int = 0) -> np.ndarray:
-    """Returns of fresh evaluation episodes of a run's agent, as `langevin eval` does. path: a run's directory, or one
-    checkpoint in it."""
+    """Returns of fresh evaluation episodes, as `langevin eval` plays them. path: a run's directory, a checkpoint in it, or
+    an agent that save() has written."""
     count = check_count("episodes", episodes)
     returns = np.empty(count)
     number = library.check_seed(seed)
@@ -259,7 +259,7 @@ def _load_metrics(directory: str) -> Dict[str, np.ndarray]:
 
 def read_run(directory: Any) -> Dict[str, Any]:
     """The records of one run: path, config (nested dicts), summary and timing (None if it did not end), and metrics, an
-    array a column."""
+    array per column."""
     path = os.fspath(directory)
     config = _load_json(path, "config.json")
     if config is None:

@@ -60,7 +60,7 @@ class QNetwork(nn.Module):
         super().__init__()
         spec = agent._spec
         self.actions, self.atoms = int(spec.actions), atoms
-        self.shape = agent._seen.shape or (int(np.prod(spec.obs_shape)),)
+        self.shape = agent._reader.shape or (int(np.prod(spec.obs_shape)),)
         self.form = tuple(spec.obs_shape)
         self.scale = input_scale(spec, params)
         self.convolutions = nn.ModuleList()

@@ -76,7 +76,7 @@ class AtariTask(Task):
         self.ale.loadROM(self.rom)
 
     def reset(self, seed: int) -> Outcome:
-        """A new game. The first seed counts; later games go on with its random numbers."""
+        """A new game. The first seed counts; later games continue its random numbers."""
         if not self.seeded:
             self.load(seed)
             self.seeded = True

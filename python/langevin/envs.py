@@ -71,6 +71,7 @@ class NativeEnv(gymnasium.Env):
         if render_mode is not None:
             raise library.UsageError("the library's environments draw no pictures: render_mode must be None")
         self.name = env if isinstance(env, str) else repr(env)
+        self.params = params if isinstance(env, str) else None
         self.handle = open_env(env, params) if isinstance(env, str) else env.open()
         self._lib = library
         self.problem = library.lib.lgv_env_get_spec(self.handle.pointer).contents  # lgv_env_spec; Env.spec is Gymnasium's
@@ -149,8 +150,8 @@ class NativeEnv(gymnasium.Env):
 
 
 class NativeVectorEnv(gymnasium.vector.VectorEnv):
-    """Several of them that step together in one call. An episode that has ended is begun anew by the next step, whose
-    action does not count (AutoresetMode.NEXT_STEP): the last observation of an episode is never lost."""
+    """Several of them that step together in one call. After an episode has ended, the next step resets it and ignores the
+    action (AutoresetMode.NEXT_STEP): the last observation of an episode is never lost."""
 
     metadata = {"render_modes": [], "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
 
@@ -161,7 +162,7 @@ class NativeVectorEnv(gymnasium.vector.VectorEnv):
             raise library.UsageError("the library's environments draw no pictures: render_mode must be None")
         if operator.index(num_envs) < 1:
             raise library.UsageError(f"num_envs = {num_envs}: at least 1")
-        self._lib, self.name, self.num_envs = library, env, int(num_envs)
+        self._lib, self.name, self.params, self.num_envs = library, env, params, int(num_envs)
         self.handles = [open_env(env, params) for _ in range(self.num_envs)]
         self.problem = library.lib.lgv_env_get_spec(self.handles[0].pointer).contents
         self.single_observation_space = observation_space(self.problem)

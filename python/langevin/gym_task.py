@@ -10,7 +10,10 @@ Two observations are kept in memory in turn, so that the last one is whole even 
 it writes the next.
 
 Seeds. Every reset is given one, and so is the action space: each episode then depends on its seed alone, and a run
-that goes on after an interruption or a restart does not depend on what this process had done before.
+that resumes after an interruption or a restart does not depend on what this process did before.
+
+Statistics. Wrappers such as NormalizeObservation adapt while they run. A run saves their statistics in its checkpoints,
+and evaluations use the statistics of the training environment, frozen.
 """
 
 from __future__ import annotations
@@ -22,13 +25,14 @@ import re
 import sys
 import warnings
 
-from langevin.task import WRONG_USAGE, Failure, Spec, Task, install, parse_value
+from langevin.task import WRONG_USAGE, Failure, Spec, Task, install, parse_value, reset_env, split_result
 
 try:
     import gymnasium
     import numpy as np
     from gymnasium import error as gym_error
     from gymnasium import spaces
+    from gymnasium.wrappers.utils import RunningMeanStd
 except ModuleNotFoundError as missing:
     if missing.name not in ("gymnasium", "numpy"):
         raise
@@ -37,7 +41,7 @@ except ModuleNotFoundError as missing:
         f"{install('gymnasium')}"
     ) from None
 
-from langevin.observations import Observations, Wrong  # behind Gymnasium, which it needs
+from langevin.observations import Observations  # after Gymnasium, which it needs
 
 # Environments that are registered when their package is imported: how their names begin, the module, and
 # what pip calls it.
@@ -138,13 +142,13 @@ def unknown_id(name: str, error: Exception) -> Failure:
 
 
 def render_modes(name: str) -> list:
-    """What an environment can draw itself as; nothing where that is not to be found out."""
+    """The render modes of an environment; none if they are unknown."""
     try:
         entry = gymnasium.spec(name).entry_point
         kind = gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
         return kind.metadata.get("render_modes", [])
     except (gym_error.Error, ImportError, AttributeError):
-        return []  # making it will say what is wrong
+        return []  # making the environment reports the error
 
 
 def make_env(config: dict, notices: list):
@@ -195,19 +199,39 @@ def horizon_of(env) -> int:
         env = env.env
 
 
-def outcome_failure(result) -> Failure:
-    count = len(result) if isinstance(result, tuple) else None
-    if count is None:
-        return Failure(f"step() returned a {type(result).__name__}, not a tuple")
-    if count != 5:
-        return Failure(
-            f"step() returned {count} values; Gymnasium's are 5: observation, reward, terminated, truncated, info"
-        )
-    _, reward, terminated, truncated, _ = result
-    return Failure(
-        f"step() returned a reward or an end that is not one number: reward {reward!r:.60}, terminated "
-        f"{terminated!r:.40}, truncated {truncated!r:.40}"
-    )
+# ---- Statistics that wrappers keep (NormalizeObservation, NormalizeReward, and others built alike)
+
+
+def running_statistics(env) -> list:
+    """The RunningMeanStd objects of the layers, the outermost first."""
+    found = []
+    while isinstance(env, gymnasium.Wrapper):
+        found += [value for _, value in sorted(vars(env).items()) if isinstance(value, RunningMeanStd)]
+        env = env.env
+    return found
+
+
+def save_statistics(env) -> bytes:
+    """Mean, variance and count of each, as float64."""
+    found = [getattr(s, name) for s in running_statistics(env) for name in ("mean", "var", "count")]
+    return b"".join(np.asarray(value, np.float64).tobytes() for value in found)
+
+
+def restore_statistics(env, state: bytes) -> None:
+    numbers = np.frombuffer(state, np.float64)
+    for statistics in running_statistics(env):
+        size, shape = np.size(statistics.mean), np.shape(statistics.mean)
+        statistics.mean = numbers[:size].reshape(shape).copy()
+        statistics.var = numbers[size : 2 * size].reshape(shape).copy()
+        statistics.count = float(numbers[2 * size])
+        numbers = numbers[2 * size + 1 :]
+
+
+def freeze_statistics(env) -> None:
+    while isinstance(env, gymnasium.Wrapper):
+        if hasattr(env, "update_running_mean"):
+            env.update_running_mean = False
+        env = env.env
 
 
 class GymTask(Task):
@@ -220,20 +244,21 @@ class GymTask(Task):
         space, actions = self.env.observation_space, self.env.action_space
         if not isinstance(actions, spaces.Discrete):
             raise Failure(f"its actions are {actions}; only Discrete actions can be chosen from", WRONG_USAGE)
-        self.first_action, self.action_space = int(actions.start), actions
+        self.first_action = int(actions.start)
         self.slot = 0
         self.env_step = self.env.step
-        seen = self.seen = Observations(space, config["scale"], notices)
-        size = 8 if seen.states else seen.size * np.dtype(seen.dtype).itemsize
+        reader = self.reader = Observations(space, config["scale"], notices)
+        size = 8 if reader.states else reader.size * np.dtype(reader.dtype).itemsize
         spec = Spec(
             actions=int(actions.n),
-            shape=seen.shape,
+            shape=reader.shape,
             obs_bytes=size,
             memory_bytes=2 * size,
-            obs_kind=seen.kind,
-            obs_form=seen.form,
-            states=seen.states,
+            obs_kind=reader.kind,
+            obs_form=reader.form,
+            states=reader.states,
             horizon=horizon_of(self.env),
+            save_bytes=len(save_statistics(self.env)),
             notices=notices,
         )
         if config.get("pictures") and self.env.render_mode == "rgb_array":
@@ -241,7 +266,7 @@ class GymTask(Task):
         return spec
 
     def _add_picture(self, spec: Spec) -> None:
-        """Room for what render() shows, behind the observations. What it is like shows after a reset."""
+        """Adds room for the picture of render() after the observations. Its size is known after a reset."""
         self.env.reset(seed=0)
         picture = np.asarray(self.env.render())
         if picture.dtype == np.uint8 and picture.ndim == 3 and picture.shape[2] == 3:
@@ -254,44 +279,41 @@ class GymTask(Task):
         if self.picture_shape:
             view = np.frombuffer(memory, np.uint8, int(np.prod(self.picture_shape)), self.picture_at)
             self.picture = view.reshape(self.picture_shape)
-        seen = self.seen
-        if seen.states:
+        reader = self.reader
+        if reader.states:
             return
-        both = np.frombuffer(memory, seen.dtype, 2 * seen.size)
-        self.writers = [seen.bind(both[: seen.size]), seen.bind(both[seen.size :])]
+        both = np.frombuffer(memory, reader.dtype, 2 * reader.size)
+        self.writers = [reader.bind(both[: reader.size]), reader.bind(both[reader.size :])]
 
     def _show(self, observation) -> int:
-        """Puts an observation where the other side finds it; the number of the state if there is one."""
+        """Writes an observation where the C side reads it; returns the number of the state, or 0."""
         if self.picture_shape:
             self.picture[...] = self.env.render()
-        try:
-            if self.seen.states:
-                return self.seen.index(observation)
-            slot = self.slot ^ 1
-            self.writers[slot](observation)
-            self.slot = slot
-            return 0
-        except Wrong as wrong:
-            raise Failure(str(wrong)) from None
+        if self.reader.states:
+            return self.reader.index(observation)
+        slot = self.slot ^ 1
+        self.writers[slot](observation)
+        self.slot = slot
+        return 0
 
     def reset(self, seed: int):
-        seed &= 0x7FFFFFFF  # what every generator takes
-        self.action_space.seed(seed)
-        result = self.env.reset(seed=seed)
-        if not isinstance(result, tuple) or len(result) != 2:
-            raise Failure("reset() must return an observation and a dict")
-        state = self._show(result[0])
+        state = self._show(reset_env(self.env, seed))
         return 0.0, False, False, 0, 0, self.slot, 0, state
 
     def step(self, action: int, repeat: int):
-        result = self.env_step(action + self.first_action)
-        try:
-            observation, reward, terminated, truncated, _ = result
-            reward, terminated, truncated = float(reward), bool(terminated), bool(truncated)
-        except (TypeError, ValueError, OverflowError):
-            raise outcome_failure(result) from None
+        observation, reward, terminated, truncated = split_result(self.env_step(action + self.first_action))
         state = self._show(observation)
         return reward, terminated, truncated, 0, 0, self.slot, 0, state
+
+    def save(self) -> bytes:
+        return save_statistics(self.env)
+
+    def restore(self, state: bytes) -> None:
+        restore_statistics(self.env, state)
+
+    def freeze(self, state: bytes) -> None:
+        restore_statistics(self.env, state)
+        freeze_statistics(self.env)
 
     def close(self) -> None:
         if self.env is not None:

@@ -16,16 +16,16 @@ MOST_ENTRIES, MOST_STATES = 1 << 28, 1 << 24
 # ---- encode(space) gives a size and a function that binds a view to a writer
 
 
-class Wrong(Exception):
+class WrongObservation(Failure):
     """An observation that is not what its space says."""
 
 
 def as_array(value, shape, label):
     array = value if isinstance(value, np.ndarray) else np.asarray(value)
     if array.shape != shape:
-        raise Wrong(f"the observation{label} has the shape {array.shape}, its space says {shape}")
+        raise WrongObservation(f"the observation{label} has the shape {array.shape}, its space says {shape}")
     if array.dtype.kind not in "fiub":
-        raise Wrong(f"the observation{label} holds {array.dtype}, which are no numbers")
+        raise WrongObservation(f"the observation{label} holds {array.dtype}, which are no numbers")
     return array
 
 
@@ -55,9 +55,9 @@ def index_in(value, start, count, label):
         if index + start != value:
             raise ValueError
     except (TypeError, ValueError, OverflowError):
-        raise Wrong(f"the observation{label} is {value!r:.60}, not a whole number") from None
+        raise WrongObservation(f"the observation{label} is {value!r:.60}, not a whole number") from None
     if not 0 <= index < count:
-        raise Wrong(f"the observation{label} is {value}, outside {start}..{start + count - 1}")
+        raise WrongObservation(f"the observation{label} is {value}, outside {start}..{start + count - 1}")
     return index
 
 
@@ -84,7 +84,7 @@ def encode_multi_discrete(space, label):
         def write(value):
             index = as_array(value, counts.shape, label).astype(np.int64) - start
             if (index < 0).any() or (index >= counts).any():
-                raise Wrong(f"the observation{label} is {value!r:.80}, outside its space")
+                raise WrongObservation(f"the observation{label} is {value!r:.80}, outside its space")
             view.fill(0)
             view[(first + index).ravel()] = 1
 
@@ -119,12 +119,12 @@ def encode_members(space, label, scale, notices):
 
         def write(value):
             if not isinstance(value, kind) and not (kind is tuple and isinstance(value, list)):
-                raise Wrong(f"the observation{label} is a {type(value).__name__}, its space is a {label_of_self}")
+                raise WrongObservation(f"the observation{label} is a {type(value).__name__}, its space is a {label_of_self}")
             try:
                 for key, write_member in writers:
                     write_member(value[key])
             except (KeyError, IndexError):
-                raise Wrong(f"the observation{label} has no member {key!r}") from None
+                raise WrongObservation(f"the observation{label} has no member {key!r}") from None
 
         return write
 
@@ -214,7 +214,7 @@ def bind_picture(view, form, turn, shape):
     def write(value):
         array = as_array(value, shape, "")
         if array.dtype != np.uint8:
-            raise Wrong(f"the observation holds {array.dtype}, its space says uint8")
+            raise WrongObservation(f"the observation holds {array.dtype}, its space says uint8")
         view[...] = turn(array)
 
     return write

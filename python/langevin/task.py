@@ -1,8 +1,8 @@
-"""What worker.py and the kinds of environments agree on.
+"""The interface between worker.py and the kinds of environments.
 
-A kind of environment is a class with these methods (``Task`` says what each returns); worker.py finds
-it in ``KINDS``. Whatever a method raises ends the run: ``Failure`` with its message alone, anything
-else as an error of the environment, with its traceback.
+A kind of environment is a class with the methods of ``Task``; worker.py finds it in ``KINDS``. An
+exception of a method ends the run: ``Failure`` with its message alone, any other as an error of the
+environment, with its traceback.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import os
 import sys
 import sysconfig
 from dataclasses import dataclass, field
-from typing import List, Optional, Tuple
+from typing import Any, List, Tuple
 
 FLOATS, BYTES = 0, 1  # lgv_obs_kind
 DENSE, ONE_HOT, THERMOMETER = 0, 1, 2  # lgv_obs_form
-WRONG_USAGE, RAISED, NOT_A_NUMBER = 1, 2, 3  # what a failure counts as
+WRONG_USAGE, RAISED, NOT_A_NUMBER = 1, 2, 3  # kinds of failures
 
 
 def install(packages: str) -> str:
@@ -43,7 +43,7 @@ def parse_value(text: str):
 
 
 class Failure(Exception):
-    """A message for the user: what is wrong and what to do. No traceback is shown."""
+    """A message for the user, which says what is wrong and what to do. No traceback is shown."""
 
     def __init__(self, message: str, status: int = RAISED, detail: str = ""):
         super().__init__(message)
@@ -51,14 +51,51 @@ class Failure(Exception):
         self.detail = detail
 
 
+# ---- Gymnasium's interface, read alike by the worker (gym_task.py) and by learn() (_training_loops.py)
+
+
+def reset_env(env: Any, seed: int) -> Any:
+    """The first observation of an episode that depends on the seed alone: what the environment and its action space did
+    before does not matter."""
+    env.action_space.seed(seed)
+    result = env.reset(seed=seed)
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise Failure("reset() must return an observation and a dict")
+    return result[0]
+
+
+def split_result(result: Any) -> Tuple[Any, float, bool, bool]:
+    """The observation, the reward, terminated and truncated of what step() returned."""
+    try:
+        observation, reward, terminated, truncated, _ = result
+        return observation, float(reward), bool(terminated), bool(truncated)
+    except (TypeError, ValueError, OverflowError):
+        raise Failure(describe_bad_result(result)) from None
+
+
+def describe_bad_result(result: Any) -> str:
+    if not isinstance(result, tuple):
+        return f"step() returned a {type(result).__name__}, not a tuple"
+    if len(result) != 5:
+        return f"step() returned {len(result)} values; Gymnasium's are 5: observation, reward, terminated, truncated, info"
+    _, reward, terminated, truncated, _ = result
+    return (
+        f"step() returned a reward or an end that is not one number: reward {reward!r:.60}, terminated "
+        f"{terminated!r:.40}, truncated {truncated!r:.40}"
+    )
+
+
+# ---- Tasks
+
+
 @dataclass
 class Spec:
-    """What was found: remote_hello in src/env/remote.h."""
+    """The environment as the C side sees it: remote_hello in src/env/remote.h."""
 
     actions: int
     shape: Tuple[int, int, int]  # (height, width, channels) of images, (length, 1, 1) of vectors
     obs_bytes: int  # of one observation in the shared memory
-    memory_bytes: int  # for observations; worker.py adds save_bytes behind it
+    memory_bytes: int  # for observations; worker.py adds save_bytes after it
     obs_kind: int = FLOATS
     obs_form: int = DENSE
     states: int = 0
@@ -67,7 +104,7 @@ class Spec:
     has_fire: bool = False
     height: int = 0
     width: int = 0
-    notices: List[str] = field(default_factory=list)  # told to the user once
+    notices: List[str] = field(default_factory=list)  # shown to the user once
 
 
 # reward, terminated, truncated, lives, frames, slot, 0, state
@@ -93,8 +130,12 @@ class Task:
     def save(self) -> bytes:
         raise Failure("this environment cannot save its state")
 
-    def restore(self, state: bytes) -> Optional[Outcome]:
+    def restore(self, state: bytes) -> None:
         raise Failure("this environment cannot restore a state")
+
+    def freeze(self, state: bytes) -> None:
+        """Takes over the running statistics of another environment, and keeps them as they are."""
+        raise Failure("this environment keeps no statistics")
 
     def close(self) -> None:
         """Also called when make() failed half-way."""

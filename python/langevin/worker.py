@@ -1,10 +1,9 @@
 """Serves one environment to a run of Langevin, in a process of its own: the other half of src/env/remote.c.
 
-Started as ``python -c '... main()' SOCKET MEMORY LIFELINE PACKAGE_DIR`` with three descriptors that were
-handed down: a socket for packets, a memory file, and a pipe that ends when the parent does. The first packet
-names the kind of environment and holds its configuration; the answer says what was found. From then on
-every command gets one answer. Observations go through the memory file alone. The loop allocates nothing but
-what the environment itself does.
+Started as ``python -c '... main()' SOCKET MEMORY LIFELINE PACKAGE_DIR`` with three inherited descriptors: a
+socket for packets, a memory file, and a pipe that ends when the parent does. The first packet names the kind
+of environment and holds its configuration; the answer describes the environment. After that every command
+gets one answer. Observations go only through the memory file. The loop itself allocates nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 
 MAGIC, VERSION = 0x3156474C, 1  # "LGV1"
-RESET, STEP, SAVE, RESTORE, CLOSE = 1, 2, 3, 4, 5
+RESET, STEP, SAVE, RESTORE, CLOSE, FREEZE = 1, 2, 3, 4, 5, 6
 HELLO = struct.Struct("=3I9i6q")
 COMMAND = struct.Struct("=IIiiQ")
 REPLY = struct.Struct("=IId6iq")
@@ -60,7 +59,7 @@ def hold_lifeline(descriptor: int) -> None:
 
 
 def describe(error: BaseException) -> tuple[int, str, str]:
-    """Status, message and traceback of what a task raised."""
+    """Status, message and traceback of an exception of a task."""
     if isinstance(error, Failure):
         return error.status, str(error), error.detail
     here = os.path.dirname(os.path.abspath(__file__))
@@ -92,7 +91,7 @@ class Worker:
         self.save_offset = 0
 
     def begin(self) -> bool:
-        """Makes the environment that the first packet asks for. Whether there is one."""
+        """Makes the environment that the first packet asks for; returns whether that worked."""
         first = self.connection.recv(PACKET)
         if not first:
             return False
@@ -130,18 +129,19 @@ class Worker:
         return len(state)
 
     def _rare(self, operation: int, number: int) -> tuple:
-        """What is not a step; the fields of a reply behind its sequence number."""
+        """Commands other than steps; returns the fields of a reply after its sequence number."""
         if operation == RESET:
             return self.task.reset(number)
         if operation == SAVE:
             return (0.0, 0, 0, 0, 0, 0, 0, self._save())
-        if operation == RESTORE:
-            self.task.restore(bytes(self.memory[self.save_offset : self.save_offset + number]))
+        if operation in (RESTORE, FREEZE):
+            state = bytes(self.memory[self.save_offset : self.save_offset + number])
+            self.task.restore(state) if operation == RESTORE else self.task.freeze(state)
             return (0.0, 0, 0, 0, 0, 0, 0, 0)
         raise Failure(f"unknown command {operation}")
 
     def serve(self) -> None:
-        """Until the other side says so, or is gone."""
+        """Answers commands until the other side closes or is gone."""
         command, reply = bytearray(COMMAND.size), bytearray(REPLY.size)
         receive, send = self.connection.recv_into, self.connection.send
         unpack, pack, step = COMMAND.unpack_from, REPLY.pack_into, self.task.step
@@ -165,7 +165,7 @@ class Worker:
         try:
             self.task.close()
         except Exception:
-            traceback.print_exc()  # nobody waits for an answer any more
+            traceback.print_exc()  # no answer is expected any more
 
 
 def main() -> None:
@@ -180,4 +180,4 @@ def main() -> None:
         worker.close()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # at once: threads that an environment left behind must not keep us
+    os._exit(0)  # at once: threads that an environment has started must not delay the end

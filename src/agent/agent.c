@@ -162,8 +162,12 @@ void lgv__agent_stats(const lgv_agent *agent, double *values) {
   if (agent->type->stats) agent->type->stats(agent->self, values);
 }
 
+int32_t lgv__agent_streams(const lgv_agent *agent) {
+  return agent->problem.streams > 1 ? agent->problem.streams : 1;
+}
+
 lgv_status lgv_agent_set_stream(lgv_agent *agent, int32_t stream, lgv_error *err) {
-  int32_t streams = agent->problem.streams > 1 ? agent->problem.streams : 1;
+  int32_t streams = lgv__agent_streams(agent);
   if (stream < 0 || stream >= streams)
     return lgv_fail(err, LGV_ERR_USAGE, "environment %d is outside 0..%d (run.envs)", stream,
                     streams - 1);

@@ -18,6 +18,7 @@ LGV_CHECK lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *pa
                                       const lgv_problem *problem, size_t most_rows, uint64_t *bytes,
                                       lgv_error *err);
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent);
+int32_t lgv__agent_streams(const lgv_agent *agent); /* environments at once; at least 1 */
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent);
 const lgv_env_spec *lgv__agent_env(const lgv_agent *agent); /* that it was made for */
 /* Checks the learned state: kept arrays other than experience, which is checked when it arrives. */

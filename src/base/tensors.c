@@ -491,12 +491,29 @@ static lgv_status read_all(reader *r, lgv_tensors *tensors, bool *changed) {
   return status;
 }
 
+static void close_reader(reader *r) {
+  if (r->has_document) yaml_document_delete(&r->document);
+  if (r->file) fclose(r->file);
+}
+
 lgv_status lgv__tensors_read(lgv_tensors *tensors, const char *path, lgv_error *err) {
   reader r = {.path = path, .err = err};
   bool changed = false;
   lgv_status status = read_all(&r, tensors, &changed);
   tensors->corrupt = changed && status != LGV_OK;
-  if (r.has_document) yaml_document_delete(&r.document);
-  if (r.file) fclose(r.file);
+  close_reader(&r);
+  return status;
+}
+
+lgv_status lgv__tensors_read_about(const char *path, char **about, lgv_error *err) {
+  reader r = {.path = path, .err = err};
+  *about = NULL;
+  lgv_status status = open_header(&r);
+  if (status == LGV_OK) {
+    yaml_node_t *root = yaml_document_get_root_node(&r.document);
+    const char *found = text(member(&r, member(&r, root, "__metadata__"), "about"));
+    if (found && !(*about = lgv__strdup(found))) status = lgv__out_of_memory(err, path);
+  }
+  close_reader(&r);
   return status;
 }

@@ -64,5 +64,8 @@ LGV_CHECK lgv_status lgv__tensors_write(const lgv_tensors *tensors, const char *
 /* Reads path into the same arrays: names, types and lengths must agree (lists take the file's
  * length; rows that the file lacks are left unchanged). Then runs the checks of the arrays. */
 LGV_CHECK lgv_status lgv__tensors_read(lgv_tensors *tensors, const char *path, lgv_error *err);
+/* A copy of the text that the writer put into the metadata (about), to be freed; NULL if there is
+ * none. */
+LGV_CHECK lgv_status lgv__tensors_read_about(const char *path, char **about, lgv_error *err);
 
 #endif

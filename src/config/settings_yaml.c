@@ -56,11 +56,22 @@ static lgv_status read_top(void *context, const char *key, const yaml_node_t *no
   return lgv__settings_from_yaml(r->settings, r->yaml, node, key, err);
 }
 
+static lgv_status read_all(lgv_settings *settings, lgv_yaml *yaml, lgv_error *err) {
+  reader r = {settings, yaml};
+  lgv_status status = lgv__yaml_pairs(yaml, yaml->root, read_top, &r, err);
+  lgv__yaml_close(yaml);
+  return status;
+}
+
 lgv_status lgv_settings_load(lgv_settings *settings, const char *path, lgv_error *err) {
   lgv_yaml yaml;
   LGV_TRY(lgv__yaml_open(&yaml, path, err));
-  reader r = {settings, &yaml};
-  lgv_status status = lgv__yaml_pairs(&yaml, yaml.root, read_top, &r, err);
-  lgv__yaml_close(&yaml);
-  return status;
+  return read_all(settings, &yaml, err);
+}
+
+lgv_status lgv__settings_parse(lgv_settings *settings, const char *path, const char *text,
+                               lgv_error *err) {
+  lgv_yaml yaml;
+  LGV_TRY(lgv__yaml_parse(&yaml, path, text, strlen(text), err));
+  return read_all(settings, &yaml, err);
 }

@@ -10,5 +10,8 @@ const char *lgv__settings_key(const char *key);
 LGV_CHECK lgv_status lgv__settings_from_yaml(lgv_settings *settings, lgv_yaml *yaml,
                                              const yaml_node_t *node, const char *key,
                                              lgv_error *err);
+/* The same as lgv_settings_load, of a text; path: where it stands, for messages. */
+LGV_CHECK lgv_status lgv__settings_parse(lgv_settings *settings, const char *path, const char *text,
+                                         lgv_error *err);
 
 #endif

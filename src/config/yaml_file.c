@@ -254,14 +254,19 @@ static lgv_status parse(lgv_yaml *yaml, const unsigned char *bytes, size_t lengt
   return status;
 }
 
-lgv_status lgv__yaml_open(lgv_yaml *yaml, const char *path, lgv_error *err) {
+lgv_status lgv__yaml_parse(lgv_yaml *yaml, const char *path, const char *text, size_t length,
+                           lgv_error *err) {
   *yaml = (lgv_yaml){.path = path};
+  LGV_TRY(scan(path, (const unsigned char *)text, length, err));
+  return parse(yaml, (const unsigned char *)text, length, err);
+}
+
+lgv_status lgv__yaml_open(lgv_yaml *yaml, const char *path, lgv_error *err) {
   size_t length = 0;
   unsigned char *bytes = lgv__calloc(MOST_BYTES + 1, 1);
   if (!bytes) return lgv__out_of_memory(err, path);
   lgv_status status = read_bytes(path, bytes, &length, err);
-  if (status == LGV_OK) status = scan(path, bytes, length, err);
-  if (status == LGV_OK) status = parse(yaml, bytes, length, err);
+  if (status == LGV_OK) status = lgv__yaml_parse(yaml, path, (char *)bytes, length, err);
   lgv__free(bytes);
   return status;
 }

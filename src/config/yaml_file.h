@@ -19,6 +19,9 @@ typedef struct lgv_yaml {
 
 /* path must outlive yaml. */
 LGV_CHECK lgv_status lgv__yaml_open(lgv_yaml *yaml, const char *path, lgv_error *err);
+/* The same of a text that stands elsewhere than in a file of its own. */
+LGV_CHECK lgv_status lgv__yaml_parse(lgv_yaml *yaml, const char *path, const char *text,
+                                     size_t length, lgv_error *err);
 void lgv__yaml_close(lgv_yaml *yaml);
 
 lgv_status lgv__yaml_fail(const lgv_yaml *yaml, const yaml_node_t *node, lgv_error *err,

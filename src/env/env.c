@@ -272,3 +272,23 @@ lgv_status lgv__env_restore(lgv_env *env, bool *in_episode, lgv_error *err) {
   env->clock[RUNNING] = *in_episode;
   return LGV_OK;
 }
+
+void *lgv__env_statistics(const lgv_env *env, size_t *size) {
+  const lgv_layout *table = &env->arena.table;
+  for (const lgv_block *b = table->blocks; b < table->blocks + table->n_blocks; b++) {
+    *size = b->count;
+    if (strcmp(b->name, LGV_STATISTICS) == 0) return table->base + b->offset;
+  }
+  return NULL;
+}
+
+lgv_status lgv__env_adopt(lgv_env *env, lgv_env *trained, lgv_error *err) {
+  size_t size = 0, same = 0;
+  void *mine = lgv__env_statistics(env, &size), *theirs = lgv__env_statistics(trained, &same);
+  if (!env->type->freeze || !mine || !theirs || size != same) return LGV_OK;
+  if (env != trained) {
+    LGV_TRY(lgv__env_save(trained, err));
+    memcpy(mine, theirs, size);
+  }
+  return env->type->freeze(env->self, err);
+}

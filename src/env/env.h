@@ -18,6 +18,12 @@ LGV_CHECK lgv_status lgv__env_open_eval(const lgv_env_type *type, const void *pa
  * continues. */
 LGV_CHECK lgv_status lgv__env_save(lgv_env *env, lgv_error *err);
 LGV_CHECK lgv_status lgv__env_restore(lgv_env *env, bool *in_episode, lgv_error *err);
+/* An environment of evaluations takes over the running statistics that observations depend on
+ * (wrappers such as NormalizeObservation), and keeps them as they are: those of the training
+ * environment, or, if trained is env itself, those that were read into its own arrays. */
+LGV_CHECK lgv_status lgv__env_adopt(lgv_env *env, lgv_env *trained, lgv_error *err);
+/* The array of these statistics; NULL if there are none. */
+void *lgv__env_statistics(const lgv_env *env, size_t *size);
 /* lgv_env_step in two halves, so that several environments can step at the same time. */
 LGV_CHECK lgv_status lgv__env_step_begin(lgv_env *env, int32_t action, lgv_error *err);
 LGV_CHECK lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next,

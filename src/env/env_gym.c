@@ -4,6 +4,9 @@
  * Every reset draws a seed from the environment's stream and passes it on, so that an episode
  * depends only on the run's seed, even after the process was restarted.
  *
+ * Wrappers may keep running statistics (NormalizeObservation). Checkpoints hold them, and
+ * evaluations use those of the training environment, frozen.
+ *
  * A worker that dies or hangs is replaced once if the host allows it: the current step pays nothing
  * and truncates the episode at the last complete observation. A second death, or an error that the
  * environment raises, ends the run.
@@ -51,7 +54,9 @@ typedef struct self {
   remote *worker, *shown;
   remote_hello hello;
   remote_reply now;
-  lgv_status sent; /* status of sending the last action */
+  uint8_t *statistics; /* (hello.save_bytes) of wrappers, as they were saved last */
+  bool saved, frozen;  /* statistics hold something; they are those of the training environment */
+  lgv_status sent;     /* status of sending the last action */
   lgv_error send_error;
 } self;
 
@@ -120,20 +125,57 @@ static lgv_status connect_worker(void *self_, const void *p, const lgv_host *hos
 }
 
 static void layout(void *self_, const void *p, const lgv_env_spec *spec, lgv_layout *out) {
-  (void)self_, (void)p, (void)spec, (void)out; /* the state is in the worker: see python/langevin */
+  (void)p, (void)spec;
+  self *s = self_;
+  if (s->hello.save_bytes > 0)
+    s->statistics =
+        lgv_layout_array(out, LGV_STATISTICS, LGV_U8, (size_t)s->hello.save_bytes, LGV_KEEP);
+}
+
+/* ---- Statistics of wrappers ---- */
+
+/* A worker that is gone shows at the next step, where it may be replaced. */
+static lgv_status save(void *self_, lgv_error *err) {
+  self *s = self_;
+  size_t capacity = (size_t)s->hello.save_bytes, size;
+  if (capacity == 0) return LGV_OK;
+  lgv_status status = lgv__remote_save(s->worker, s->statistics, capacity, &size, err);
+  if (status != LGV_OK && s->saved && lgv__remote_is_dead(s->worker)) return LGV_OK;
+  s->saved |= status == LGV_OK;
+  return status;
+}
+
+static lgv_status send_statistics(self *s, lgv_error *err) {
+  size_t size = (size_t)s->hello.save_bytes;
+  if (size == 0 || !s->saved) return LGV_OK;
+  return s->frozen ? lgv__remote_freeze(s->worker, s->statistics, size, err)
+                   : lgv__remote_restore(s->worker, s->statistics, size, err);
+}
+
+static lgv_status freeze(void *self_, lgv_error *err) {
+  self *s = self_;
+  s->saved = s->frozen = true;
+  return send_statistics(s, err);
 }
 
 /* Only the process has the environment's own state, so the current episode cannot be resumed. */
 static lgv_status restore(void *self_, bool *in_episode, lgv_error *err) {
-  (void)self_, (void)err;
+  self *s = self_;
   *in_episode = false;
-  return LGV_OK;
+  s->saved = true;
+  return send_statistics(s, err);
 }
 
 static void close_env(void *self_) {
   self *s = self_;
   if (s->shown != s->worker) lgv__remote_stop(s->shown);
   lgv__remote_stop(s->worker);
+}
+
+/* Replaces a dead worker, if that is allowed; the new one continues with the saved statistics. */
+static lgv_status replace(self *s, lgv_status status, lgv_error *err) {
+  LGV_TRY(lgv__remote_replace(s->worker, status, &s->worker, err));
+  return send_statistics(s, err);
 }
 
 /* ---- Steps ---- */
@@ -147,7 +189,7 @@ static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
   s->shown = s->worker;
   lgv_status status = lgv__remote_reset(s->worker, seed, &s->now, err);
   if (status == LGV_OK) return LGV_OK;
-  LGV_TRY(lgv__remote_replace(s->worker, status, &s->worker, err));
+  LGV_TRY(replace(s, status, err));
   lgv__remote_stop(s->shown);
   s->shown = s->worker;
   return lgv__remote_reset(s->worker, seed, &s->now, err);
@@ -172,7 +214,7 @@ static lgv_status step_end(void *self_, lgv_rng *rng, lgv_outcome *outcome, lgv_
   else
     *err = s->send_error;
   if (status != LGV_OK) {
-    LGV_TRY(lgv__remote_replace(s->worker, status, &s->worker, err));
+    LGV_TRY(replace(s, status, err));
     outcome->truncated = true;
     return LGV_OK;
   }
@@ -217,7 +259,9 @@ const lgv_env_type lgv__env_gym = {
     .step_end = step_end,
     .observe = observe,
     .state_index = state_index,
+    .save = save,
     .restore = restore,
+    .freeze = freeze,
     .connect = connect_worker,
     .name_param = "id",
     .picture = show_picture,

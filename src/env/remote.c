@@ -23,7 +23,7 @@
 #include <sys/time.h>
 
 enum { MAGIC = 0x3156474c, VERSION = 1 }; /* "LGV1" */
-enum { RESET = 1, STEP, SAVE, RESTORE, CLOSE };
+enum { RESET = 1, STEP, SAVE, RESTORE, CLOSE, FREEZE };
 enum { FINE, WRONG_USAGE, RAISED, NOT_A_NUMBER };
 enum { PACKET = 1 << 16, TRIM_EVERY = 4096 };
 
@@ -384,14 +384,23 @@ lgv_status lgv__remote_save(remote *r, void *bytes, size_t capacity, size_t *siz
   return LGV_OK;
 }
 
-lgv_status lgv__remote_restore(remote *r, const void *bytes, size_t size, lgv_error *err) {
+static lgv_status send_state(remote *r, uint32_t operation, const void *bytes, size_t size,
+                             lgv_error *err) {
   wire_reply reply;
   if (size > (size_t)r->hello.save_bytes)
     return lgv_fail(err, LGV_ERR_ENV, "%.80s: a state of %zu bytes is too large for it", r->what,
                     size);
   memcpy(r->memory + r->hello.save_offset, bytes, size);
-  LGV_TRY(send_command(r, (wire_command){.operation = RESTORE, .number = size}, err));
+  LGV_TRY(send_command(r, (wire_command){.operation = operation, .number = size}, err));
   return read_reply(r, &reply, err);
+}
+
+lgv_status lgv__remote_restore(remote *r, const void *bytes, size_t size, lgv_error *err) {
+  return send_state(r, RESTORE, bytes, size, err);
+}
+
+lgv_status lgv__remote_freeze(remote *r, const void *bytes, size_t size, lgv_error *err) {
+  return send_state(r, FREEZE, bytes, size, err);
 }
 
 /* ---- End ---- */

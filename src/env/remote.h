@@ -63,6 +63,8 @@ LGV_CHECK lgv_status lgv__remote_receive(remote *r, remote_reply *reply, lgv_err
 LGV_CHECK lgv_status lgv__remote_save(remote *r, void *bytes, size_t capacity, size_t *size,
                                       lgv_error *err);
 LGV_CHECK lgv_status lgv__remote_restore(remote *r, const void *bytes, size_t size, lgv_error *err);
+/* Running statistics that another environment saved: taken over, and kept as they are. */
+LGV_CHECK lgv_status lgv__remote_freeze(remote *r, const void *bytes, size_t size, lgv_error *err);
 
 /* Whether the last failure was that the worker died, did not answer in time, or sent nonsense. */
 bool lgv__remote_is_dead(const remote *r);

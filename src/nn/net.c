@@ -73,6 +73,12 @@ static lgv_status add_convolutions(net *n, int64_t *outputs, lgv_error *err) {
   int64_t channels = shape->obs_shape[2];
   if (net_takes_index(n))
     return lgv_fail(err, LGV_ERR_USAGE, "convolutions need images, not one-hot observations");
+  if (width == 1 && channels == 1)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "convolutions need images of bytes (uint8, at least %d x %d), and the "
+                    "observations are vectors of %d numbers, as pictures of floats are: show uint8 "
+                    "pictures, or use net=mlp",
+                    LEAST_IMAGE, LEAST_IMAGE, height);
   if (height < LEAST_IMAGE || width < LEAST_IMAGE)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "images of %d x %d are too small for the convolutions, which need %d x %d: use "

@@ -1,10 +1,12 @@
-/* Fresh evaluation episodes of a finished or interrupted run's agent. */
+/* Evaluation episodes, and trained agents from files: those of finished or interrupted runs, and
+ * those that Python's save() wrote, whose metadata are a configuration. */
 #include "agent/agent.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "config/plan.h"
 #include "config/run_directory.h"
+#include "config/settings_yaml.h"
 #include "env/env.h"
 #include "record/checkpoint.h"
 #include "train/run.h"
@@ -36,9 +38,9 @@ lgv_status lgv__open_eval_env(const lgv_plan *plan, uint64_t seed, const char *p
                   plan->env_type->name);
 }
 
-enum { ASK_EVERY = 16 }; /* steps: whoever is asked may be slow to answer */
+enum { ASK_EVERY = 16 }; /* steps: the caller may be slow to answer */
 
-/* Begins an episode, or goes on with the one in hand, until it ends. */
+/* Begins an episode, or continues the current one, until it ends. */
 static lgv_status play(lgv_agent *agent, lgv_env *env, int64_t most_steps, lgv_stop stop,
                        lgv_evaluation *e, lgv_error *err) {
   lgv_obs obs;
@@ -88,36 +90,35 @@ static lgv_status split_path(const char *path, char *directory, size_t size, con
   return LGV_OK;
 }
 
-static lgv_status load_plan(const char *directory, lgv_plan **plan, lgv_error *err) {
+static lgv_status load_run_settings(lgv_settings *settings, const char *directory, lgv_error *err) {
   char config[PATH_MAX];
-  lgv_settings *settings;
   LGV_TRY(lgv__join_path(directory, "config.json", config, sizeof config, err));
   if (access(config, F_OK) != 0) LGV_TRY(lgv__seeds_check_none(directory, err));
-  LGV_TRY(lgv_settings_create(&settings, err));
-  lgv_status status = lgv_settings_load(settings, config, err);
-  if (status == LGV_OK) status = lgv_plan_create(settings, plan, err);
-  lgv_settings_free(settings);
+  return lgv_settings_load(settings, config, err);
+}
+
+static lgv_status load_settings(lgv_settings *settings, const char *directory, const char *file,
+                                lgv_error *err) {
+  char *about = NULL;
+  if (file) LGV_TRY(lgv__tensors_read_about(file, &about, err));
+  if (!about) return load_run_settings(settings, directory, err);
+  lgv_status status = lgv__settings_parse(settings, file, about, err);
+  lgv__free(about);
+  if (status == LGV_OK && !lgv_settings_get(settings, "env.name"))
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%.300s: the agent was trained on an environment that only Python can make; "
+                    "use langevin.load() and agent.export() there",
+                    file);
   return status;
 }
 
-static lgv_status load_agent(lgv_agent *agent, const char *directory, const char *file,
-                             lgv_error *err) {
-  lgv_tensors tensors = {0};
-  lgv_error refused = {0};
-  bool found = true;
-  lgv_status status = lgv__tensors_add_arena(&tensors, "agent", lgv__agent_arena(agent), err);
-  lgv__tensors_drop_rows(&tensors);
-  if (status == LGV_OK)
-    status = file ? lgv__tensors_read(&tensors, file, err)
-                  : lgv__checkpoint_read(&tensors, directory, &found, &refused, err);
-  lgv__tensors_free(&tensors);
-  if (status == LGV_OK && refused.status != LGV_OK) /* nobody here could be told */
-    return lgv_fail(err, LGV_ERR_IO,
-                    "%.380s; name the one before it: checkpoint-previous.safetensors",
-                    refused.message);
-  if (status == LGV_OK && !found)
-    return lgv_fail(err, LGV_ERR_IO, "%s holds no checkpoint (run.checkpoint_final was off)",
-                    directory);
+static lgv_status load_plan(const char *directory, const char *file, lgv_plan **plan,
+                            lgv_error *err) {
+  lgv_settings *settings;
+  LGV_TRY(lgv_settings_create(&settings, err));
+  lgv_status status = load_settings(settings, directory, file, err);
+  if (status == LGV_OK) status = lgv_plan_create(settings, plan, err);
+  lgv_settings_free(settings);
   return status;
 }
 
@@ -127,12 +128,43 @@ struct lgv_trained {
   lgv_agent *agent;
 };
 
+/* What of a checkpoint acting needs: the agent without its experience, and the statistics of the
+ * (first) training environment. */
+static lgv_status collect(const lgv_trained *t, lgv_tensors *tensors, lgv_error *err) {
+  size_t size;
+  LGV_TRY(lgv__tensors_add_arena(tensors, "agent", lgv__agent_arena(t->agent), err));
+  lgv__tensors_drop_rows(tensors);
+  void *statistics = lgv__env_statistics(t->env, &size);
+  if (!statistics) return LGV_OK;
+  return lgv__tensors_add(tensors, "env." LGV_STATISTICS, LGV_U8, size, statistics, err);
+}
+
+static lgv_status load_arrays(const lgv_trained *t, const char *directory, const char *file,
+                              lgv_error *err) {
+  lgv_tensors tensors = {0};
+  lgv_error refused = {0};
+  bool found = true;
+  lgv_status status = collect(t, &tensors, err);
+  if (status == LGV_OK)
+    status = file ? lgv__tensors_read(&tensors, file, err)
+                  : lgv__checkpoint_read(&tensors, directory, &found, &refused, err);
+  lgv__tensors_free(&tensors);
+  if (status == LGV_OK && refused.status != LGV_OK) /* no notice could be given here */
+    return lgv_fail(err, LGV_ERR_IO,
+                    "%.380s; name the one before it: checkpoint-previous.safetensors",
+                    refused.message);
+  if (status == LGV_OK && !found)
+    return lgv_fail(err, LGV_ERR_IO, "%s holds no checkpoint (run.checkpoint_final was off)",
+                    directory);
+  return status == LGV_OK ? lgv__env_adopt(t->env, t->env, err) : status;
+}
+
 static lgv_status open_parts(lgv_trained *t, const char *path, uint64_t seed, bool pictures,
                              lgv_error *err) {
   char directory[PATH_MAX];
   const char *file = NULL;
   LGV_TRY(split_path(path, directory, sizeof directory, &file, err));
-  LGV_TRY(load_plan(directory, &t->plan, err));
+  LGV_TRY(load_plan(directory, file, &t->plan, err));
   t->plan->host.pictures = pictures;
   const lgv_plan *plan = t->plan;
   LGV_TRY(lgv__open_eval_env(plan, seed, "env.fresh", &t->env, err));
@@ -140,7 +172,7 @@ static lgv_status open_parts(lgv_trained *t, const char *path, uint64_t seed, bo
   trained.features = lgv_env_get_spec(t->env)->features;
   lgv_problem problem = lgv__plan_problem(plan, &trained);
   LGV_TRY(lgv__agent_open(plan->agent_type, plan->agent_params, &problem, seed, &t->agent, err));
-  LGV_TRY(load_agent(t->agent, directory, file, err));
+  LGV_TRY(load_arrays(t, directory, file, err));
   lgv__agent_seed_eval(t->agent, seed);
   return LGV_OK;
 }

@@ -335,6 +335,7 @@ static bool fits_share(const lgv_run *run) {
 static lgv_status play_episodes(lgv_run *run, lgv_error *err) {
   const lgv_run_params *p = &run->plan->run;
   lgv_evaluation *e = &run->evaluation;
+  LGV_TRY(lgv__env_adopt(run->eval_env, run->env, err));
   if (e->episodes == 0 && e->steps == 0) run->evals.before = run->evals.spent;
   while (e->episodes < p->eval_episodes) {
     LGV_TRY(lgv__evaluate(run->agent, run->eval_env, e->episodes + 1, p->eval_steps, run->stop, e,

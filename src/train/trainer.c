@@ -2,8 +2,11 @@
  * programs that keep no records, or their own. With the same settings and seed an agent goes
  * through the same bits as in a run with one environment.
  *
+ * An agent that was made for several environments (run.envs) takes each episode into the next of
+ * its streams, so that the experience of all of them is renewed.
+ *
  * Invariant: an advance that fails leaves no episode running; the next one begins with a reset, as
- * a resumed run does where an episode cannot go on. */
+ * a resumed run does where an episode cannot continue. */
 #include "agent/agent.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -18,7 +21,7 @@ struct lgv_trainer {
   lgv_exact known;
   bool exact; /* the policy's exact value is known */
   bool in_episode;
-  lgv_episode episode; /* the one in hand */
+  lgv_episode episode; /* the current one */
 };
 
 static lgv_status open_parts(lgv_trainer *trainer, lgv_error *err) {
@@ -40,7 +43,7 @@ lgv_status lgv_trainer_create(lgv_agent *agent, lgv_env *env, lgv_trainer **out,
   lgv_trainer *trainer = lgv__calloc(1, sizeof *trainer);
   if (!trainer) return lgv__out_of_memory(err, "a trainer");
   trainer->agent = agent;
-  trainer->stream.env = env;
+  trainer->stream = (lgv_stream){.env = env, .index = -1};
   lgv_status status = open_parts(trainer, err);
   if (status != LGV_OK) {
     lgv_trainer_free(trainer);
@@ -57,6 +60,7 @@ void lgv_trainer_free(lgv_trainer *trainer) {
 }
 
 static lgv_status begin_episode(lgv_trainer *trainer, lgv_error *err) {
+  trainer->stream.index = (trainer->stream.index + 1) % lgv__agent_streams(trainer->agent);
   LGV_TRY(lgv__stream_begin(&trainer->stream, trainer->agent, err));
   trainer->episode = (lgv_episode){.value = NAN, .regret = NAN};
   if (trainer->exact)

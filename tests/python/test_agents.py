@@ -16,19 +16,19 @@ from langevin import _registry
 SMALL = {"warmup": 50, "replay": 500}
 
 
-def test_learns_in_c_as_a_run_does(tmp_path):
-    """The same bits as langevin.run: returns, steps, planned budget."""
-    env = gymnasium.make("langevin/CartPole-v0")
-    agent = langevin.AdamLMCDQN(env, seed=5)
+@pytest.mark.parametrize("env,name", [("langevin/CartPole-v0", "cartpole"), ("CartPole-v1", "gym:CartPole-v1")])
+def test_learns_as_a_run_does(tmp_path, env, name):
+    """The same bits as langevin.run: returns, steps, planned budget, the seeds of resets."""
+    agent = langevin.AdamLMCDQN(env, seed=5, schedule_steps=3000)
     agent.learn(3000)
-    (summary,) = langevin.run("cartpole", "adam-lmcdqn", {"run.eval_every": 0}, steps=3000, seed=5)
+    (summary,) = langevin.run(name, "adam-lmcdqn", {"run.eval_every": 0}, steps=3000, seed=5)
     assert len(agent.returns) == summary["episodes"]
     assert np.sum(agent.returns) / len(agent.returns) == summary["mean_return"]
     assert agent.num_timesteps == 3000 and agent.lengths.sum() <= 3000
 
 
 def test_slices_do_not_matter():
-    one, many = (langevin.DQN(gymnasium.make("langevin/CartPole-v0"), seed=3, steps=2000, **SMALL) for _ in range(2))
+    one, many = (langevin.DQN("langevin/CartPole-v0", seed=3, schedule_steps=2000, **SMALL) for _ in range(2))
     one.learn(2000)
     for part in (1, 7, 92, 400, 1500):
         many.learn(part)
@@ -36,27 +36,59 @@ def test_slices_do_not_matter():
     assert np.array_equal(one.returns, many.returns)
 
 
+@pytest.mark.parametrize("stated", [{}, {"schedule_steps": 20_000}], ids=["no-schedule", "schedule"])
+@pytest.mark.parametrize("env", ["langevin/CartPole-v0", "CartPole-v1"])
+def test_repeated_learn_equals_one(env, stated):
+    """A schedule has the budget that the constructor states, whatever learn() is told."""
+    one, many = (langevin.AdamLMCDQN(env, seed=3, hidden=(16,), update_every=20, **stated) for _ in range(2))
+    one.learn(20_000)
+    for _ in range(20):
+        many.learn(1000)
+    assert np.array_equal(one.parameters()["w"], many.parameters()["w"])
+    assert np.array_equal(one.returns, many.returns)
+
+
+def test_schedules():
+    """Without a stated budget nothing decays; steps= and episodes= are former names."""
+
+    def trained(**stated):
+        return langevin.AdamLMCDQN("langevin/CartPole-v0", seed=3, **stated).learn(2000).parameters()["w"].copy()
+
+    assert np.array_equal(trained(schedule_steps=4000), trained(steps=4000))
+    assert np.array_equal(trained(), trained(schedule_steps=2000, final_lr=1))
+    assert not np.array_equal(trained(), trained(schedule_steps=2000))
+
+
+class OneSeed(gymnasium.Wrapper):
+    """Seeds the first reset with 3, whatever it is told: the stream of a native environment in the loop in C."""
+
+    seed = 3
+
+    def reset(self, *, seed=None, options=None):
+        seed, self.seed = self.seed, None
+        return self.env.reset(seed=seed)
+
+
 def test_python_loop_equals_c_loop():
     """The same environment behind a wrapper, which the loop in C cannot see, is stepped from Python."""
-    native = gymnasium.make("langevin/CartPole-v0")
-    wrapped = gymnasium.wrappers.TransformReward(gymnasium.make("langevin/CartPole-v0"), lambda r: r)
-    agents = [langevin.DoubleDQN(env, seed=3, steps=1500, **SMALL) for env in (native, wrapped)]
+    native, wrapped = gymnasium.make("langevin/CartPole-v0"), OneSeed(gymnasium.make("langevin/CartPole-v0"))
+    agents = [langevin.DoubleDQN(env, seed=3, schedule_steps=1500, **SMALL) for env in (native, wrapped)]
     for agent in agents:
         agent.learn(1500)
-    assert [type(a._loop).__name__ for a in agents] == ["NativeLoop", "GymLoop"]
+    assert [type(a._loop).__name__ for a in agents] == ["NativeTrainingLoop", "GymTrainingLoop"]
     assert np.array_equal(agents[0].returns, agents[1].returns)
     assert np.array_equal(agents[0].parameters()["w"], agents[1].parameters()["w"])
 
 
 def test_solves_cartpole():
-    agent = langevin.AdamLMCDQN("CartPole-v1", seed=0)
+    agent = langevin.AdamLMCDQN("CartPole-v1", seed=0, schedule_steps=15_000)
     agent.learn(15000)
     env, total = gymnasium.make("CartPole-v1"), 0.0
     for episode in range(5):
         obs, _ = env.reset(seed=episode)
         over = False
         while not over:
-            action, state = agent.predict(obs)
+            action, state = agent.predict(obs, deterministic=True)
             assert state is None
             obs, reward, terminated, truncated, _ = env.step(action)
             total += reward
@@ -81,12 +113,12 @@ def test_spaces(corridor, space):
     agent.learn(3000)
     assert np.mean(agent.lengths[-20:]) < 6
     obs, _ = env.reset()
-    action, _ = agent.predict(obs)
+    action, _ = agent.predict(obs, deterministic=True)
     assert action == 1 and isinstance(action, int)
     batch = gymnasium.vector.utils.concatenate(
         space, [obs, obs, obs], gymnasium.vector.utils.create_empty_array(space, 3)
     )
-    actions, _ = agent.predict(batch)
+    actions, _ = agent.predict(batch, deterministic=True)
     assert actions.tolist() == [1, 1, 1]
     q = agent.q_values(batch)
     assert q.shape == (3, 2) and np.array_equal(q[2], agent.q_values(obs))
@@ -106,7 +138,7 @@ def test_action_start():
 
     agent = langevin.DQN(Shifted(), **SMALL)
     agent.learn(300)
-    assert agent.predict(np.zeros(1))[0] == 6
+    assert agent.predict(np.zeros(1), deterministic=True)[0] == 6
     assert agent.act(np.zeros(1, np.float32)) in (5, 6)
 
 
@@ -152,7 +184,7 @@ def test_loaded_without_an_environment(tmp_path, space):
         for _ in range(5):
             observation = space.sample()
             assert np.array_equal(again.q_values(observation), agent.q_values(observation))
-            assert again.predict(observation) == agent.predict(observation)
+            assert again.predict(observation, deterministic=True) == agent.predict(observation, deterministic=True)
 
 
 PICTURES = [((44, 40, 4), np.uint8), ((4, 44, 40), np.uint8), ((44, 40), np.uint8), ((2, 44, 40, 3), np.uint8)]
@@ -210,10 +242,24 @@ def test_callback_and_progress(capsys):
     agent.learn(2500, callback=lambda a: seen.append(a.num_timesteps), progress_bar=True)
     assert seen == [1000, 2000, 2500]
     assert "100 %  2,500 / 2,500 steps" in capsys.readouterr().err
-    agent.learn(10_000, callback=lambda a: a.num_timesteps < 3000, callback_every=100)
-    assert agent.num_timesteps == 3000
+    calls = []
+    agent.learn(500, callback=[lambda a: calls.append(1), lambda a: calls.append(2)], callback_every=250)
+    assert calls == [1, 2, 1, 2]
+    agent.learn(500, callback=(lambda a: None, lambda a: False), callback_every=100)
+    assert agent.num_timesteps == 3100
+    agent.learn(10_000, callback=lambda a: a.num_timesteps < 3500, callback_every=100)
+    assert agent.num_timesteps == 3500
     agent.learn(0)
-    assert agent.num_timesteps == 3000
+    assert agent.num_timesteps == 3500
+
+
+def test_predict_explores_unless_told(corridor):
+    """The default of Stable-Baselines3."""
+    assert inspect.signature(langevin.Agent.predict).parameters["deterministic"].default is False
+    agent = langevin.DQN(corridor(), seed=1, hidden=(16,), epsilon_steps=10**9, **SMALL).learn(300)
+    cell = np.eye(5, dtype=np.float32)[0]
+    assert {agent.predict(cell)[0] for _ in range(50)} == {0, 1}
+    assert len({agent.predict(cell, deterministic=True)[0] for _ in range(50)}) == 1
 
 
 def test_save_and_load(tmp_path, corridor):
@@ -279,7 +325,7 @@ def test_params(corridor):
 
 
 def test_no_name_means_two_things():
-    reserved = {"env", "seed", "steps", "episodes", "optimizer", "reward_range"}
+    reserved = {"env", "seed", "steps", "episodes", "schedule_steps", "schedule_episodes", "optimizer", "reward_range"}
     optimizers = _registry.entries("optimizer").values()
     for entry in _registry.entries("agent").values():
         own = {p.keyword for p in entry.params}
@@ -299,6 +345,13 @@ def test_signatures():
             eval(parameter.annotation, {**vars(typing), "Sequence": typing.Sequence})
     assert "lambda_" in inspect.signature(langevin.LMCLSVI).parameters
     assert "lr" in inspect.signature(langevin.AdamLMCDQN).parameters
+
+
+def test_help_shows_defaults_beside_presets():
+    text = " ".join(langevin.AdamLMCDQN.__doc__.split())
+    assert "Default 1 (presets: small 30, atari 3); a whole number in [1, 1000]" in text  # n_step
+    assert "zoo" not in langevin.DoubleDQN._entry.find("preset").choices  # dqn has it, double-dqn has not
+    assert "Presets (preset=...): small, atari" in langevin.DoubleDQN.__doc__
 
 
 @pytest.mark.parametrize("name", list(langevin.agents()))

@@ -12,6 +12,7 @@ import time
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 import langevin
 from langevin import _library as library
@@ -257,6 +258,20 @@ def test_wrong(call, words):
         call()
 
 
+def test_pictures_of_floats():
+    class Pictures(gymnasium.Env):
+        observation_space, action_space = spaces.Box(0, 1, (84, 84, 4), np.float32), spaces.Discrete(2)
+
+    with pytest.raises(langevin.UsageError, match="images of bytes .uint8.*28224 numbers.*net=mlp"):
+        langevin.DQN(Pictures(), net="nature")
+
+
+@pytest.mark.parametrize("callback", [3, [3], "print", [print, None], {"a": print}], ids=str)
+def test_callbacks_that_are_none(corridor, callback):
+    with pytest.raises(langevin.UsageError, match="callback is a function of the agent, or a list of them"):
+        langevin.DQN(corridor()).learn(10, callback=callback)
+
+
 def test_what_agents_share_is_no_agent():
     for cls in (langevin.Agent, langevin.LinearAgent):
         with pytest.raises(TypeError, match="langevin.agents"):
@@ -300,7 +315,8 @@ def test_wrong_files(tmp_path, corridor):
     with pytest.raises(langevin.FileError, match="cannot write"):
         agent.save(tmp_path / "no" / "where")
     (summary,) = langevin.run("cartpole", "dqn", steps=100, out=tmp_path / "run")
-    with pytest.raises(langevin.FileError, match="langevin eval"):
+    (tmp_path / "run" / "config.json").unlink()
+    with pytest.raises(langevin.FileError, match="config.json is missing"):
         langevin.load(next((tmp_path / "run").rglob("checkpoint.safetensors")))
 
 

@@ -14,6 +14,7 @@ from langevin import _library as library
 
 HEADER = ROOT / "include" / "langevin.h"
 STRUCTS = {
+    "lgv_rng": library.CRng,
     "lgv_error": library.CError,
     "lgv_param": library.CParam,
     "lgv_preset": library.CPreset,

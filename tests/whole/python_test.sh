@@ -13,6 +13,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 python=${LANGEVIN_PYTHON:-$root/.venv/bin/python}
 "$python" -c 'import gymnasium, pytest' 2>/dev/null || skipped "no Gymnasium and pytest in $python; scripts/setup-python installs them"
 export LANGEVIN_LIBRARY="$library" LANGEVIN_PYTHON="$python" PYTHONPATH="$root/python" PYTHONDONTWRITEBYTECODE=1
+LANGEVIN_COMMAND=$(dirname "$library")/langevin && export LANGEVIN_COMMAND
 if [ "$sanitizers" != none ]; then # Python is not built with them: their runtime must come first
   export LANGEVIN_SANITIZED=1 ASAN_OPTIONS=detect_leaks=0
   LD_PRELOAD=$(cc -print-file-name=libasan.so) && export LD_PRELOAD

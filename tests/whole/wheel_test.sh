@@ -1,6 +1,7 @@
 #!/bin/sh
-# wheel_test.sh: the wheel is built as `pip install .` builds it, goes into a fresh virtual environment with NumPy and Gymnasium alone,
-# and passes the tests of the Python package from there. PYTHON names the Python (default python3).
+# wheel_test.sh: builds the wheel as `pip install .` does, installs it into a fresh virtual environment with NumPy and
+# Gymnasium alone, and runs the tests of the Python package and the command line from there. PYTHON names the Python
+# (default python3).
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
@@ -22,10 +23,14 @@ assert os.path.dirname(langevin.__file__).startswith(os.getcwd()), langevin.__fi
 mdp = langevin.TabularMDP(numpy.full((2, 2, 2), 0.5), [[0, 1], [0, 1]], 4)
 agent = langevin.LMCLSVI(mdp).learn(episodes=50)
 assert agent.value() == agent.optimal_value == 4'
+version=$(venv/bin/langevin version | head -1)
+[ -n "$version" ] && [ "$(venv/bin/python -m langevin version | head -1)" = "$version" ]
+quiet venv/bin/langevin run --env riverswim --agent dqn --set run.steps=500 --out "$work/run"
 
 quiet $pip install "$wheel[gym]" pytest safetensors
+quiet venv/bin/langevin run --env gym:CartPole-v1 --agent dqn --set run.steps=500 --out "$work/gym"
 mkdir elsewhere
 cd elsewhere
 "$work/venv/bin/python" -m pytest -q -p no:cacheprovider -m "not slow" \
   "$root/tests/python/test_library.py" "$root/tests/python/test_agents.py" "$root/tests/python/test_envs.py" \
-  "$root/tests/python/test_mdp.py" "$root/tests/python/test_runs.py"
+  "$root/tests/python/test_files.py" "$root/tests/python/test_mdp.py" "$root/tests/python/test_runs.py"

@@ -1,5 +1,5 @@
-"""What users hand to predict, act, observe and q_values, as the library takes it: arrays that fit are used where they
-lie, everything else is written once into an array that fits."""
+"""Reads the observations that users pass to predict, act, observe and q_values. Arrays that fit are used in place;
+others are copied once into an array that fits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Optional, Tuple
 import numpy as np
 
 from langevin._library import BYTES, ONE_HOT, CSpec, UsageError
+from langevin.task import Failure
 
 
 class Batch(NamedTuple):
@@ -21,7 +22,7 @@ def is_index(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) or (isinstance(value, np.ndarray) and value.dtype.kind in "iu")
 
 
-class Seen:
+class ObservationReader:
     """Observations of a spec, without a Gymnasium space: arrays of its shape, or numbers of states."""
 
     def __init__(self, spec: CSpec, shape: Optional[Tuple[int, ...]] = None):
@@ -68,7 +69,7 @@ class Seen:
         return data.argmax(1).astype(np.int64) if self.states and self.one_hot else None
 
 
-class SpaceSeen:
+class SpaceReader:
     """Observations of a Gymnasium space."""
 
     def __init__(self, space: Any, observations: Any):
@@ -84,11 +85,9 @@ class SpaceSeen:
         return describe(self.space)
 
     def read(self, observation: Any) -> Batch:
-        from langevin.observations import Wrong
-
         try:
             return self._read(observation)
-        except Wrong as wrong:
+        except Failure as wrong:
             raise UsageError(str(wrong)) from None
 
     def _read(self, observation: Any) -> Batch:
@@ -104,7 +103,7 @@ class SpaceSeen:
         return Batch(count is not None, n, data, states)
 
     def _fits(self, observation: Any) -> bool:
-        """Whether the memory of an array is what the library would be given."""
+        """Whether the library can read the memory of the array as it is."""
         if type(observation) is not np.ndarray or not observation.flags.c_contiguous or self.states:
             return False
         if observation.dtype != self.inner.dtype or not hasattr(self.space, "low"):
@@ -112,8 +111,8 @@ class SpaceSeen:
         return self.inner.dtype == np.float32 or self.shape == tuple(self.inner.shape)
 
 
-def seen_again(spec: CSpec, shape: Optional[Tuple[int, ...]], description: Any) -> Any:
-    """For an agent that is loaded without an environment: from the shape and description of what it was made with."""
+def rebuild_reader(spec: CSpec, shape: Optional[Tuple[int, ...]], description: Any) -> Any:
+    """A reader for an agent that is loaded without an environment, from the saved shape and description."""
     if description is not None:
         try:
             from langevin.observations import Observations, build
@@ -122,13 +121,13 @@ def seen_again(spec: CSpec, shape: Optional[Tuple[int, ...]], description: Any) 
                 raise UsageError("these observations are read by means of Gymnasium: pip install gymnasium") from None
         else:
             space = build(description)
-            return SpaceSeen(space, Observations(space, 1.0, []))
-    return Seen(spec, shape)
+            return SpaceReader(space, Observations(space, 1.0, []))
+    return ObservationReader(spec, shape)
 
 
 def batch_size(space: Any, value: Any) -> Optional[int]:
     """How many observations a value holds, or None if it is a single one."""
-    from langevin.observations import Wrong, is_text
+    from langevin.observations import WrongObservation, is_text
 
     inner = getattr(space, "spaces", None)
     if inner is not None:
@@ -136,11 +135,11 @@ def batch_size(space: Any, value: Any) -> Optional[int]:
         try:
             return batch_size(inner[keys[0]], value[keys[0]])
         except (KeyError, IndexError, TypeError):
-            raise Wrong(f"the observation is a {type(value).__name__} without the member {keys[0]!r}") from None
+            raise WrongObservation(f"the observation is a {type(value).__name__} without the member {keys[0]!r}") from None
     shape = tuple(space.shape)
     rank = np.ndim(value) - len(shape)
     if rank not in (0, 1) or np.shape(value)[rank:] != shape:
-        raise Wrong(f"the observation has the shape {np.shape(value)}; it takes {shape}, or one more axis for a batch")
+        raise WrongObservation(f"the observation has the shape {np.shape(value)}; it takes {shape}, or one more axis for a batch")
     return np.shape(value)[0] if rank else None
 
 

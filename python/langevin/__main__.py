@@ -1,0 +1,5 @@
+"""python -m langevin: the command line."""
+
+from langevin._command import main
+
+main()

@@ -1,0 +1,200 @@
+"""Files of agents: save() of Python and the checkpoints of runs, which load() and the command line both read.
+
+The metadata of an agent's file are a configuration file of the command line (env, agent, optim, run), with what Python
+alone needs under the key `langevin`, which configurations skip. A run's checkpoint has its config.json beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
+
+import numpy as np
+
+from langevin import _library as library
+from langevin import _registry as registry
+from langevin._checks import compare_specs
+from langevin._env_adapters import EnvAdapter, NoEnv, make_adapter
+from langevin._library import CSpec, FileError, UsageError
+from langevin._observation_reader import rebuild_reader
+
+FORM = 2  # of the metadata
+CHECKPOINT = "checkpoint.safetensors"
+SPEC_FIELDS = ("obs_kind", "obs_form", "frames", "actions", "states", "horizon", "stationary", "clock_terminates",
+               "reward_min", "reward_max", "feature_dim")  # fmt: skip
+
+
+class Saved(NamedTuple):
+    """What a file says about an agent, besides its arrays."""
+
+    settings: Dict[str, Any]  # agent.* and optim.*
+    streams: int
+    planned: Tuple[int, int]  # episodes, steps
+    seed: int
+    timesteps: int
+    env: Optional[Dict[str, Any]]  # the env section of a configuration; None: only Python can make it
+    python: Optional[Dict[str, Any]]  # spec and observations, of a file that Python wrote
+
+
+# ---- Writing
+
+
+def describe(agent: Any) -> bytes:
+    """The metadata of an agent's file."""
+    names = {"agent": agent._entry.name, "optim": agent._get("optim.name")}
+    tables = {"agent": agent._entry, "optim": registry.entries("optimizer").get(names["optim"] or "")}
+    config: Dict[str, Any] = {"langevin": json.dumps(describe_for_python(agent))}  # a text: spaces nest deeply
+    for prefix, entry in tables.items():
+        if entry:
+            texts = {p.name: agent._get(f"{prefix}.{p.name}") for p in entry.params}
+            config[prefix] = {"name": names[prefix], **texts}
+    env = agent._adapter.config()
+    if env is not None:
+        config["env"] = env
+    episodes, steps = agent._planned
+    config["run"] = {"envs": agent._streams, "episodes": episodes, "steps": steps}
+    return json.dumps(config).encode()
+
+
+def describe_for_python(agent: Any) -> Dict[str, Any]:
+    shape = agent._reader.shape
+    return {
+        "version": library.lib.lgv_version().decode(),
+        "form": FORM,
+        "spec": {name: getattr(agent._spec, name) for name in SPEC_FIELDS},
+        "obs_shape": list(agent._spec.obs_shape),
+        "shape": list(shape) if shape is not None else None,
+        "space": agent._reader.description,
+        "first_action": agent._first_action,
+        "seed": agent.seed,
+        "timesteps": agent.num_timesteps,
+    }
+
+
+# ---- Reading
+
+
+def flatten(config: Mapping[str, Any], *prefixes: str) -> Dict[str, Any]:
+    return {f"{prefix}.{name}": value for prefix in prefixes for name, value in config.get(prefix, {}).items()}
+
+
+def read_header(path: str) -> Dict[str, Any]:
+    """The header of a safetensors file: JSON after its length."""
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        if size > 1 << 24:
+            raise ValueError
+        header = json.loads(file.read(size))
+        if "run.state" in header:  # whose first number counts the steps
+            file.seek(8 + size + header["run.state"]["data_offsets"][0])
+            header["steps"] = int.from_bytes(file.read(8), "little")
+        return header
+
+
+def read_saved(path: str) -> Saved:
+    try:
+        header = read_header(path)
+        about = header["__metadata__"].get("about")
+        if about is not None:
+            return saved_by_python(path, json.loads(about))
+        with open(os.path.join(os.path.dirname(path), "config.json"), encoding="utf-8") as file:
+            config = json.load(file)
+        run = config["run"]
+        settings = flatten(config, "agent", "optim")
+        planned = (int(run["episodes"]), int(run["steps"]))
+        return Saved(settings, int(run["envs"]), planned, int(run["seed"]), header["steps"], config["env"], None)
+    except FileNotFoundError as error:
+        if not os.path.exists(path):
+            raise
+        raise FileError(f"{path} is the checkpoint of a run, but {error.filename} is missing") from None
+    except (ValueError, KeyError, TypeError):
+        raise FileError(f"{path} is neither an agent that save() has written nor the checkpoint of a run") from None
+
+
+def saved_by_python(path: str, about: Dict[str, Any]) -> Saved:
+    if about.get("version") == 1:  # the form of 0.1.0
+        python = {**about, "timesteps": about["timesteps"]}
+        planned = (about["planned"][0], about["planned"][1])
+        return Saved(about["settings"], about["streams"], planned, about["seed"], about["timesteps"], None, python)
+    python = json.loads(about["langevin"])
+    if python["form"] != FORM:
+        raise FileError(f"{path} was written by langevin {python['version']}, in another form")
+    run, settings = about["run"], flatten(about, "agent", "optim")
+    planned = (run["episodes"], run["steps"])
+    return Saved(settings, run["envs"], planned, python["seed"], python["timesteps"], about.get("env"), python)
+
+
+def load(path: Any, env: Any = None) -> Any:
+    """An agent that save() has written, or the agent of a run: a run's directory, or a checkpoint in it.
+
+    env: an environment to continue in. Without one, an agent of save() can act and be looked at, and the agent of a run
+    has the environment of the run. The agent may have been trained on more environments at once than env has.
+    """
+    from langevin._classes import agent_class
+
+    file = os.fspath(path)
+    if os.path.isdir(file):
+        file = os.path.join(file, CHECKPOINT)
+        if not os.path.exists(file):
+            raise FileError(f"{path} holds no {CHECKPOINT}: name the directory of one run, such as {path}/seed-0")
+    saved = read_saved(file)
+    cls = agent_class(saved.settings["agent.name"])
+    agent = cls.__new__(cls)
+    agent.seed = saved.seed
+    adapter, spec = open_env(saved, env, cls._entry)
+    agent._create(adapter, spec, saved.streams, saved.settings, saved.planned)
+    agent._check_streams(adapter)
+    agent.num_timesteps = saved.timesteps
+    library.call("lgv_agent_load", agent.handle.pointer, library.encode_path(file))
+    return agent
+
+
+def open_env(saved: Saved, env: Any, entry: registry.Entry) -> Tuple[EnvAdapter, CSpec]:
+    """The environment to load an agent with, and the problem that the agent was made for."""
+    if saved.python is None:
+        adapter = make_adapter(make_run_env(saved.env) if env is None else env, None)
+        return adapter, adapter.spec
+    spec = CSpec(**saved.python["spec"])
+    spec.obs_shape[:] = saved.python["obs_shape"]
+    if env is None:
+        return without_env(saved, spec), spec
+    adapter = make_adapter(env, (spec.reward_min, spec.reward_max))
+    staged = bool(entry.traits & library.NEEDS_HORIZON) or saved.settings.get("agent.stages") == "per-stage"
+    difference = compare_specs(spec, adapter.spec, staged)
+    if difference:
+        raise UsageError(f"the agent was made for another environment: {difference}")
+    spec.features = adapter.spec.features
+    return adapter, spec
+
+
+def make_run_env(config: Any) -> Any:
+    """The environment of a run, from the env section of its config.json."""
+    try:
+        from langevin.envs import NativeEnv
+    except ModuleNotFoundError:
+        raise UsageError("name the environment: load(path, env=...)") from None
+    return NativeEnv(config["name"], **{name: value for name, value in config.items() if name != "name"})
+
+
+def without_env(saved: Saved, spec: CSpec) -> NoEnv:
+    python = saved.python or {}
+    if spec.feature_dim:
+        raise UsageError("the agent uses the features of its environment: load it with load(path, env=...)")
+    shape = python["shape"]
+    plain = shape is not None and int(np.prod(shape)) == int(np.prod(python["obs_shape"]))
+    adapter = NoEnv(saved.env)
+    adapter.spec = spec
+    adapter.reader = rebuild_reader(spec, tuple(shape) if plain else None, python.get("space"))
+    adapter.first_action = python.get("first_action", 0)
+    return adapter
+
+
+def revive(data: bytes) -> Any:
+    """Of a pickle."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "agent.safetensors")
+        with open(path, "wb") as file:
+            file.write(data)
+        return load(path)

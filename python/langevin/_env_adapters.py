@@ -1,0 +1,244 @@
+"""What an agent is trained on: an adapter for each kind of environment that the constructors of agents take.
+
+An adapter describes the problem (spec, streams), reads observations (reader), makes the loop of learn(), and names the
+environment for the command line where that can make it, too (config).
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from typing import Any, Dict, Optional, Tuple
+
+from langevin._library import CSpec, OneThread, UsageError, lib
+from langevin._mdp import Model, TabularMDP
+from langevin._observation_reader import ObservationReader, SpaceReader
+from langevin._registry import to_argument, to_text
+from langevin._training_loops import GymTrainingLoop, NativeTrainingLoop, TrainingLoop, VectorTrainingLoop
+
+Config = Optional[Dict[str, Any]]
+# Arguments in the specs of vectors and of pictures that do not belong to the task.
+NOT_THE_TASK = ("render_mode", "num_envs", "max_episode_steps", "vectorization_mode", "vector_kwargs")
+
+
+class EnvAdapter:
+    spec: CSpec
+    reader: Any
+    streams = 1  # environments that step together
+    first_action = 0  # the environment's number of the agent's action 0
+    model: Optional[Model] = None
+    keeps: tuple = ()  # what the spec points into
+
+    def loop(self, agent: Any, seed: int) -> TrainingLoop:
+        raise NotImplementedError
+
+    def config(self) -> Config:
+        """The env section of a configuration file; None where only Python can make the environment."""
+        return None
+
+
+def make_adapter(env: Any, reward_range: Any) -> EnvAdapter:
+    """env: whatever the constructor of an agent takes."""
+    if isinstance(env, EnvAdapter):
+        return env
+    if isinstance(env, TabularMDP):
+        return MDPAdapter(env)
+    if isinstance(env, str):
+        import gymnasium
+
+        env = gymnasium.make(env)
+    gym = sys.modules.get("gymnasium")
+    if gym is not None and isinstance(env, gym.vector.VectorEnv):
+        return VectorAdapter(env, reward_range)
+    if gym is not None and isinstance(env, gym.Env):
+        native = find_native(env)
+        return NativeAdapter(env, native) if native is not None else GymAdapter(env, reward_range)
+    raise UsageError(
+        f"an environment is a Gymnasium environment or the name of one, a vector of them, or a TabularMDP; this is a "
+        f"{type(env).__name__}"
+    )
+
+
+def find_native(env: Any) -> Any:
+    """The library's environment inside, if Gymnasium's wrappers around it change nothing."""
+    from gymnasium import wrappers
+
+    from langevin.envs import NativeEnv
+
+    while isinstance(env, (wrappers.OrderEnforcing, wrappers.PassiveEnvChecker)):
+        env = env.env
+    overridden = type(env).step is not NativeEnv.step or type(env).reset is not NativeEnv.reset
+    return env if isinstance(env, NativeEnv) and not overridden else None
+
+
+def copy_spec(spec: CSpec) -> CSpec:
+    return CSpec.from_buffer_copy(spec)
+
+
+# ---- Environments of the library
+
+
+def native_config(name: str, params: Dict[str, Any]) -> Config:
+    pairs = {key.rstrip("_"): to_text(key, value) for key, value in params.items() if not isinstance(value, dict)}
+    return {"name": name, **pairs} if len(pairs) == len(params) else None
+
+
+class MDPAdapter(EnvAdapter):
+    def __init__(self, mdp: TabularMDP):
+        self.model, self.handle, self.only = mdp, mdp.open(), OneThread("environment")
+        self.spec = copy_spec(lib.lgv_env_get_spec(self.handle.pointer).contents)
+        self.reader = ObservationReader(self.spec)
+        self.keeps = (self.handle,)
+
+    def env_handle(self) -> Any:
+        return self.handle
+
+    def loop(self, agent: Any, seed: int) -> TrainingLoop:
+        handle = self.env_handle()
+        with self.only:
+            lib.lgv_env_seed(handle.pointer, seed)
+        return NativeTrainingLoop(agent, handle, self.only)
+
+
+class NativeAdapter(MDPAdapter):
+    def __init__(self, env: Any, native: Any):
+        self.env, self.native, self.only = env, native, native._only
+        native._open()
+        self.model = native.model
+        self.spec = copy_spec(native.problem)
+        self.reader = ObservationReader(self.spec)
+        self.keeps = (native.handle,)
+
+    def env_handle(self) -> Any:
+        self.native._open()
+        self.native._seeded = True
+        return self.native.handle
+
+    def config(self) -> Config:
+        return native_config(self.native.name, self.native.params) if self.native.params is not None else None
+
+
+# ---- Gymnasium's environments
+
+
+def make_spec(space: Any, actions: Any, horizon: int, reward_range: Any) -> Tuple[CSpec, SpaceReader]:
+    from gymnasium import spaces
+
+    from langevin.observations import Observations
+    from langevin.task import Failure
+
+    if not isinstance(actions, spaces.Discrete):
+        raise UsageError(f"its actions are {actions}; only Discrete actions can be chosen from")
+    try:
+        observations = Observations(space, 1.0, [])
+    except Failure as failure:
+        raise UsageError(str(failure)) from None
+    low, high = reward_range or (0.0, 0.0)
+    spec = CSpec(
+        obs_kind=observations.kind,
+        obs_form=observations.form,
+        obs_shape=observations.shape,
+        actions=int(actions.n),
+        states=observations.states,
+        horizon=horizon,
+        stationary=True,
+        reward_min=float(low),
+        reward_max=float(high),
+    )
+    return spec, SpaceReader(space, observations)
+
+
+def wrapper_text(wrapper: Any) -> str:
+    """A gymnasium.envs.registration.WrapperSpec as env.wrappers has it."""
+    arguments = wrapper.kwargs or {}
+    for value in arguments.values():
+        ast.literal_eval(repr(value))
+    listed = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    return f"{wrapper.entry_point}({listed})"
+
+
+def gym_config(spec: Any, reward_range: Tuple[float, float]) -> Config:
+    """spec: a gymnasium.envs.registration.EnvSpec, or None."""
+    if spec is None or not isinstance(spec.entry_point, str):
+        return None
+    try:
+        kwargs = {name: to_argument(name, value) for name, value in spec.kwargs.items() if name not in NOT_THE_TASK}
+        wrappers = ", ".join(wrapper_text(wrapper) for wrapper in spec.additional_wrappers)
+    except (UsageError, ValueError, SyntaxError):
+        return None  # an argument that no text stands for
+    config = {"name": "gym", "id": spec.id, "wrappers": wrappers, "horizon": str(spec.max_episode_steps or 0)}
+    low, high = reward_range
+    if low < high:
+        config.update(reward_min=repr(low), reward_max=repr(high))
+    module = spec.entry_point.split(":")[0]
+    if module.split(".")[0] != "gymnasium":
+        config["import"] = module
+    return {**config, "kwargs": kwargs} if kwargs else config
+
+
+class GymAdapter(EnvAdapter):
+    def __init__(self, env: Any, reward_range: Any):
+        from langevin.gym_task import horizon_of
+
+        self.env = env
+        self.spec, self.reader = make_spec(env.observation_space, env.action_space, horizon_of(env), reward_range)
+        self.first_action = int(env.action_space.start)
+
+    def loop(self, agent: Any, seed: int) -> TrainingLoop:
+        return GymTrainingLoop(agent, self, seed)
+
+    def config(self) -> Config:
+        from langevin.gym_task import running_statistics
+
+        if running_statistics(self.env):
+            return None  # the statistics are not in the agent's file
+        try:
+            spec = self.env.spec
+        except (AttributeError, TypeError, ValueError):
+            return None  # a wrapper that does not record its arguments
+        return gym_config(spec, (self.spec.reward_min, self.spec.reward_max))
+
+
+class VectorAdapter(EnvAdapter):
+    def __init__(self, envs: Any, reward_range: Any):
+        from langevin.gym_task import horizon_of
+
+        self.envs, self.streams = envs, int(envs.num_envs)
+        self.inside = list(getattr(envs, "envs", ()))  # of a SyncVectorEnv
+        stated = getattr(getattr(envs, "spec", None), "max_episode_steps", None)
+        horizon = int(stated or 0) if stated or not self.inside else horizon_of(self.inside[0])
+        self.spec, self.reader = make_spec(
+            envs.single_observation_space, envs.single_action_space, horizon, reward_range
+        )
+        self.first_action = int(envs.single_action_space.start)
+        problem = getattr(envs, "problem", None)
+        if isinstance(problem, CSpec):  # the library's environments know more than their space
+            self.spec = copy_spec(problem)
+            self.keeps = tuple(envs.handles)
+
+    def loop(self, agent: Any, seed: int) -> TrainingLoop:
+        return VectorTrainingLoop(agent, self, seed)
+
+    def config(self) -> Config:
+        from gymnasium.vector import AsyncVectorEnv, VectorWrapper
+
+        from langevin.envs import NativeVectorEnv
+        from langevin.gym_task import running_statistics
+
+        if type(self.envs) is NativeVectorEnv:
+            return native_config(self.envs.name, self.envs.params)
+        hidden = isinstance(self.envs, (AsyncVectorEnv, VectorWrapper))  # what they contain cannot be named
+        if hidden or any(running_statistics(env) for env in self.inside):
+            return None
+        spec = self.inside[0].spec if self.inside else getattr(self.envs, "spec", None)
+        return gym_config(spec, (self.spec.reward_min, self.spec.reward_max))
+
+
+class NoEnv(EnvAdapter):
+    """For an agent that is loaded without an environment."""
+
+    def __init__(self, config: Config):
+        self._config = config
+
+    def config(self) -> Config:
+        return self._config

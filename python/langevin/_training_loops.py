@@ -1,0 +1,306 @@
+"""The loops of learn(): in C for the library's own environments, in Python for all others.
+
+One step in Python: PythonTrainingLoop.act asks the agent, GymTrainingLoop steps the environment, StepBuffer writes the
+observation where C reads it, and PythonTrainingLoop.observe hands the transition to the agent. A loop that raises gives
+up the current episode; the next call begins with a reset.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from typing import Any, Deque, List, Optional, Tuple
+
+import numpy as np
+
+from langevin._library import (
+    TRAIN,
+    CEpisode,
+    CError,
+    CObs,
+    CRng,
+    CTransition,
+    EnvironmentFailed,
+    NumericError,
+    OneThread,
+    create,
+    lib,
+    raise_error,
+)
+from langevin._observation_reader import SpaceReader
+from langevin.task import Failure, reset_env, split_result
+
+EPISODE = np.dtype([("length", "i8"), ("return", "f8"), ("value", "f8"), ("regret", "f8")])
+MOST_EPISODES = 4096  # that one call of a loop describes
+
+
+class TrainingLoop:
+    def advance(self, most_steps: int, most_episodes: int) -> None:
+        """Trains until so many steps are made or so many episodes have ended."""
+        raise NotImplementedError
+
+    def done(self) -> Tuple[int, np.ndarray]:
+        """The steps of the last advance() and the episodes that ended (EPISODE), also if it raised."""
+        raise NotImplementedError
+
+
+class NativeTrainingLoop(TrainingLoop):
+    def __init__(self, agent: Any, env_handle: Any, only: OneThread):
+        handle, self.only = agent.handle, only
+        self.trainer = create(
+            "lgv_trainer_create", "lgv_trainer_free", handle.pointer, env_handle.pointer, keeps=(handle, env_handle)
+        )
+        self.episodes = np.zeros(MOST_EPISODES, EPISODE)
+        assert EPISODE.itemsize == ctypes.sizeof(CEpisode)
+        self.steps, self.ended, self.error = ctypes.c_int64(), ctypes.c_int64(), CError()
+
+    def advance(self, most_steps: int, most_episodes: int) -> None:
+        self.steps.value = self.ended.value = 0
+        with self.only:
+            status = lib.lgv_trainer_advance(
+                self.trainer.pointer,
+                most_steps,
+                self.episodes.ctypes.data,
+                min(most_episodes, MOST_EPISODES),
+                ctypes.byref(self.steps),
+                ctypes.byref(self.ended),
+                ctypes.byref(self.error),
+            )
+        if status:
+            raise_error(status, self.error)
+
+    def done(self) -> Tuple[int, np.ndarray]:
+        return self.steps.value, self.episodes[: self.ended.value].copy()
+
+
+class StepBuffer:
+    """The last two observations of one environment, in turn, and the transition between them, where C reads them."""
+
+    def __init__(self, reader: SpaceReader):
+        inner = reader.inner
+        self.index = inner.index if inner.states else None
+        self.check = inner.dtype == np.float32 and not inner.states
+        self.memory = np.zeros((2, inner.size), inner.dtype)
+        self.writers = [inner.bind(self.memory[0]), inner.bind(self.memory[1])]
+        self.transitions = [CTransition(), CTransition()]
+        for k, transition in enumerate(self.transitions):
+            transition.obs.data = self.memory[k].ctypes.data
+            transition.next.data = self.memory[1 - k].ctypes.data
+            transition.obs.state = transition.next.state = -1
+        self.obs: List[CObs] = [t.obs for t in self.transitions]
+        self.next: List[CObs] = [t.next for t in self.transitions]
+        self.refs = [ctypes.byref(t) for t in self.transitions]  # obs comes first, so this is where it is, too
+        self.now = 0  # which of both holds the current observation
+        self.stage = self.length = 0
+        self.total = 0.0
+        self.running = False
+        self.stream: Optional[int] = None  # of the agent, that the current or last episode belongs to
+
+    def _write(self, which: int, observation: Any) -> None:
+        self.writers[which](observation)
+        if self.check and not np.isfinite(self.memory[which]).all():
+            raise NumericError(f"the observation at stage {self.stage} holds a number that is not finite")
+
+    def begin(self, observation: Any) -> None:
+        self.stage = self.length = 0
+        self.total = 0.0
+        self.now = 0
+        self._write(0, observation)
+        if self.index:
+            self.obs[0].state = self.index(observation)
+        self.obs[0].stage = 0
+        self.running = True
+
+    def move(self, action: int, result: Any) -> Any:
+        """The transition to observe. result: what step() returned."""
+        k = self.now
+        transition, after, before = self.transitions[k], self.next[k], self.obs[1 - k]
+        observation, reward, transition.terminated, transition.truncated = split_result(result)
+        if reward - reward != 0:
+            raise NumericError(f"the reward at stage {self.stage} is not a finite number")
+        self.stage += 1
+        self._write(1 - k, observation)
+        if self.index:
+            after.state = before.state = self.index(observation)
+        after.stage = before.stage = self.stage
+        transition.action, transition.reward = action, reward
+        self.total += reward
+        self.length += 1
+        self.now = 1 - k
+        return self.refs[k]
+
+
+class PythonTrainingLoop(TrainingLoop):
+    """The agent's calls that both loops over Gymnasium make, without checks of what the loops have checked.
+
+    An agent has a stream for each environment that it was made for. With fewer environments than streams, each episode
+    takes the stream that has been free for longest, so that the experience of all streams is renewed.
+    """
+
+    def __init__(self, agent: Any):
+        self.agent = agent
+        self.pointer = agent.handle.pointer
+        self.keeps = agent.handle
+        self.horizon = int(agent.adapter.spec.horizon)
+        self.action, self.error = ctypes.c_int32(), CError()
+        self.action_ref, self.error_ref = ctypes.byref(self.action), ctypes.byref(self.error)
+        self.made, self.ended = 0, []  # of advance()
+        self.free: Deque[int] = deque(range(agent._streams))
+        self.several = agent._streams > 1
+
+    def advance(self, most_steps: int, most_episodes: int) -> None:
+        self.made, self.ended = 0, []
+        try:
+            while self.made < most_steps and len(self.ended) < most_episodes:
+                self._round()
+        except BaseException as error:
+            self._give_up()
+            if isinstance(error, Failure):
+                raise EnvironmentFailed(str(error)) from None
+            raise
+
+    def _round(self) -> None:
+        """One step of every environment."""
+        raise NotImplementedError
+
+    def _give_up(self) -> None:
+        """The current episodes end here."""
+        raise NotImplementedError
+
+    def _begin(self, buffer: StepBuffer, observation: Any) -> None:
+        buffer.begin(observation)
+        if buffer.stream is not None:
+            self.free.append(buffer.stream)
+        buffer.stream = self.free.popleft()
+        self.call(lib.lgv_agent_set_stream, buffer.stream)
+        self.call(lib.lgv_agent_begin_episode)
+
+    def done(self) -> Tuple[int, np.ndarray]:
+        return self.made, np.array(self.ended, EPISODE)
+
+    def call(self, function: Any, *arguments: Any) -> None:
+        status = function(self.pointer, *arguments, self.error_ref)
+        if status:
+            raise_error(status, self.error)
+
+    def act(self, buffer: StepBuffer) -> int:
+        if self.several:
+            self.call(lib.lgv_agent_set_stream, buffer.stream)
+        status = lib.lgv_agent_act(self.pointer, buffer.refs[buffer.now], TRAIN, self.action_ref, self.error_ref)
+        if status:
+            raise_error(status, self.error)
+        return self.action.value
+
+    def observe(self, buffer: StepBuffer, action: int, result: Any) -> None:
+        transition = buffer.move(action, result)
+        if self.several:
+            self.call(lib.lgv_agent_set_stream, buffer.stream)
+        status = lib.lgv_agent_observe(self.pointer, transition, self.error_ref)
+        if status:
+            raise_error(status, self.error)
+        self.made += 1
+        which = buffer.transitions[1 - buffer.now]
+        if which.terminated or which.truncated:
+            self.call(lib.lgv_agent_end_episode)
+            buffer.running = False
+            self.ended.append((buffer.length, buffer.total, np.nan, np.nan))
+        elif buffer.stage == self.horizon:
+            raise EnvironmentFailed(f"the episode continues after {self.horizon} steps, its horizon")
+
+
+class GymTrainingLoop(PythonTrainingLoop):
+    """Every reset gets a seed from the stream that the C side of the bridge uses (src/env/env_gym.c): learn() and a run on
+    gym:ID with the same seed see the same episodes."""
+
+    def __init__(self, agent: Any, adapter: Any, seed: int):
+        super().__init__(agent)
+        self.env, self.first_action = adapter.env, adapter.first_action
+        self.buffer, self.rng = StepBuffer(adapter.reader), CRng.stream(seed, "env")
+
+    def _round(self) -> None:
+        buffer = self.buffer
+        if not buffer.running:
+            self._begin(buffer, reset_env(self.env, self.rng.reset_seed()))
+        action = self.act(buffer)
+        self.observe(buffer, action, self.env.step(action + self.first_action))
+
+    def _give_up(self) -> None:
+        self.buffer.running = False
+
+
+class VectorTrainingLoop(PythonTrainingLoop):
+    """All environments take each step together, and the agent observes them in their order. The vector resets its
+    environments itself (gymnasium.vector.AutoresetMode), so only its first reset has a seed. Each mode keeps the last
+    observation of an episode somewhere; the agent observes that one."""
+
+    def __init__(self, agent: Any, adapter: Any, seed: int):
+        from gymnasium.vector import AutoresetMode
+
+        super().__init__(agent)
+        self.envs, self.n = adapter.envs, adapter.streams
+        self.first_action = adapter.first_action
+        self.buffers = [StepBuffer(adapter.reader) for _ in range(self.n)]
+        mode = AutoresetMode((adapter.envs.metadata or {}).get("autoreset_mode", AutoresetMode.NEXT_STEP))
+        self.next_step, self.same_step = mode == AutoresetMode.NEXT_STEP, mode == AutoresetMode.SAME_STEP
+        self.seed: Optional[int] = CRng.stream(seed, "env").reset_seed() >> 1  # vectors count it up
+        self.fresh = True  # a reset of all is due
+
+    def _rows(self, observations: Any) -> list:
+        from gymnasium.vector.utils import iterate
+
+        rows = list(iterate(self.envs.observation_space, observations))
+        if len(rows) != self.n:
+            raise EnvironmentFailed(f"{len(rows)} observations came from {self.n} environments")
+        return rows
+
+    def _reset_all(self) -> None:
+        observations, _ = self.envs.reset(seed=self.seed)
+        self.seed = None
+        for buffer, observation in zip(self.buffers, self._rows(observations)):
+            self._begin(buffer, observation)
+        self.fresh = False
+
+    def _reset_ended(self) -> None:
+        """In a vector that resets nothing itself."""
+        mask = np.array([not buffer.running for buffer in self.buffers])
+        if mask.any():
+            observations, _ = self.envs.reset(options={"reset_mask": mask})
+            rows = self._rows(observations)
+            for i in np.flatnonzero(mask):
+                self._begin(self.buffers[i], rows[i])
+
+    def _give_up(self) -> None:
+        self.fresh = True
+
+    def _round(self) -> None:
+        if self.fresh:
+            self._reset_all()
+        if not (self.next_step or self.same_step):
+            self._reset_ended()
+        moving = [buffer.running for buffer in self.buffers]
+        actions = np.zeros(self.n, np.int64)
+        for i, buffer in enumerate(self.buffers):
+            if moving[i]:
+                actions[i] = self.act(buffer)
+        observations, rewards, terminated, truncated, info = self.envs.step(actions + self.first_action)
+        rows = self._rows(observations)
+        for i, buffer in enumerate(self.buffers):
+            if not moving[i]:  # this step was its reset
+                self._begin(buffer, rows[i])
+                continue
+            ends = self.same_step and (terminated[i] or truncated[i])
+            last = self._final(info, i) if ends else rows[i]
+            self.observe(buffer, int(actions[i]), (last, rewards[i], terminated[i], truncated[i], info))
+            if ends:
+                self._begin(buffer, rows[i])
+
+    def _final(self, info: Any, i: int) -> Any:
+        for key in ("final_obs", "final_observation"):
+            if isinstance(info, dict) and info.get(key) is not None:
+                value = info[key]
+                if isinstance(value, dict):
+                    return {name: part[i] for name, part in value.items()}
+                if isinstance(value, tuple):
+                    return tuple(part[i] for part in value)
+                return value[i]
+        raise EnvironmentFailed("the vector resets within a step, but its info has no final_obs: the last one is lost")

@@ -1,0 +1,222 @@
+"""Files of Python and of the command line, each read by the other; statistics of wrappers; the command itself."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+
+import langevin
+
+SMALL = {"warmup": 50, "replay": 500}
+RUN = {"agent.warmup": 50, "agent.replay": 500, "run.eval_every": 0}
+
+
+def command(*words, **env):
+    """What `python -m langevin` prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "langevin", *map(str, words)], capture_output=True, text=True, env={**os.environ, **env}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def returns_of(path, episodes=4, seed=7):
+    found = json.loads(command("eval", path, "--episodes", episodes, "--seed", seed, "--json"))
+    return found["returns"]
+
+
+def test_command_that_is_missing():
+    done = subprocess.run(
+        [sys.executable, "-m", "langevin", "version"], capture_output=True, text=True,
+        env={**os.environ, "LANGEVIN_COMMAND": "/none"},
+    )  # fmt: skip
+    assert done.returncode == 1 and "pip install ." in done.stderr
+
+
+# ---- Python reads a run
+
+
+@pytest.mark.parametrize("name", ["cartpole", "gym:CartPole-v1", "riverswim"])
+@pytest.mark.parametrize("envs", [1, 4])
+def test_load_of_a_run(tmp_path, name, envs):
+    """A run that goes on in Python: the directory, or the checkpoint in it, with and without an environment."""
+    langevin.run(name, "dqn", {**RUN, "run.envs": envs}, steps=600, seed=3, out=tmp_path)
+    agent = langevin.load(tmp_path)
+    assert type(agent) is langevin.DQN and agent.num_timesteps == 600 and agent.params["replay"] == 500
+    environment = {"cartpole": "langevin/CartPole-v0", "gym:CartPole-v1": "CartPole-v1", "riverswim": "langevin/RiverSwim-v0"}
+    other = langevin.load(tmp_path / "checkpoint.safetensors", env=environment[name])
+    assert np.array_equal(other.parameters()["w"], agent.parameters()["w"])
+    for one in (agent, other):
+        observation = np.zeros(one._spec.obs_shape[0], np.float32)
+        observation[0] = 1
+        assert np.isfinite(one.q_values(observation)).all()
+        one.learn(300)
+        assert one.num_timesteps == 900
+
+
+def test_load_of_a_linear_run(tmp_path):
+    langevin.run("linear-mdp", "lmc-lsvi", episodes=30, seed=3, out=tmp_path)
+    agent = langevin.load(tmp_path)
+    assert agent.q_table().any() and agent.policy().shape == agent.q_table().shape
+    agent.learn(episodes=5)
+
+
+def test_a_loaded_run_continues_as_itself(tmp_path):
+    """The replay, the optimizer and all streams come along: the same updates from the same transitions."""
+    langevin.run("cartpole", "adam-lmcdqn", RUN, steps=1500, seed=3, out=tmp_path)
+    first, second = langevin.load(tmp_path), langevin.load(tmp_path)
+    for agent in (first, second):
+        agent.learn(500)
+    assert np.array_equal(first.parameters()["w"], second.parameters()["w"])
+
+
+def test_not_a_file_of_an_agent(tmp_path):
+    langevin.run("cartpole", "dqn", RUN, steps=100, out=tmp_path)
+    os.remove(tmp_path / "config.json")
+    with pytest.raises(langevin.FileError, match="config.json is missing"):
+        langevin.load(tmp_path)
+    (tmp_path / "checkpoint.safetensors").write_bytes(b"nothing")
+    with pytest.raises(langevin.FileError, match="neither an agent"):
+        langevin.load(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        langevin.load(tmp_path / "elsewhere")
+    langevin.run("cartpole", "dqn", RUN, steps=100, seeds=2, out=tmp_path / "two")
+    with pytest.raises(langevin.FileError, match="seed-0"):
+        langevin.load(tmp_path / "two")
+
+
+# ---- The command line reads Python's
+
+
+def play(agent, env, seeds):
+    found = []
+    for seed in seeds:
+        observation, _ = env.reset(seed=seed)
+        total, over = 0.0, False
+        while not over:
+            action, _ = agent.predict(observation, deterministic=True)
+            observation, reward, terminated, truncated, _ = env.step(action)
+            total, over = total + reward, terminated or truncated
+        found.append(total)
+    return found
+
+
+def make_pair():
+    return gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * 2)
+
+
+ENVIRONMENTS = {
+    "native": lambda: gymnasium.make("langevin/NChain-v0", n=10),
+    "gymnasium": lambda: "CartPole-v1",
+    "kwargs": lambda: gymnasium.make("FrozenLake-v1", map_name="4x4", is_slippery=False, max_episode_steps=50),
+    "wrapper": lambda: gymnasium.wrappers.FrameStackObservation(gymnasium.make("CartPole-v1"), 2),
+    "vector": lambda: gymnasium.make_vec("langevin/NChain-v0", num_envs=3, n=10),
+    "gymnasium-vector": make_pair,
+    "make-vec": lambda: gymnasium.make_vec("CartPole-v1", num_envs=2),
+    "make-vec-sync": lambda: gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync"),
+}
+
+
+@pytest.mark.parametrize("kind", list(ENVIRONMENTS))
+def test_commands_read_what_python_saved(tmp_path, kind):
+    agent = langevin.DQN(ENVIRONMENTS[kind](), seed=1, **SMALL).learn(600)
+    path = tmp_path / "agent.safetensors"
+    agent.save(path)
+    returns = returns_of(path)
+    assert returns == langevin.evaluate(path, 4, 7).tolist()
+    assert f"return {returns[0]:.17g} after" in command("watch", path, "--seed", 7)
+    command("export", path, "--out", tmp_path / "command.c")
+    agent.export(tmp_path / "python.c")
+    assert (tmp_path / "command.c").read_text() == (tmp_path / "python.c").read_text()
+
+
+def test_eval_plays_the_agent_that_python_saved(tmp_path):
+    """Returns are those of the same episodes in Python; saving again after load() keeps the environment."""
+    agent = langevin.AdamLMCDQN("CartPole-v1", seed=0, schedule_steps=4000, warmup=500).learn(4000)
+    agent.save(tmp_path / "agent")
+    langevin.load(tmp_path / "agent").save(tmp_path / "again")
+    from langevin._library import CRng
+
+    rng = CRng.stream(7, "env.fresh")
+    expected = play(agent, gymnasium.make("CartPole-v1"), [rng.reset_seed() for _ in range(4)])
+    assert returns_of(tmp_path / "agent") == returns_of(tmp_path / "again") == expected
+
+
+def test_linear_agents_for_the_command_line(tmp_path):
+    agent = langevin.LMCLSVI("langevin/RiverSwim-v0", seed=1).learn(episodes=40)
+    agent.save(tmp_path / "agent")
+    assert len(returns_of(tmp_path / "agent")) == 4
+
+
+def test_environments_that_only_python_has(tmp_path, corridor, river):
+    statistics = gymnasium.wrappers.NormalizeObservation(gymnasium.make("CartPole-v1"))
+    several = gymnasium.wrappers.vector.NormalizeObservation(make_pair())
+    deep = [langevin.DQN(env, **SMALL) for env in (corridor(), statistics, several)]
+    for agent in (*deep, langevin.LMCLSVI(river)):
+        agent.learn(100)
+        agent.save(tmp_path / "agent")
+        with pytest.raises(langevin.UsageError, match="only Python can make"):
+            langevin.evaluate(tmp_path / "agent")
+        agent.export(tmp_path / "policy.c", "mine")
+        assert "mine_act" in (tmp_path / "policy.c").read_text()
+
+
+# ---- The number of environments
+
+
+def test_trained_on_four_and_loaded_with_one(tmp_path):
+    """Each episode goes to the next of the four streams, so that all experience is renewed."""
+    for four, one in (
+        (gymnasium.make_vec("langevin/CartPole-v0", num_envs=4), "langevin/CartPole-v0"),
+        (gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * 4), "CartPole-v1"),
+    ):
+        agent = langevin.BootstrappedDQN(four, seed=1, **SMALL).learn(1000)
+        agent.save(tmp_path / "agent")
+        again = langevin.load(tmp_path / "agent", env=one)
+        assert np.array_equal(again.parameters()["w"], agent.parameters()["w"])
+        again.learn(1000)
+        assert again.num_timesteps >= 2000
+        cursors = [x.arrays()["replay.cursor"].reshape(4, -1)[:, 0] for x in (agent, again)]
+        assert (cursors[0] != cursors[1]).all()
+        again = langevin.load(tmp_path / "agent", env=gymnasium.make_vec(one, num_envs=3))
+        assert again.learn(300).num_timesteps >= 1300
+        with pytest.raises(langevin.UsageError, match="4 environment.*or fewer, not 5"):
+            langevin.load(tmp_path / "agent", env=gymnasium.make_vec(one, num_envs=5))
+
+
+# ---- Statistics of wrappers
+
+
+NORMALIZED = {"env.import": "gym_envs", "env.wrappers": "NormalizeObservation", **RUN}
+
+
+def statistics_in(path, name):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    return safetensors.load_file(path / "checkpoint.safetensors")[name].view(np.float64)
+
+
+def test_evaluations_use_the_statistics_of_training(tmp_path, monkeypatch):
+    """The environment has one course for each policy, so that evaluations of one agent all have one return: in the
+    run, and by `langevin eval` afterwards."""
+    fixtures = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(fixtures), os.environ.get("PYTHONPATH", "")]))
+    settings = {**NORMALIZED, "run.eval_every": 500, "run.eval_episodes": 2, "run.checkpoint_every": 500}
+    langevin.run("gym:test/Track-v0", "adam-lmcdqn", settings, steps=2000, seed=1, out=tmp_path)
+    last = langevin.read_run(tmp_path)["metrics"]["eval_return"][-1]
+    assert langevin.evaluate(tmp_path, 3, 5).tolist() == [last] * 3
+    training, evaluation = statistics_in(tmp_path, "env.statistics"), statistics_in(tmp_path, "eval.statistics")
+    assert np.array_equal(training, evaluation)
+    assert training[-1] > 2000 and 1000 <= training[0] <= 1190  # the count of all steps; the mean
+
+
+def test_statistics_survive_a_resume(tmp_path, monkeypatch):
+    fixtures = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(fixtures), os.environ.get("PYTHONPATH", "")]))
+    for steps, resume in ((600, False), (1200, True)):
+        langevin.run("gym:test/Track-v0", "dqn", NORMALIZED, steps=steps, seed=1, out=tmp_path, resume=resume)
+        assert statistics_in(tmp_path, "env.statistics")[-1] > steps
