@@ -1,4 +1,4 @@
-"""Linear agents: tables over stages, states and actions, besides what all agents have."""
+"""What the linear agents have beyond others: tables over stages, states and actions."""
 
 from __future__ import annotations
 
