@@ -75,9 +75,9 @@ static lgv_status add_convolutions(net *n, int64_t *outputs, lgv_error *err) {
     return lgv_fail(err, LGV_ERR_USAGE, "convolutions need images, not one-hot observations");
   if (width == 1 && channels == 1)
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "convolutions need images of bytes (uint8, at least %d x %d), and the "
-                    "observations are vectors of %d numbers, as pictures of floats are: show uint8 "
-                    "pictures, or use net=mlp",
+                    "convolutions need pictures of bytes (uint8, at least %d x %d), but the "
+                    "observations are vectors of %d numbers, as pictures of floats are: let the "
+                    "environment return uint8 pictures, or set agent.net=mlp",
                     LEAST_IMAGE, LEAST_IMAGE, height);
   if (height < LEAST_IMAGE || width < LEAST_IMAGE)
     return lgv_fail(err, LGV_ERR_USAGE,

@@ -228,7 +228,7 @@ static const lie lies[] = {
     {"riverswim", "dqn", "", "agent.replay.cursor", 2, 3, "another number of actions"},
     {"riverswim", "dqn", "", "agent.replay.age", 5, 9, "age does not follow"},
     {"riverswim", "dqn", "", "agent.replay.action", 5, 2, "action that cannot be"},
-    {"riverswim", "dqn", "", "agent.counters", 0, -1, "no count"},
+    {"riverswim", "dqn", "", "agent.counters", 0, -1, "out of range"},
     {"deepsea", "bootstrapped-dqn", "agent.heads=3", "agent.member", 0, 3, "outside the ensemble"},
     {"deepsea", "bootstrapped-dqn", "agent.heads=3", "agent.rows.at", 0, 1 << 20, "another time"},
     {"nchain", "gn-lmcdqn", "", "agent.data.slot", 0, 99, "a slot of no entry"},

@@ -60,16 +60,6 @@ int32_t lgv__dqn_streams(const lgv_problem *problem) {
   return problem->streams > 1 ? problem->streams : 1;
 }
 
-/* Gymnasium's pictures of floats arrive as vectors, on which convolutions make no sense. */
-static lgv_status check_pictures(const dqn_params *p, const lgv_env_spec *env, lgv_error *err) {
-  bool vector =
-      env->obs_kind == LGV_OBS_FLOAT && env->obs_form == LGV_FORM_DENSE && env->obs_shape[1] == 1;
-  if (p->net != NET_NATURE || !vector) return LGV_OK;
-  return lgv_fail(err, LGV_ERR_USAGE,
-                  "agent.net = nature needs pictures of bytes, and the observations are vectors of "
-                  "floats: set agent.net = mlp, or let the environment return uint8 pictures");
-}
-
 static lgv_status check_replay(const dqn_params *p, const lgv_problem *problem, lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
   if (p->warmup >= p->replay)
@@ -96,7 +86,6 @@ lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes
   sizes = complete(sizes);
   if ((double)env->actions * sizes.heads * sizes.atoms > INT32_MAX)
     return lgv_fail(err, LGV_ERR_USAGE, "%d actions are too many for a network", env->actions);
-  LGV_TRY(check_pictures(p, env, err));
   net_shape shape = shape_of(p, env, sizes);
   net built;
   LGV_TRY(lgv__net_build(&built, &shape, err));

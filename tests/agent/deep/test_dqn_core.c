@@ -476,7 +476,7 @@ static void pictures_of_floats_are_no_pictures_for_convolutions(void **state) {
   dqn_params p = {.net = NET_NATURE, .hidden = {.count = 1, .value = {8}}, .replay = 9};
   lgv_problem problem = {.env = {.obs_shape = {84 * 84 * 3, 1, 1}, .actions = 2}};
   assert_int_equal(lgv__dqn_resolve(&p, &problem, (dqn_sizes){0}, &err), LGV_ERR_USAGE);
-  assert_non_null(strstr(err.message, "agent.net = nature needs pictures of bytes"));
+  assert_non_null(strstr(err.message, "convolutions need pictures of bytes"));
   problem.env = (lgv_env_spec){.obs_kind = LGV_OBS_BYTE, .obs_shape = {84, 84, 3}, .actions = 2};
   assert_int_equal(lgv__dqn_resolve(&p, &problem, (dqn_sizes){0}, &err), LGV_OK);
 }
