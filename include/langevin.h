@@ -1,16 +1,16 @@
 /* langevin.h - randomized exploration in reinforcement learning: the public interface of
  * liblangevin.
  *
- * The story in one paragraph. Settings (text keys: env.*, agent.*, optim.*, run.*) become a plan:
- * validated, immutable, shared by threads. A plan and a seed become a run, which owns one
- * environment and one agent and writes records into a directory. Whoever has a loop of their own
- * creates an environment or an agent alone and steps it. Environments and agents are const
- * descriptors (lgv_env_type, lgv_agent_type); one of your own works like a built-in one.
+ * Overview. Settings (text keys: env.*, agent.*, optim.*, run.*) become a plan, which is validated,
+ * immutable and shared by threads. A plan and a seed become a run, which owns one environment and
+ * one agent and writes records into a directory. A program with its own loop creates an environment
+ * or an agent alone and steps it. Environments and agents are const descriptors (lgv_env_type,
+ * lgv_agent_type); your own work like the built-in ones.
  *
  * Rules. Fallible calls return lgv_status and, on failure, fill the caller's lgv_error. The library
  * never prints, never exits and holds no global state that a caller could see. A handle belongs to
- * one thread at a time; plans may be shared. Memory is taken when a handle is created; steps
- * allocate nothing.
+ * one thread at a time; plans may be shared. Creating a handle allocates its memory; steps allocate
+ * nothing.
  */
 #ifndef LANGEVIN_H
 #define LANGEVIN_H
@@ -95,10 +95,10 @@ typedef struct lgv_layout lgv_layout;
 
 LGV_API void *lgv_layout_array(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t count,
                                lgv_keep keep);
-/* A file can hold any numbers in an array, checksums or not. Whatever becomes an index, a size or
- * the length of a loop therefore needs a check, which belongs to the array named last: once a file
- * was read into all arrays, it returns NULL, or what is wrong with them ("a position outside the
- * grid"), and the file is refused. context: such as self. */
+/* Attaches a consistency check to the last array declared. A file can hold any numbers, even with
+ * valid checksums, so every array whose values become an index, a size or the length of a loop
+ * needs a check. After a file was read into all arrays, the check returns NULL, or what is wrong
+ * ("a position outside the grid"); the file is then refused. context: for example self. */
 LGV_API void lgv_layout_check(lgv_layout *layout, const char *(*check)(const void *context),
                               const void *context);
 
@@ -167,8 +167,8 @@ LGV_API LGV_CHECK lgv_status lgv_model_seal(lgv_model *model, lgv_error *err);
  * probabilities. */
 LGV_API void lgv_model_optimal(const lgv_model *model, double *values);
 LGV_API void lgv_model_evaluate(const lgv_model *model, const double *policy, double *values);
-/* What an action is worth there: its mean reward, and the mean over next states of next_values (S),
- * 0 for LGV_END. */
+/* The value of an action: its mean reward plus the mean over next states of next_values (S), 0 for
+ * LGV_END. */
 LGV_API double lgv_model_q(const lgv_model *model, int64_t stage, int64_t state, int32_t action,
                            const double *next_values);
 LGV_API double lgv_model_start_mean(const lgv_model *model,
@@ -218,19 +218,19 @@ typedef struct lgv_obs {
   int64_t stage;
 } lgv_obs;
 
-/* What whoever opens an environment offers to one that lives outside this process. */
+/* Services the caller provides to an environment running in another process. */
 typedef struct lgv_host {
-  double timeout; /* seconds that an answer may take; 0: any time */
-  bool restart;   /* whether a process that died is started once more */
-  bool announce;  /* whether what was noticed while it was opened is told: once a plan */
+  double timeout; /* seconds to wait for an answer; 0: no limit */
+  bool restart;   /* whether a process that died is restarted once */
+  bool announce;  /* whether to report what was noticed while opening: once per plan */
   /* May be NULL. A warning for the user: one line, or several. */
   void (*notice)(void *context, const char *text);
   void *context;
-  bool pictures; /* whether somebody will look: lgv_env_picture */
+  bool pictures; /* whether lgv_env_picture will be called */
 } lgv_host;
 
 /* A picture of an environment for people, not for agents: (height x width x channels) bytes, three
- * channels of red, green and blue or one of grey. */
+ * channels of red, green and blue or one of gray. */
 typedef struct lgv_picture {
   int32_t height, width, channels;
   const uint8_t *pixels; /* until the next step or reset */
@@ -267,20 +267,21 @@ typedef struct lgv_env_type {
   /* Optional, for state that lives outside the arrays. save: before a checkpoint, within or between
    * episodes; brings that state into LGV_KEEP arrays. restore: after these were loaded, into an
    * environment that was just opened; undoes save. *in_episode says whether an episode was running;
-   * restore makes it false where that episode cannot go on: it is given up, and reset begins a new
+   * restore makes it false if that episode cannot continue: it is abandoned, and reset begins a new
    * one. */
   lgv_status (*save)(void *self, lgv_error *err);
   lgv_status (*restore)(void *self, bool *in_episode, lgv_error *err);
-  /* Instead of step, for environments that work elsewhere: step_begin hands the action over and
-   * returns at once, step_end waits for what comes of it, so that several can work at once. */
+  /* Instead of step, for environments that run elsewhere: step_begin sends the action and returns
+   * at once, step_end waits for the outcome, so that several environments can step at the same
+   * time. */
   lgv_status (*step_begin)(void *self, int32_t action, lgv_rng *rng, lgv_error *err);
   lgv_status (*step_end)(void *self, lgv_rng *rng, lgv_outcome *outcome, lgv_error *err);
-  /* Instead of spec, for an environment outside this process: starts it and says what was found.
-   * Comes before layout; after it succeeded close is called, whatever else fails. host outlives
+  /* Instead of spec, for an environment outside this process: starts it and fills spec. Called
+   * before layout; once it succeeded, close is called even if a later call fails. host outlives
    * self. */
   lgv_status (*connect)(void *self, const void *params, const lgv_host *host, lgv_env_spec *spec,
                         lgv_error *err);
-  const char *name_param; /* optional: the parameter that the text behind a colon sets, as in
+  const char *name_param; /* optional: the parameter that the text after a colon sets, as in
                            * env.name=gym:CartPole-v1 */
   /* Optional. The parameter `preset`, a choice, names one; its values are env.* and run.* */
   const lgv_preset *presets;
@@ -289,8 +290,8 @@ typedef struct lgv_env_type {
   /* Optional: the current state as a picture; false if there is none. */
   bool (*picture)(const void *self, lgv_picture *picture);
   /* Optional, for an environment whose observations depend on running statistics. save brings them
-   * into a LGV_KEEP array of bytes named LGV_STATISTICS. freeze: the array now holds those of the
-   * training environment; they stay as they are from here on. */
+   * into an LGV_KEEP array of bytes named LGV_STATISTICS. freeze: the array now holds those of the
+   * training environment, and they no longer change. */
   lgv_status (*freeze)(void *self, lgv_error *err);
 } lgv_env_type;
 
@@ -307,7 +308,7 @@ typedef struct lgv_transition {
 
 typedef struct lgv_optim_type lgv_optim_type; /* the library's own: optim.name chooses one */
 
-/* What an agent is made for. */
+/* The problem that an agent is created for. */
 typedef struct lgv_problem {
   lgv_env_spec env;
   int64_t episodes; /* how long it will be trained; 0 if unknown */
@@ -333,8 +334,8 @@ typedef struct lgv_agent_type {
    * one-hot observations if there is one of that name, else `small`. */
   const lgv_preset *presets;
   const char *optimizer; /* the default of optim.name; NULL for agents that need none */
-  /* Optional: fills in what the user left open (is_set[i] false) and checks what single ranges
-   * cannot. */
+  /* Optional: fills in what the user left open (is_set[i] is false) and checks what ranges of
+   * single parameters cannot express. */
   lgv_status (*resolve)(void *params, const bool *is_set, const lgv_problem *problem,
                         lgv_error *err);
   void (*layout)(void *self, const void *params, const lgv_problem *problem, lgv_layout *layout);
@@ -348,13 +349,13 @@ typedef struct lgv_agent_type {
   void (*policy)(const void *self, int64_t stage, int64_t state, double *probabilities);
   const char *const *stat_names; /* optional, NULL-terminated: columns of metrics.csv */
   void (*stats)(const void *self, double *values);
-  /* Optional: can learn from several environments at once (problem->streams), each with episodes of
-   * its own. The calls that follow belong to this one of them, 0 at first. */
+  /* Optional, for agents that learn from several environments at once (problem->streams), each with
+   * its own episodes: the following calls belong to this environment; it is 0 at first. */
   void (*set_stream)(void *self, int32_t stream);
-  /* Optional: how an evaluation values every action there, (actions), without a draw: the mean over
+  /* Optional: the value of every action in an evaluation, (actions), without a draw: the mean over
    * members, atoms, quantiles or noise. Writes only scratch. */
   lgv_status (*q_values)(void *self, const lgv_obs *obs, double *q, lgv_error *err);
-  /* Of built-in agents: what lgv_agent_export writes. */
+  /* Built-in agents only: the parts that lgv_agent_export writes. */
   void (*policy_parts)(const void *self, lgv_policy_parts *parts);
 } lgv_agent_type;
 
@@ -394,11 +395,11 @@ LGV_API LGV_CHECK lgv_status lgv_settings_assign(lgv_settings *settings,
 LGV_API LGV_CHECK lgv_status lgv_settings_load(lgv_settings *settings, const char *yaml_path,
                                                lgv_error *err);
 LGV_API const char *lgv_settings_get(const lgv_settings *settings, const char *key); /* or NULL */
-/* Where warnings go (see lgv_host) from plans, environments and runs made of these settings, which
- * context must outlive; called from whichever thread uses them. */
+/* Receives the warnings (see lgv_host) of plans, environments and runs made from these settings.
+ * context must outlive them; the call comes from the thread that uses them. */
 LGV_API void lgv_settings_on_notice(lgv_settings *settings,
                                     void (*notice)(void *context, const char *text), void *context);
-/* Makes descriptors of your own available under their names. They must outlive plans made from
+/* Makes your own descriptors available under their names. They must outlive the plans made from
  * settings. */
 LGV_API LGV_CHECK lgv_status lgv_settings_add_env(lgv_settings *settings, const lgv_env_type *type,
                                                   lgv_error *err);
@@ -410,7 +411,7 @@ LGV_API LGV_CHECK lgv_status lgv_settings_add_agent(lgv_settings *settings,
 typedef struct lgv_env lgv_env;
 typedef struct lgv_agent lgv_agent;
 
-/* Reads env.name, env.*, run.env_timeout and run.on_worker_death; other keys are left alone. */
+/* Reads env.name, env.*, run.env_timeout and run.on_worker_death; other keys are ignored. */
 LGV_API LGV_CHECK lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed,
                                             lgv_env **env, lgv_error *err);
 /* An environment that draws from a sealed model and shows its states one-hot. features: phi(s,a),
@@ -419,8 +420,8 @@ LGV_API LGV_CHECK lgv_status lgv_env_from_model(const lgv_model *model, const do
                                                 int64_t feature_dim, uint64_t seed, lgv_env **env,
                                                 lgv_error *err);
 LGV_API void lgv_env_free(lgv_env *env);
-/* Begins the stream of random numbers anew, as if the environment had been created with this seed;
- * reset is due. */
+/* Restarts the random stream, as if the environment had been created with this seed; reset must
+ * follow. */
 LGV_API void lgv_env_seed(lgv_env *env, uint64_t seed);
 LGV_API const lgv_env_spec *lgv_env_get_spec(const lgv_env *env);
 LGV_API const lgv_model *lgv_env_get_model(const lgv_env *env); /* NULL if it has none */
@@ -450,7 +451,7 @@ LGV_API LGV_CHECK lgv_status lgv_agent_create(const lgv_settings *settings, cons
                                               int64_t episodes, int64_t steps, uint64_t seed,
                                               lgv_agent **agent, lgv_error *err);
 LGV_API void lgv_agent_free(lgv_agent *agent);
-/* With run.envs > 1: which of the environments the calls that follow belong to, 0..run.envs - 1. */
+/* With run.envs > 1: the environment that the following calls belong to, 0..run.envs - 1. */
 LGV_API LGV_CHECK lgv_status lgv_agent_set_stream(lgv_agent *agent, int32_t stream, lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode,
@@ -463,8 +464,8 @@ LGV_API LGV_CHECK lgv_status lgv_agent_policy(const lgv_agent *agent, int64_t st
                                               double *probabilities, lgv_error *err);
 /* Q of every action at each of `count` observations, q (count x actions): those by which the agent
  * acts in LGV_EVAL, or their mean where evaluations draw (a member of an ensemble, the noise of a
- * layer, quantiles). Linear agents take state and stage and leave data alone; the others take data.
- * Nothing that decides the future changes, random streams included. */
+ * layer, quantiles). Linear agents read state and stage, the others data. No state of the agent
+ * changes, random streams included. */
 LGV_API LGV_CHECK lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count,
                                                 double *q, lgv_error *err);
 /* Writes the policy as one C99 file that needs nothing else: NAME_act, the action of an evaluation
@@ -479,18 +480,18 @@ LGV_API const void *lgv_agent_array(const lgv_agent *agent, size_t index, const 
 /* A resolved value as text: lgv_agent_get(agent, "optim.lr", ...). */
 LGV_API LGV_CHECK lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text,
                                            size_t size, lgv_error *err);
-/* All that decides the agent's future, as a safetensors file that is written whole or not at all.
- * about (may be NULL): a text for the file's metadata, which is the caller's own. Loaded into an
- * agent that was created with the same settings for the same problem, it goes on bit for bit; a
- * file that does not fit is refused and changes nothing. Only one that fits and whose numbers
- * contradict each other, as in a file made to do harm, is noticed too late for that: the agent then
- * refuses to go on until another file is loaded. */
+/* Saves the agent's whole state as a safetensors file, which is written whole or not at all. about
+ * (may be NULL): the caller's text for the file's metadata. Loaded into an agent that was created
+ * with the same settings for the same problem, training resumes bit for bit. A file that does not
+ * fit is refused and changes nothing. Only a file that fits but whose numbers contradict each
+ * other, as one made to do harm, is noticed after the arrays have changed: the agent then refuses
+ * every call until another file is loaded. */
 LGV_API LGV_CHECK lgv_status lgv_agent_save(const lgv_agent *agent, const char *path,
                                             const char *about, lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_agent_load(lgv_agent *agent, const char *path, lgv_error *err);
 
-/* The training loop of a run for an agent and an environment of one's own, without records. With
- * the settings and the seed of a run both go through the same bits. agent and env outlive it. */
+/* The training loop of a run, without records, for your own agent and environment. With the
+ * settings and the seed of a run it computes the same bits. agent and env must outlive it. */
 typedef struct lgv_trainer lgv_trainer;
 
 typedef struct lgv_episode {
@@ -505,8 +506,8 @@ LGV_API LGV_CHECK lgv_status lgv_trainer_create(lgv_agent *agent, lgv_env *env,
                                                 lgv_trainer **trainer, lgv_error *err);
 LGV_API void lgv_trainer_free(lgv_trainer *trainer);
 /* Steps until *steps = max_steps or *ended = max_episodes; the episodes that ended are described in
- * their order. One that goes on is taken up by the next call, unless a step failed: then it is
- * given up. */
+ * their order. The next call continues an episode that has not ended, unless a step failed: then
+ * the episode is abandoned. */
 LGV_API LGV_CHECK lgv_status lgv_trainer_advance(lgv_trainer *trainer, int64_t max_steps,
                                                  lgv_episode *episodes, int64_t max_episodes,
                                                  int64_t *steps, int64_t *ended, lgv_error *err);
@@ -523,14 +524,14 @@ LGV_API void lgv_plan_free(lgv_plan *plan);
 /* A resolved value as text: lgv_plan_get(plan, "agent.lambda", ...). */
 LGV_API LGV_CHECK lgv_status lgv_plan_get(const lgv_plan *plan, const char *key, char *text,
                                           size_t size, lgv_error *err);
-/* The most bytes that one run of the plan can use, counted, not allocated. What a worker process
- * takes for itself, and histories of a length that nobody knows, are not in it. */
+/* The most bytes that one run of the plan can use, counted, not allocated. It includes neither the
+ * memory of worker processes nor histories of unknown length. */
 LGV_API uint64_t lgv_plan_memory(const lgv_plan *plan);
-/* What this process could use now: what is left of the machine's memory, or of its control group's
- * if that is less; 0 if that is unknown. */
+/* The bytes that this process can still use: the rest of the machine's memory, or of its control
+ * group's if that is less; 0 if unknown. */
 LGV_API uint64_t lgv_memory_available(void);
 enum { LGV_DIGEST_SIZE = 17 };
-/* 16 hexadecimal digits that stand for all resolved values but the seed: equal plans have equal
+/* 16 hexadecimal digits that identify all resolved values except the seed: equal plans have equal
  * digests, whatever the order and spelling of their settings. */
 LGV_API LGV_CHECK lgv_status lgv_plan_digest(const lgv_plan *plan, char *text, lgv_error *err);
 
@@ -558,7 +559,7 @@ LGV_API LGV_CHECK lgv_status lgv_summary_load(const char *directory, lgv_summary
  * the given seed, whatever run.seed says; one that is recorded is 2^53 at most. */
 LGV_API LGV_CHECK lgv_status lgv_run_create(const lgv_plan *plan, uint64_t seed,
                                             const char *directory, lgv_run **run, lgv_error *err);
-/* Goes on from the newest whole checkpoint in the directory (from the start if there is none): the
+/* Resumes from the newest whole checkpoint in the directory (from the start if there is none). The
  * records end as if the run had never stopped, byte for byte. */
 LGV_API LGV_CHECK lgv_status lgv_run_resume(const lgv_plan *plan, uint64_t seed,
                                             const char *directory, lgv_run **run, lgv_error *err);
@@ -577,10 +578,9 @@ LGV_API LGV_CHECK lgv_status lgv_run_finish(lgv_run *run, lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_evaluate(const char *path, int64_t episodes, uint64_t seed,
                                           double *returns, lgv_error *err);
 
-/* A run's agent as it was trained, and an environment of its evaluations, for a loop of one's own:
- * reset, then act in LGV_EVAL and step until the episode ends or has taken run.eval_steps. With the
- * same seed that gives the returns of lgv_evaluate. pictures: whether lgv_env_picture will be
- * asked. */
+/* The trained agent of a run and an environment for evaluations, for your own loop: reset, then act
+ * in LGV_EVAL and step until the episode ends or has taken run.eval_steps. With the same seed this
+ * gives the returns of lgv_evaluate. pictures: whether lgv_env_picture will be called. */
 typedef struct lgv_trained lgv_trained;
 
 LGV_API LGV_CHECK lgv_status lgv_trained_open(const char *path, uint64_t seed, bool pictures,
