@@ -22,9 +22,9 @@ COMMA := ,
 O1 = -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O1 -g"
 run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
-.PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check bench-growth golden test test-report \
-  test-all test-asan test-tsan test-clang test-kills test-valgrind test-slurm test-wheel fuzz mutants coverage soak format \
-  check-format install clean
+.PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check \
+  bench-growth golden test test-report test-all test-asan test-tsan test-clang test-kills \
+  test-valgrind test-slurm test-wheel fuzz mutants coverage soak format check-format install clean
 
 all: build
 
@@ -60,14 +60,14 @@ bench-atari: build setup-python ## compare training on Freeway with the same loo
 	@bench/peers/setup
 	@python3 bench/peers/atari.py --langevin $(BUILD)/langevin
 
-bench-peers: build ## compare updates, acting, training and linear agents with PyTorch, JAX, NumPy, tianshou and others
+bench-peers: build ## compare the speed with PyTorch, JAX, NumPy, tianshou and Stable-Baselines3
 	@bench/peers/setup
 	@.venv-peers/bin/python bench/peers/peers.py --langevin $(BUILD)/langevin
 
-bench-check: build ## compare instruction counts of small workloads with bench/instructions.json (needs valgrind)
+bench-check: build ## compare instruction counts with bench/instructions.json (needs valgrind)
 	@python3 bench/check.py --langevin $(BUILD)/langevin
 
-golden: build $(VENV) ## compare results of every agent on every environment with the digests in tests/golden/
+golden: build $(VENV) ## compare the results of every agent with the digests in tests/golden/
 	@scripts/golden --langevin $(BUILD)/langevin
 
 bench-growth: build ## measure how costs grow with sizes and draw docs/figures/growth.png
@@ -88,7 +88,7 @@ test-all: build check-format $(VENV) ## run all tests, including the slow ones
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)
 	@$(call run_tests,$(BUILD))
 
-test-asan: $(SETUP) $(VENV) ## run the quick tests under the address and undefined-behavior sanitizers
+test-asan: $(SETUP) $(VENV) ## run the quick tests under the address and UB sanitizers
 	@$(call configure,build-asan,-DLANGEVIN_SANITIZE=address$(COMMA)undefined)
 	@$(CMAKE) --build build-asan -j $(JOBS)
 	@$(call run_tests,build-asan) -LE slow
@@ -112,7 +112,7 @@ test-valgrind: $(SETUP) ## run three quarters of the quick C tests under valgrin
 	@scripts/valgrind-tests build-valgrind '$(VALGRIND_TESTS)' '$(VALGRIND_NOT)' $(JOBS)
 
 SECONDS_EACH ?= 60
-fuzz: $(SETUP) ## run every fuzz target for a minute (SECONDS_EACH=900: longer) with clang's libFuzzer
+fuzz: $(SETUP) ## run every fuzz target for a minute (SECONDS_EACH=900: longer)
 	@scripts/setup clang
 	@$(call configure,build-libfuzzer,-DCMAKE_C_COMPILER=clang -DLANGEVIN_FUZZ=ON $(O1) \
 	  -DLANGEVIN_SANITIZE=address$(COMMA)undefined$(COMMA)float-cast-overflow$(COMMA)fuzzer-no-link)
@@ -131,7 +131,7 @@ coverage: $(SETUP) $(VENV) ## show which lines of src/ the quick tests run; fail
 	@scripts/coverage build-coverage 90
 
 MINUTES ?= 60
-soak: build ## run a sweep for an hour (MINUTES=5: shorter); its memory and open files must not grow
+soak: build ## run a sweep for an hour (MINUTES=5: shorter); its memory must not grow
 	@nice -n 10 scripts/soak $(BUILD)/langevin $(MINUTES) $(BUILD)/soak
 
 test-clang: $(SETUP) $(VENV) ## run the quick tests, compiled by clang
@@ -140,7 +140,7 @@ test-clang: $(SETUP) $(VENV) ## run the quick tests, compiled by clang
 	@$(CMAKE) --build build-clang -j $(JOBS)
 	@$(call run_tests,build-clang) -LE slow
 
-test-kills: build ## kill runs two hundred times at random moments; LANGEVIN_KILLS_SEED=S for other moments
+test-kills: build ## kill runs two hundred times (LANGEVIN_KILLS_SEED=S: at other moments)
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target slow_kills
 	@$(BUILD)/slow_kills
 
@@ -148,7 +148,7 @@ test-slurm: build ## run a sweep on a Slurm cluster of one node, started for the
 	@scripts/setup-slurm
 	@$(CTEST) --test-dir $(BUILD) --output-on-failure --verbose -L slurm
 
-test-wheel: $(SETUP) ## build the Python wheel, install it into a fresh virtual environment, test it there
+test-wheel: $(SETUP) ## build the Python wheel and test it in a fresh virtual environment
 	@tests/whole/wheel_test.sh
 
 format: ## let clang-format rewrite the sources
