@@ -156,7 +156,8 @@ static inline void bench_layout(void *context, lgv_layout *layout) {
                          .replay = &b->streams[2],
                          .noise = &b->streams[3],
                          .eval = &b->streams[4]};
-  lgv__lsvi_layout(&b->core, &b->params.lsvi, &problem, LSVI_USES_GRAM | LSVI_USES_WIDTHS, layout);
+  lgv__lsvi_layout(&b->core, &b->params.lsvi, &problem,
+                   lgv__lmc_uses(&b->params) | LSVI_USES_WIDTHS, layout);
   lgv__lmc_layout(&b->chain, &b->core, &b->params, layout);
 }
 

@@ -98,6 +98,10 @@ static const char *sample_fault(const void *self) {
   return NULL;
 }
 
+int lgv__lmc_uses(const lmc_params *p) {
+  return p->sampler == LMC_LOOP || p->sampler == LMC_SVRG ? LSVI_USES_GRAM : 0;
+}
+
 void lgv__lmc_layout(lmc *m, lsvi *core, const lmc_params *p, lgv_layout *layout) {
   size_t d = (size_t)core->d;
   m->p = p;
