@@ -142,6 +142,7 @@ def make_spec(space: Any, actions: Any, horizon: int, reward_range: Any) -> Tupl
         states=observations.states,
         horizon=horizon,
         stationary=True,
+        clock_truncates=True,
         reward_min=float(low),
         reward_max=float(high),
     )

@@ -180,6 +180,7 @@ static inline bench *bench_open(int64_t states, int32_t actions, int64_t horizon
   return bench_open_spec((lgv_env_spec){.states = states,
                                         .actions = actions,
                                         .horizon = horizon,
+                                        .clock_truncates = true,
                                         .reward_max = 1,
                                         .features = features,
                                         .feature_dim = dim},
@@ -241,6 +242,7 @@ static inline lgv_env_spec make_spec(int64_t states, int32_t actions, int64_t ho
                         .actions = actions,
                         .horizon = horizon,
                         .stationary = true,
+                        .clock_truncates = true,
                         .reward_max = 1};
 }
 
