@@ -24,7 +24,6 @@
 #include "env/tabular.h"
 
 #include <math.h>
-
 #include <string.h>
 
 enum { ACTIONS = 2 };

@@ -98,9 +98,9 @@ lgv_status lgv__lsvi_theory_sizes(const lsvi_params *p, const lgv_problem *probl
 
 static const char *visit_fault(const void *self) {
   const lsvi *c = self;
-  if (!lgv__is_count(c->episodes[0])) return "lsvi.episodes: a counter out of range";
+  if (!lgv__is_count(c->episodes[0])) return "lsvi.episodes: counter out of range";
   bool ok = lgv__are_counts(c->visits, (size_t)(c->groups * c->SA));
-  return ok ? NULL : "a counter out of range";
+  return ok ? NULL : "counter out of range";
 }
 
 /* A new edge comes last, and an earlier one links to it, so that links always lead forward. */
@@ -112,7 +112,7 @@ static const char *edge_fault(const void *self) {
     if (!lgv__is_within(c->first[i], 0, count)) return "lsvi.first: an edge that is not there";
   for (int64_t e = 1; e <= count; e++, edge += EDGE_SIZE) {
     if (!lgv__is_within(edge[EDGE_NEXT], LGV_END, c->S - 1)) return "a state outside the problem";
-    if (!lgv__is_count(edge[EDGE_COUNT])) return "a counter out of range";
+    if (!lgv__is_count(edge[EDGE_COUNT])) return "counter out of range";
     if (edge[EDGE_FOLLOWING] && !lgv__is_within(edge[EDGE_FOLLOWING], e + 1, count))
       return "an edge that leads back";
   }
