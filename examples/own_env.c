@@ -49,6 +49,7 @@ static lgv_status lock_spec(const void *params, lgv_env_spec *spec, lgv_error *e
       .states = p->length + 1,
       .horizon = p->length,
       .stationary = true,
+      .clock_truncates = true, /* terminated means that the lock opened */
       .reward_min = 0,
       .reward_max = 1,
   };

@@ -186,11 +186,11 @@ typedef struct lgv_env_spec {
   int32_t frames; /* images: the channels are this many pictures, oldest first, so that a replay
                    * keeps the newest only; 0 or 1: one picture */
   int32_t actions;
-  int64_t states;        /* number of states if finite, else 0 */
-  int64_t horizon;       /* steps after which every episode has ended, or 0 */
-  bool stationary;       /* rewards and transitions do not depend on the stage */
-  bool clock_terminates; /* an episode that reaches the horizon is reported as terminated, whether
-                          * or not the task ended; false: terminated always means a true end */
+  int64_t states;       /* number of states if finite, else 0 */
+  int64_t horizon;      /* steps after which every episode has ended, or 0 */
+  bool stationary;      /* rewards and transitions do not depend on the stage */
+  bool clock_truncates; /* a clock that runs out at the horizon is reported as truncated only, so
+                         * that terminated always means a true end; false: it may mean either */
   double reward_min, reward_max; /* bounds of mean rewards; noise may exceed them; 0, 0: unknown */
   int64_t feature_dim;           /* of features, or 0 */
   const double
@@ -199,7 +199,7 @@ typedef struct lgv_env_spec {
 
 typedef struct lgv_outcome {
   double reward;
-  bool terminated; /* the task ended: no value beyond (but see clock_terminates) */
+  bool terminated; /* the task ended: no value beyond (but see clock_truncates) */
   bool truncated;  /* a clock stopped the episode: the next state still has a value */
 } lgv_outcome;
 

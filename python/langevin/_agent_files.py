@@ -22,7 +22,7 @@ from langevin._observation_reader import rebuild_reader
 
 FORM = 2  # of the metadata
 CHECKPOINT = "checkpoint.safetensors"
-SPEC_FIELDS = ("obs_kind", "obs_form", "frames", "actions", "states", "horizon", "stationary", "clock_terminates",
+SPEC_FIELDS = ("obs_kind", "obs_form", "frames", "actions", "states", "horizon", "stationary", "clock_truncates",
                "reward_min", "reward_max", "feature_dim")  # fmt: skip
 
 

@@ -142,6 +142,7 @@ def make_spec(space: Any, actions: Any, horizon: int, reward_range: Any) -> Tupl
         states=observations.states,
         horizon=horizon,
         stationary=True,
+        clock_truncates=True,
         reward_min=float(low),
         reward_max=float(high),
     )
@@ -168,7 +169,7 @@ def gym_config(spec: Any, reward_range: Tuple[float, float]) -> Config:
         return None  # an argument that no text stands for
     config = {"name": "gym", "id": spec.id, "wrappers": wrappers, "horizon": str(spec.max_episode_steps or 0)}
     low, high = reward_range
-    if low < high:
+    if (low, high) != (0, 0):
         config.update(reward_min=repr(low), reward_max=repr(high))
     module = spec.entry_point.split(":")[0]
     if module.split(".")[0] != "gymnasium":

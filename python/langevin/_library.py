@@ -125,7 +125,7 @@ class CSpec(Structure):
         ("states", c_int64),
         ("horizon", c_int64),
         ("stationary", c_bool),
-        ("clock_terminates", c_bool),
+        ("clock_truncates", c_bool),
         ("reward_min", c_double),
         ("reward_max", c_double),
         ("feature_dim", c_int64),

@@ -384,15 +384,17 @@ static void take_reply(self *s, const remote_reply *reply, lgv_outcome *outcome)
 static lgv_status step_end(void *self_, lgv_rng *rng, lgv_outcome *outcome, lgv_error *err) {
   (void)rng;
   self *s = self_;
-  remote_reply reply;
-  lgv_status status = s->lost ? LGV_OK : lgv__remote_receive(s->worker, &reply, err);
-  if (status == LGV_OK && !s->lost) LGV_TRY(check_reply(s, s->p->frame_skip, &reply, err));
-  if (status != LGV_OK) LGV_TRY(replace(s, status, err));
-  if (status == LGV_OK && !s->lost) {
-    take_reply(s, &reply, outcome);
-    return LGV_OK;
+  if (!s->lost) {
+    remote_reply reply;
+    lgv_status status = lgv__remote_receive(s->worker, &reply, err);
+    if (status == LGV_OK) {
+      LGV_TRY(check_reply(s, s->p->frame_skip, &reply, err));
+      take_reply(s, &reply, outcome);
+      return LGV_OK;
+    }
+    LGV_TRY(replace(s, status, err));
   }
-  outcome->truncated = true;
+  outcome->truncated = true; /* another worker stands in for one that died */
   see_same(s);
   return LGV_OK;
 }

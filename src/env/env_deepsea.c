@@ -24,7 +24,6 @@
 #include "env/tabular.h"
 
 #include <math.h>
-
 #include <string.h>
 
 enum { ACTIONS = 2 };
@@ -59,7 +58,7 @@ static lgv_status spec(const void *p_, lgv_env_spec *out, lgv_error *err) {
   (void)err;
   const params *p = p_;
   *out = lgv__tabular_spec(p->n * p->n, ACTIONS, p->n, true);
-  out->clock_terminates = false; /* the sea has a floor: the task itself ends there */
+  out->clock_truncates = true; /* the sea has a floor: the task itself ends there */
   out->reward_min = -move_cost(p);
   out->reward_max = 1 - move_cost(p);
   return LGV_OK;

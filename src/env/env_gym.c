@@ -119,6 +119,7 @@ static lgv_status connect_worker(void *self_, const void *p, const lgv_host *hos
                          .states = h->states,
                          .horizon = h->horizon,
                          .stationary = true,
+                         .clock_truncates = true,
                          .reward_min = s->p->reward_min,
                          .reward_max = s->p->reward_max};
   return LGV_OK;

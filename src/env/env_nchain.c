@@ -56,7 +56,7 @@ static lgv_status spec(const void *p_, lgv_env_spec *out, lgv_error *err) {
   (void)err;
   const params *p = p_;
   *out = lgv__tabular_spec(p->n, ACTIONS, p->n + 8, true);
-  out->clock_terminates = p->time_limit == TERMINATED;
+  out->clock_truncates = p->time_limit == TRUNCATED;
   if (p->features == THERMOMETER) out->obs_form = LGV_FORM_THERMOMETER;
   return LGV_OK;
 }

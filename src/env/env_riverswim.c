@@ -44,7 +44,7 @@ static lgv_status spec(const void *p_, lgv_env_spec *out, lgv_error *err) {
   (void)err;
   const params *p = p_;
   *out = lgv__tabular_spec(p->n, ACTIONS, p->horizon, true);
-  out->clock_terminates = false;
+  out->clock_truncates = true;
   return LGV_OK;
 }
 

@@ -14,7 +14,6 @@ lgv_env_spec lgv__tabular_spec(int64_t states, int32_t actions, int64_t horizon,
       .states = states,
       .horizon = horizon,
       .stationary = stationary,
-      .clock_terminates = true,
       .reward_min = 0,
       .reward_max = 1,
   };
@@ -32,7 +31,7 @@ void lgv__tabular_layout(void *self, const void *params, const lgv_env_spec *spe
                          lgv_layout *layout) {
   (void)params;
   lgv_tabular *t = self;
-  t->clock_terminates = spec->clock_terminates;
+  t->clock_truncates = spec->clock_truncates;
   t->at = lgv_layout_array(layout, "env.at", LGV_I64, LGV_AT_SIZE, LGV_KEEP);
   lgv_layout_check(layout, place_fault, t);
 }
@@ -59,7 +58,7 @@ lgv_status lgv__tabular_step(void *self, int32_t action, lgv_rng *rng, lgv_outco
   outcome->reward = lgv__model_reward(t->model, stage, state, action);
   int64_t next = lgv__model_draw_next(t->model, stage, state, action, rng);
   bool out_of_time = stage + 1 == t->model->horizon;
-  outcome->terminated = next == LGV_END || (out_of_time && t->clock_terminates);
+  outcome->terminated = next == LGV_END || (out_of_time && !t->clock_truncates);
   outcome->truncated = !outcome->terminated && out_of_time;
   if (next != LGV_END) t->at[LGV_AT_STATE] = next;
   return LGV_OK;

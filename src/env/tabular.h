@@ -9,8 +9,8 @@
 /* The first member of such an environment's state struct. */
 typedef struct lgv_tabular {
   lgv_model *model;
-  int64_t *at;           /* [0] state, [1] stage */
-  bool clock_terminates; /* as in the spec */
+  int64_t *at;          /* [0] state, [1] stage */
+  bool clock_truncates; /* as in the spec; false: the clock terminates */
 } lgv_tabular;
 
 enum { LGV_AT_STATE, LGV_AT_STAGE, LGV_AT_SIZE };

@@ -22,7 +22,7 @@ static const struct {
 
 typedef struct tally {
   const lgv_model *m;
-  bool clock_terminates;     /* as the spec says */
+  bool clock_truncates;      /* as the spec says */
   int64_t *visits;           /* (stages x S x A) */
   int64_t *next;             /* (stages x S x A x (S + 1)), last: left the episode */
   double *sum, *sum_squares; /* of rewards, (stages x S x A) */
@@ -47,8 +47,8 @@ static void count_step(tally *t, const lgv_obs *obs, int32_t action, const lgv_o
   t->sum_squares[row] += outcome->reward * outcome->reward;
   t->visits[row]++;
   bool out_of_time = obs->stage == t->m->horizon - 1;
-  assert_true(!out_of_time || outcome->terminated || (outcome->truncated && !t->clock_terminates));
-  if (out_of_time && t->clock_terminates) return;
+  assert_true(!out_of_time || outcome->terminated || (outcome->truncated && t->clock_truncates));
+  if (out_of_time && !t->clock_truncates) return;
   t->next[row * (t->m->states + 1) + (outcome->terminated ? t->m->states : next->state)]++;
 }
 
@@ -136,7 +136,7 @@ static bool check_env(const char *name, const char *settings) {
   if (m) {
     int64_t rows = row_count(m);
     tally t = {.m = m,
-               .clock_terminates = lgv_env_get_spec(env)->clock_terminates,
+               .clock_truncates = lgv_env_get_spec(env)->clock_truncates,
                .visits = calloc((size_t)rows, sizeof(int64_t)),
                .next = calloc((size_t)(rows * (m->states + 1)), sizeof(int64_t)),
                .sum = new_reals(rows),

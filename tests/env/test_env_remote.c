@@ -294,7 +294,7 @@ static void broken_answers_are_refused(void **state) {
   }
 }
 
-/* No-ops of 0 frames would go on forever; huge rewards would overflow the score. */
+/* No-ops of 0 frames would never end; huge rewards would overflow the score. */
 static void answers_that_no_game_gives_are_refused(void **state) {
   (void)state;
   const struct {

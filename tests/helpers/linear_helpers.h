@@ -156,7 +156,8 @@ static inline void bench_layout(void *context, lgv_layout *layout) {
                          .replay = &b->streams[2],
                          .noise = &b->streams[3],
                          .eval = &b->streams[4]};
-  lgv__lsvi_layout(&b->core, &b->params.lsvi, &problem, LSVI_USES_GRAM | LSVI_USES_WIDTHS, layout);
+  lgv__lsvi_layout(&b->core, &b->params.lsvi, &problem,
+                   lgv__lmc_uses(&b->params) | LSVI_USES_WIDTHS, layout);
   lgv__lmc_layout(&b->chain, &b->core, &b->params, layout);
 }
 
@@ -179,6 +180,7 @@ static inline bench *bench_open(int64_t states, int32_t actions, int64_t horizon
   return bench_open_spec((lgv_env_spec){.states = states,
                                         .actions = actions,
                                         .horizon = horizon,
+                                        .clock_truncates = true,
                                         .reward_max = 1,
                                         .features = features,
                                         .feature_dim = dim},
@@ -240,6 +242,7 @@ static inline lgv_env_spec make_spec(int64_t states, int32_t actions, int64_t ho
                         .actions = actions,
                         .horizon = horizon,
                         .stationary = true,
+                        .clock_truncates = true,
                         .reward_max = 1};
 }
 

@@ -153,6 +153,12 @@ def test_linear_agents_for_the_command_line(tmp_path):
     assert len(returns_of(tmp_path / "agent")) == 4
 
 
+def test_a_constant_reward_is_saved(tmp_path):
+    agent = langevin.LMCLSVI("FrozenLake-v1", reward_range=(-1, -1), seed=1).learn(episodes=3)
+    agent.save(tmp_path / "agent")
+    assert len(langevin.evaluate(tmp_path / "agent", episodes=2)) == 2
+
+
 def test_environments_that_only_python_has(tmp_path, corridor, river):
     statistics = gymnasium.wrappers.NormalizeObservation(gymnasium.make("CartPole-v1"))
     several = gymnasium.wrappers.vector.NormalizeObservation(make_pair())

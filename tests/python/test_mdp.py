@@ -82,7 +82,8 @@ def test_weights(river):
 @pytest.mark.parametrize("name", LINEAR)
 @pytest.mark.parametrize("own", [False, True], ids=["one-hot", "features"])
 @pytest.mark.parametrize("samples", [1, 5])
-def test_weights_are_those_of_q(name, own, samples):
+@pytest.mark.parametrize("horizon", [1, 5])
+def test_weights_are_those_of_q(name, own, samples, horizon):
     """Q is phi . w of the weights, or their maximum, clipped: for every agent that has weights."""
     cls = langevin.agents()[name]
     several = {"samples": samples} if name in ("MSLMCLSVI", "LSVIPHE") else {}
@@ -90,22 +91,22 @@ def test_weights_are_those_of_q(name, own, samples):
     p = rng.dirichlet(np.ones(3), (3, 2))
     r = rng.uniform(-0.5, 1, (3, 2))
     phi = rng.normal(size=(3, 2, 4)) if own else None
-    agent = cls(langevin.TabularMDP(p, r, 5, features=phi), seed=1, **several)
+    agent = cls(langevin.TabularMDP(p, r, horizon, features=phi), seed=1, **several)
     agent.learn(episodes=30)
     try:
         w = agent.weights()
     except langevin.UsageError:
         assert name not in ("LMCLSVI", "MSLMCLSVI")
         return
-    shape = (5, 4 if own else 6)
+    shape = (horizon, 4 if own else 6)
     assert w.shape == ((samples, *shape) if several and samples > 1 else shape)
     features = phi.reshape(6, 4) if own else np.eye(6)
     q = np.max((w if w.ndim == 3 else w[None]) @ features.T, 0)
-    left = np.arange(5, 0, -1)[:, None]
-    q = np.clip(q, left * min(r.min(), 0), left * max(r.max(), 0)).reshape(5, 3, 2)
+    left = np.arange(horizon, 0, -1)[:, None]
+    q = np.clip(q, left * min(r.min(), 0), left * max(r.max(), 0)).reshape(horizon, 3, 2)
     assert agent.q_table() == pytest.approx(q, abs=1e-12)
     for state in range(3):
-        assert agent.q_values(state, stage=2) == pytest.approx(q[2, state], abs=1e-12)
+        assert agent.q_values(state, stage=horizon // 2) == pytest.approx(q[horizon // 2, state], abs=1e-12)
 
 
 @pytest.mark.parametrize("pool", ["false", "true"])

@@ -26,7 +26,7 @@ static lgv_status resolve(void *params, const bool *is_set, const lgv_problem *p
 static void layout(void *self_, const void *params, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   const lmc_params *p = params;
-  lgv__lsvi_layout(&s->core, &p->lsvi, problem, LSVI_USES_GRAM, out);
+  lgv__lsvi_layout(&s->core, &p->lsvi, problem, lgv__lmc_uses(p), out);
   lgv__lmc_layout(&s->chain, &s->core, p, out);
   s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)(s->core.H * s->core.d), LGV_KEEP);
 }

@@ -35,7 +35,7 @@ static const lgv_param param_table[] = {
 typedef struct self {
   lsvi core;
   const params *p;
-  double *w; /* (d) */
+  double *draw; /* (d): a sample of w */
 } self;
 
 static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
@@ -57,7 +57,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   self *s = self_;
   s->p = params_;
   lgv__lsvi_layout(&s->core, &s->p->lsvi, problem, 0, out);
-  s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
+  s->draw = lgv_layout_array(out, "draw", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
 
 static lgv_status begin_episode(void *self_, lgv_error *err) {
@@ -68,11 +68,11 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
     lgv__lsvi_targets(c, h);
     LGV_TRY(lgv__lsvi_solve(c, h, err));
     for (int64_t m = 0; m < s->p->samples; m++) {
-      lgv__lsvi_perturb(c, h, c->w_hat, s->p->sigma, s->w);
+      lgv__lsvi_perturb(c, h, c->w_hat, s->p->sigma, s->draw);
       if (m == 0)
-        lgv__lsvi_values(c, s->w, q);
+        lgv__lsvi_values(c, s->draw, q);
       else
-        lgv__lsvi_values_max(c, s->w, q);
+        lgv__lsvi_values_max(c, s->draw, q);
     }
     lgv__lsvi_clip(c, h, q);
     lgv__lsvi_backup_max(c, h);

@@ -48,7 +48,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   self *s = self_;
   const params *p = params_;
   s->M = p->samples;
-  lgv__lsvi_layout(&s->core, &p->lmc.lsvi, problem, LSVI_USES_GRAM, out);
+  lgv__lsvi_layout(&s->core, &p->lmc.lsvi, problem, lgv__lmc_uses(&p->lmc), out);
   lgv__lmc_layout(&s->chain, &s->core, &p->lmc, out);
   s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)(s->core.H * s->M * s->core.d), LGV_KEEP);
 }

@@ -35,7 +35,7 @@ static const lgv_param param_table[] = {
 typedef struct self {
   lsvi core;
   const params *p;
-  double *w; /* (d) */
+  double *draw; /* (d): a sample of w */
 } self;
 
 static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
@@ -60,7 +60,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   self *s = self_;
   s->p = params_;
   lgv__lsvi_layout(&s->core, &s->p->lsvi, problem, LSVI_USES_WIDTHS, out);
-  s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
+  s->draw = lgv_layout_array(out, "draw", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
 
 /* Between the sampled value and the default one; alpha_high = inf has no default value. */
@@ -78,8 +78,8 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
     double *q = lgv__lsvi_q(c, h), optimistic = lgv__lsvi_value_bound(c, h);
     lgv__lsvi_targets(c, h);
     LGV_TRY(lgv__lsvi_solve(c, h, err));
-    lgv__lsvi_perturb(c, h, c->w_hat, s->p->sigma, s->w);
-    lgv__lsvi_values(c, s->w, q);
+    lgv__lsvi_perturb(c, h, c->w_hat, s->p->sigma, s->draw);
+    lgv__lsvi_values(c, s->draw, q);
     lgv__lsvi_widths(c, h);
     for (int64_t i = 0; i < c->SA; i++) q[i] = interpolate(s->p, c->width[i], q[i], optimistic);
     lgv__lsvi_backup_max(c, h);

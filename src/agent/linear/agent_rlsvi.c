@@ -38,7 +38,7 @@ static const lgv_param param_table[] = {
 typedef struct self {
   lsvi core;
   double sigma;
-  double *w; /* (d) */
+  double *draw; /* (d): a sample of w */
 } self;
 
 static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
@@ -60,7 +60,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   s->sigma = p->sigma;
   lgv__lsvi_layout(&s->core, &p->lsvi, problem, 0, out);
   s->core.ridge = p->lsvi.lambda * p->sigma * p->sigma;
-  s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
+  s->draw = lgv_layout_array(out, "draw", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
 
 static lgv_status begin_episode(void *self_, lgv_error *err) {
@@ -69,8 +69,8 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   for (int64_t h = c->H - 1; h >= 0; h--) {
     lgv__lsvi_targets(c, h);
     LGV_TRY(lgv__lsvi_solve(c, h, err));
-    lgv__lsvi_perturb(c, h, c->w_hat, s->sigma, s->w);
-    lgv__lsvi_values(c, s->w, lgv__lsvi_q(c, h));
+    lgv__lsvi_perturb(c, h, c->w_hat, s->sigma, s->draw);
+    lgv__lsvi_values(c, s->draw, lgv__lsvi_q(c, h));
     lgv__lsvi_backup_max(c, h);
   }
   return LGV_OK;

@@ -9,6 +9,8 @@
 const char *const lgv__lmc_sampler_names[] = {"exact", "loop", "sgld", "svrg", NULL};
 
 enum { SAMPLE_PAIR, SAMPLE_NEXT, SAMPLE_REWARD, SAMPLE_SIZE };
+/* H K / delta must not overflow. */
+static const double least_delta = 1e-200;
 /* More steps than this would take minutes per episode: the closed form is the way. */
 static const double longest_loop = 1e7;
 
@@ -39,10 +41,10 @@ lgv_status lgv_theory_compute(int64_t horizon, int64_t dim, int64_t episodes, do
   const double pi = 3.14159265358979323846, c = 1 / (2 * sqrt(2 * exp(1) * pi));
   if (horizon < 1 || dim < 1 || episodes < 1)
     return lgv_fail(err, LGV_ERR_USAGE, "horizon, dimension and episodes must be at least 1");
-  if (!(delta > (multi ? 0 : c) && delta < 1))
+  if (!(delta > (multi ? least_delta : c) && delta < 1))
     return lgv_fail(
         err, LGV_ERR_USAGE,
-        multi ? "delta = %g is outside the theorem's range (0, 1)"
+        multi ? "delta = %g is outside the theorem's range (0, 1), or too small to compute with"
               : "delta = %g is outside the theorem's range (0.12099, 1); the multi-sample version "
                 "takes any delta in (0, 1)",
         delta);
@@ -96,6 +98,10 @@ static const char *sample_fault(const void *self) {
         return "a sample outside the problem";
   }
   return NULL;
+}
+
+int lgv__lmc_uses(const lmc_params *p) {
+  return p->sampler == LMC_LOOP || p->sampler == LMC_SVRG ? LSVI_USES_GRAM : 0;
 }
 
 void lgv__lmc_layout(lmc *m, lsvi *core, const lmc_params *p, lgv_layout *layout) {

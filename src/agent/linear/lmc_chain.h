@@ -62,6 +62,8 @@ typedef struct lmc {
 LGV_CHECK lgv_status lgv__lmc_resolve(const lgv_param *table, lmc_params *params,
                                       const bool *is_set, const lgv_problem *problem, bool multi,
                                       lgv_theory *theory, lgv_error *err);
+/* What lgv__lsvi_layout must keep for the sampler: full gradients multiply by Lambda. */
+int lgv__lmc_uses(const lmc_params *params);
 void lgv__lmc_layout(lmc *chain, lsvi *core, const lmc_params *params, lgv_layout *layout);
 /* Computes eta, J and what the sampler needs for stage h. Call it after lgv__lsvi_targets and
  * lgv__lsvi_solve. */

@@ -98,9 +98,9 @@ lgv_status lgv__lsvi_theory_sizes(const lsvi_params *p, const lgv_problem *probl
 
 static const char *visit_fault(const void *self) {
   const lsvi *c = self;
-  if (!lgv__is_count(c->episodes[0])) return "lsvi.episodes: a counter out of range";
+  if (!lgv__is_count(c->episodes[0])) return "lsvi.episodes: counter out of range";
   bool ok = lgv__are_counts(c->visits, (size_t)(c->groups * c->SA));
-  return ok ? NULL : "a counter out of range";
+  return ok ? NULL : "counter out of range";
 }
 
 /* A new edge comes last, and an earlier one links to it, so that links always lead forward. */
@@ -112,7 +112,7 @@ static const char *edge_fault(const void *self) {
     if (!lgv__is_within(c->first[i], 0, count)) return "lsvi.first: an edge that is not there";
   for (int64_t e = 1; e <= count; e++, edge += EDGE_SIZE) {
     if (!lgv__is_within(edge[EDGE_NEXT], LGV_END, c->S - 1)) return "a state outside the problem";
-    if (!lgv__is_count(edge[EDGE_COUNT])) return "a counter out of range";
+    if (!lgv__is_count(edge[EDGE_COUNT])) return "counter out of range";
     if (edge[EDGE_FOLLOWING] && !lgv__is_within(edge[EDGE_FOLLOWING], e + 1, count))
       return "an edge that leads back";
   }
@@ -139,8 +139,8 @@ void lgv__lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem,
   c->SA = c->S * c->A;
   c->d = lgv__lsvi_feature_dim(p, env);
   c->pooled = p->pool == LSVI_POOL_TRUE;
-  c->clock_terminates = env->clock_terminates;
-  c->groups = !c->pooled ? c->H : c->clock_terminates && c->H > 1 ? 2 : 1;
+  c->clock_truncates = env->clock_truncates;
+  c->groups = !c->pooled ? c->H : c->clock_truncates || c->H == 1 ? 1 : 2;
   c->rotated = !c->pooled && c->H > 1;
   c->planned_episodes = problem->episodes;
   c->reward_min = env->reward_min;
@@ -389,8 +389,9 @@ lgv_status lgv__lsvi_observe(void *self, const lgv_transition *t, lgv_error *err
   int64_t h = t->obs.stage, *step = c->path + h * PATH_SIZE;
   /* Both flags may be set at once: where `terminated` means anything, `truncated` takes nothing
    * from it. */
-  bool ended = t->terminated && !(c->clock_terminates && h + 1 == c->H);
-  if (!ended && (t->next.state < 0 || t->next.state >= c->S))
+  bool is_state = t->next.state >= 0 && t->next.state < c->S;
+  bool ended = t->terminated && (c->clock_truncates || h + 1 < c->H || !is_state);
+  if (!ended && !is_state)
     return lgv_fail(err, LGV_ERR_USAGE, "the next state %lld is outside 0..%lld",
                     (long long)t->next.state, (long long)c->S - 1);
   step[PATH_PAIR] = t->obs.state * c->A + t->action;

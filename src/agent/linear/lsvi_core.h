@@ -10,11 +10,10 @@
  * transitions, not of past episodes.
  *
  * Groups are sets of data. Each stage has its own, or, with agent.pool, all stages share one, which
- * is right only if the problem is stationary. Where the clock reports its end as `terminated`
- * (clock_terminates in the spec), nobody knows whether the task ended at the last stage or would
- * have continued. Pooled data then form two groups: one without the last stage's transitions, for
- * the stages whose targets look at the next state, and one with all transitions, for the last
- * stage, whose targets do not.
+ * is right only if the problem is stationary. Unless the spec has clock_truncates, `terminated` at
+ * the last stage may mean that the task ended or that the clock ran out. Pooled data then form two
+ * groups: one without the last stage's transitions, for the stages whose targets look at the next
+ * state, and one with all transitions, for the last stage, whose targets do not.
  *
  * Two paths, one law: one-hot features make Lambda diagonal (lambda + n(s,a)); any other phi takes
  * the dense path, with a Cholesky factor that is updated by rank one. Where a stage has data of its
@@ -64,7 +63,7 @@ typedef struct lsvi {
   int64_t H, S, SA, d;
   int32_t A;
   bool pooled;              /* whether the stages share their data */
-  bool clock_terminates;    /* whether `terminated` says nothing at the last stage */
+  bool clock_truncates;     /* whether `terminated` is to be trusted at the last stage, too */
   int64_t groups;           /* sets of data: see above */
   int64_t planned_episodes; /* K, or 0 if unknown */
   double reward_min, reward_max;

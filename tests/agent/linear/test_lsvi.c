@@ -60,7 +60,7 @@ static void a_cold_chain_with_many_steps_is_the_ridge_solution(void **state) {
   }
 }
 
-/* An episode that ended has nothing behind it, whatever state it says it ended in; one that the
+/* An episode that ended has no value beyond, whatever state it says it ended in; one that the
  * clock cut off has. */
 static void an_end_has_no_value(void **state) {
   (void)state;
@@ -370,7 +370,7 @@ static void one_sample_is_lmc_lsvi_bit_for_bit(void **state) {
   }
 }
 
-/* M chains a stage, each with its own noise and its own memory: without data a step of
+/* M chains per stage, each with its own noise and its own memory: without data a step of
  * eta = 1/4 keeps half of the weight that this chain had. */
 static void chains_do_not_share_their_weights(void **state) {
   (void)state;

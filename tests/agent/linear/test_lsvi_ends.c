@@ -14,18 +14,19 @@ static const char *const pools[] = {"agent.pool=false", "agent.pool=true"};
 enum { STAY, END };
 
 /* How an environment reports what happens at the last stage: a clock that ran out, and a task that
- * ended at the same moment. */
+ * ended at the same moment. known: the spec says that the clock only truncates. */
 typedef struct reports {
   const char *name;
-  bool clock_terminates, clock_truncates, end_truncates;
+  bool known, clock_terminates, clock_truncates, end_truncates;
 } reports;
 
 static const reports ways[] = {
-    {"the clock truncates", false, true, false},
-    {"the clock truncates, an end as well", false, true, true},
-    {"the clock terminates", true, false, false},
-    {"the clock sets both flags", true, true, false},
-    {"the clock and an end set both flags", true, true, true},
+    {"the clock truncates", true, false, true, false},
+    {"the clock truncates, an end as well", true, false, true, true},
+    {"the clock truncates, unknown to the spec", false, false, true, false},
+    {"the clock terminates", false, true, false, false},
+    {"the clock sets both flags", false, true, true, false},
+    {"the clock and an end set both flags", false, true, true, true},
 };
 enum { WAYS = sizeof ways / sizeof *ways, LAST = 1 };
 
@@ -50,7 +51,7 @@ static double stay_probability(const lgv_agent *agent, int64_t stage) {
 
 static double regret_of(const reports *way, const char *name, const char *extra, int episodes) {
   lgv_env_spec spec = make_spec(1, 2, LAST + 1);
-  spec.clock_terminates = way->clock_terminates;
+  spec.clock_truncates = way->known;
   lgv_agent *agent = make_agent(name, &spec, extra);
   lgv_error err = {0};
   double regret = 0;
@@ -84,13 +85,13 @@ static void dense_features_agree(void **state) {
                   10);
 }
 
-/* Where the clock terminates, the last stage uses all data, and the others only those of stages
+/* Where the clock may terminate, the last stage uses all data, and the others only those of stages
  * before the last; minibatches are drawn from the same. */
 static void an_unknown_next_state_is_used_at_the_last_stage_only(void **state) {
   (void)state;
   enum { STAGES = 3, NUMBERS_PER_SAMPLE = 3 };
   lgv_env_spec spec = make_spec(1, 2, STAGES);
-  spec.clock_terminates = true;
+  spec.clock_truncates = false;
   bench *b = bench_open_spec(
       spec, (lmc_params){.lsvi = {.lambda = 1, .pool = LSVI_POOL_TRUE}, .sampler = LMC_SGLD});
   for (int64_t stage = 0; stage < STAGES; stage++)
@@ -102,6 +103,23 @@ static void an_unknown_next_state_is_used_at_the_last_stage_only(void **state) {
   assert_int_equal(b->chain.samples[1].count, 3 * NUMBERS_PER_SAMPLE);
   for (int64_t h = 0; h < STAGES; h++) assert_int_equal(lgv__lsvi_group(&b->core, h), h == 2);
   bench_close(b);
+}
+
+/* A task that has ended may have no next state, at the last stage as before it. */
+static void an_end_needs_no_next_state(void **state) {
+  (void)state;
+  for (int known = 0; known < 2; known++)
+    for (int64_t stage = 0; stage <= LAST; stage++) {
+      lgv_env_spec spec = make_spec(1, 2, LAST + 1);
+      spec.clock_truncates = known;
+      lgv_agent *agent = make_agent("psrl", &spec, NULL);
+      lgv_error err = {0};
+      lgv_transition t = {.obs = {.stage = stage}, .next = {.state = -1}, .truncated = true};
+      assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_ERR_USAGE);
+      t.terminated = true;
+      assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_OK);
+      lgv_agent_free(agent);
+    }
 }
 
 /* ---- models as environments ---- */
@@ -211,6 +229,7 @@ int main(void) {
       cmocka_unit_test(an_end_at_the_last_stage_is_an_end),
       cmocka_unit_test(dense_features_agree),
       cmocka_unit_test(an_unknown_next_state_is_used_at_the_last_stage_only),
+      cmocka_unit_test(an_end_needs_no_next_state),
       cmocka_unit_test(a_model_as_environment),
       cmocka_unit_test(what_only_the_last_stage_meets_is_learned),
       cmocka_unit_test(constant_rewards),

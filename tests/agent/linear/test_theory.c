@@ -75,7 +75,7 @@ static void what_the_theorem_does_not_cover_is_refused(void **state) {
   const double single[] = {0, 0.05, 0.12098536225957, 1, 1.5, -0.1, NAN};
   for (size_t i = 0; i < sizeof single / sizeof *single; i++)
     assert_int_equal(lgv_theory_compute(20, 12, 1000, single[i], false, &t, &err), LGV_ERR_USAGE);
-  const double multi[] = {0, 1, -1, NAN};
+  const double multi[] = {0, 4e-324, 1e-200, 1, -1, NAN};
   for (size_t i = 0; i < sizeof multi / sizeof *multi; i++)
     assert_int_equal(lgv_theory_compute(20, 12, 1000, multi[i], true, &t, &err), LGV_ERR_USAGE);
   assert_int_equal(lgv_theory_compute(20, 12, 1000, 0.05, true, &t, &err), LGV_OK);
