@@ -20,6 +20,7 @@ from langevin._training_loops import EPISODE, TrainingLoop
 
 DTYPES = ("|u1", "<i4", "<i8", "<u8", "<f4", "<f8")  # lgv_dtype
 PARAMETERS = ("w", "w_target", "w_mean", "prior.w")  # what parameters() shows
+SCHEDULES = ("schedule_steps", "schedule_episodes")  # arguments of the constructor, for hints
 Callback = Callable[["Agent"], Any]
 
 
@@ -28,8 +29,7 @@ class Agent:
 
     _entry: registry.Entry
 
-    # The classes of _classes.py show their own signature. steps and episodes are former names of schedule_steps and
-    # schedule_episodes.
+    # The classes of _classes.py show their own signature.
     def __init__(
         self,
         env: Any,
@@ -37,16 +37,14 @@ class Agent:
         seed: int = 0,
         schedule_steps: Optional[int] = None,
         schedule_episodes: Optional[int] = None,
-        steps: Optional[int] = None,
-        episodes: Optional[int] = None,
         optimizer: Optional[str] = None,
         reward_range: Optional[Tuple[float, float]] = None,
         **params: Any,
     ):
         self.seed = library.check_seed(seed)
         planned = (
-            check_count("schedule_episodes", episodes if schedule_episodes is None else schedule_episodes),
-            check_count("schedule_steps", steps if schedule_steps is None else schedule_steps),
+            check_count("schedule_episodes", schedule_episodes),
+            check_count("schedule_steps", schedule_steps),
         )
         values = self._check_params(params, optimizer)
         adapter = make_adapter(env, check_range(reward_range))
@@ -70,7 +68,7 @@ class Agent:
                     values[f"{prefix}.{param.name}"] = value
                     break
             else:
-                known = [p.keyword for t in (entry, chosen) if t for p in t.params]
+                known = [*SCHEDULES, *(p.keyword for t in (entry, chosen) if t for p in t.params)]
                 raise TypeError(unknown_parameter(cls.__name__, name, known))
         return values
 

@@ -20,7 +20,7 @@ from langevin._env_adapters import EnvAdapter, NoEnv, make_adapter
 from langevin._library import CSpec, FileError, UsageError
 from langevin._observation_reader import rebuild_reader
 
-FORM = 2  # of the metadata
+FORM = 1  # of the metadata
 CHECKPOINT = "checkpoint.safetensors"
 SPEC_FIELDS = ("obs_kind", "obs_form", "frames", "actions", "states", "horizon", "stationary", "clock_terminates",
                "reward_min", "reward_max", "feature_dim")  # fmt: skip
@@ -114,10 +114,6 @@ def read_saved(path: str) -> Saved:
 
 
 def saved_by_python(path: str, about: Dict[str, Any]) -> Saved:
-    if about.get("version") == 1:  # the form of 0.1.0
-        python = {**about, "timesteps": about["timesteps"]}
-        planned = (about["planned"][0], about["planned"][1])
-        return Saved(about["settings"], about["streams"], planned, about["seed"], about["timesteps"], None, python)
     python = json.loads(about["langevin"])
     if python["form"] != FORM:
         raise FileError(f"{path} was written by langevin {python['version']}, in another form")

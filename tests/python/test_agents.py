@@ -49,12 +49,11 @@ def test_repeated_learn_equals_one(env, stated):
 
 
 def test_schedules():
-    """Without a stated budget nothing decays; steps= and episodes= are former names."""
+    """Without a stated budget nothing decays."""
 
     def trained(**stated):
         return langevin.AdamLMCDQN("langevin/CartPole-v0", seed=3, **stated).learn(2000).parameters()["w"].copy()
 
-    assert np.array_equal(trained(schedule_steps=4000), trained(steps=4000))
     assert np.array_equal(trained(), trained(schedule_steps=2000, final_lr=1))
     assert not np.array_equal(trained(), trained(schedule_steps=2000))
 
@@ -325,7 +324,7 @@ def test_params(corridor):
 
 
 def test_no_name_means_two_things():
-    reserved = {"env", "seed", "steps", "episodes", "schedule_steps", "schedule_episodes", "optimizer", "reward_range"}
+    reserved = {"env", "seed", "schedule_steps", "schedule_episodes", "optimizer", "reward_range"}
     optimizers = _registry.entries("optimizer").values()
     for entry in _registry.entries("agent").values():
         own = {p.keyword for p in entry.params}

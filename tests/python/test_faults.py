@@ -219,8 +219,8 @@ WRONG = [
     (lambda: cartpole(gamma=object()), "agent.gamma"),
     (lambda: cartpole(hidden=(0,)), "agent.hidden"),
     (lambda: cartpole(optimizer="adma"), "optimizer 'adma'"),
-    (lambda: cartpole(steps=-1), "steps"),
-    (lambda: cartpole(steps=2**64 + 5), "steps"),
+    (lambda: cartpole(schedule_steps=-1), "schedule_steps"),
+    (lambda: cartpole(schedule_steps=2**64 + 5), "schedule_steps"),
     (lambda: cartpole(reward_range=3), "reward_range"),
     (lambda: cartpole(reward_range=(1, 0)), "reward_range"),
     (lambda: cartpole().learn(), "how long"),
@@ -281,6 +281,8 @@ def test_what_agents_share_is_no_agent():
 def test_unknown_parameter():
     with pytest.raises(TypeError, match="DQN.. has no parameter 'gama'; did you mean 'gamma'"):
         cartpole(gama=0.9)
+    with pytest.raises(TypeError, match="did you mean 'schedule_steps'"):
+        cartpole(scheduled_steps=5)
 
 
 def test_wrong_actions():
