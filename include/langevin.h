@@ -480,13 +480,16 @@ LGV_API const void *lgv_agent_array(const lgv_agent *agent, size_t index, const 
 LGV_API LGV_CHECK lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text,
                                            size_t size, lgv_error *err);
 /* All that decides the agent's future, as a safetensors file that is written whole or not at all.
- * about (may be NULL): a text for the file's metadata, which is the caller's own. Loaded into an
- * agent that was created with the same settings for the same problem, it goes on bit for bit; a
- * file that does not fit is refused and changes nothing. Only one that fits and whose numbers
- * contradict each other, as in a file made to do harm, is noticed too late for that: the agent then
- * refuses to go on until another file is loaded. */
+ * about (may be NULL): a text for the file's metadata, which is the caller's own. statistics (size
+ * bytes, may be NULL): those of the training environment, as its array LGV_STATISTICS holds them;
+ * lgv_trained_open freezes them in the environment that it makes. Loaded into an agent that was
+ * created with the same settings for the same problem, it goes on bit for bit; a file that does not
+ * fit is refused and changes nothing. Only one that fits and whose numbers contradict each other,
+ * as in a file made to do harm, is noticed too late for that: the agent then refuses to go on until
+ * another file is loaded. */
 LGV_API LGV_CHECK lgv_status lgv_agent_save(const lgv_agent *agent, const char *path,
-                                            const char *about, lgv_error *err);
+                                            const char *about, const void *statistics, size_t size,
+                                            lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_agent_load(lgv_agent *agent, const char *path, lgv_error *err);
 
 /* The training loop of a run for an agent and an environment of one's own, without records. With

@@ -129,6 +129,8 @@ class Agent:
             if difference:
                 raise UsageError(f"the agent was made for another environment: {difference}")
             self._check_streams(adapter)
+            if isinstance(self._adapter, NoEnv):
+                adapter.restore_statistics(self._adapter.save_statistics())
             self._use_env(adapter)
 
     def _check_streams(self, adapter: EnvAdapter) -> None:
@@ -464,11 +466,15 @@ class Agent:
     # ---- Files
 
     def save(self, path: Any) -> None:
-        """Writes everything that decides the agent's future into one safetensors file: load() continues bit for bit.
-        The environment, and the records of learn(), are not in it. `langevin eval`, `watch` and `export` read the file,
-        too, if the environment is one that the command line can make."""
+        """Writes everything that decides the agent's future into one safetensors file: load() continues bit for bit. The
+        environment, but for the statistics of its wrappers, and the records of learn() are not in it. `langevin eval`,
+        `watch` and `export` read the file, too, if the environment is one that the command line can make."""
         with self._only:
-            call("lgv_agent_save", self.handle.pointer, library.encode_path(path), _agent_files.describe(self))
+            statistics = self._adapter.save_statistics()
+            call(
+                "lgv_agent_save", self.handle.pointer, library.encode_path(path), _agent_files.describe(self),
+                statistics or None, len(statistics),
+            )  # fmt: skip
 
     def export(self, path: Any, name: str = "policy") -> None:
         """Writes the policy as one C file without dependencies, as `langevin export` does; name: what its functions

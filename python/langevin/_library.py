@@ -296,7 +296,7 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_agent_q_values", STATUS, [P, P, c_size_t, P]),
     ("lgv_agent_array", P, [P, c_size_t, P, P, P]),
     ("lgv_agent_get", STATUS, [P, c_char_p, c_char_p, c_size_t]),
-    ("lgv_agent_save", STATUS, [P, c_char_p, c_char_p]),
+    ("lgv_agent_save", STATUS, [P, c_char_p, c_char_p, c_char_p, c_size_t]),
     ("lgv_agent_load", STATUS, [P, c_char_p]),
     ("lgv_agent_export", STATUS, [P, c_char_p, c_char_p]),
     ("lgv_trainer_create", STATUS, [P, P, P]),

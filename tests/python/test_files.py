@@ -59,6 +59,16 @@ def test_load_of_a_run(tmp_path, name, envs):
         assert one.num_timesteps == 900
 
 
+def test_load_of_a_run_with_arguments(tmp_path):
+    """They arrive as what they are, and once more in the file that save() then writes."""
+    arguments = {"map_name": "4x4", "is_slippery": False, "success_rate": 0.5}
+    langevin.run("gym:FrozenLake-v1", "dqn", {**RUN, "env.kwargs": arguments}, steps=100, out=tmp_path)
+    agent = langevin.load(tmp_path)
+    assert agent.env.params["kwargs"] == arguments
+    agent.save(tmp_path / "agent")
+    assert langevin.evaluate(tmp_path / "agent", 3, 5).tolist() == langevin.evaluate(tmp_path, 3, 5).tolist()
+
+
 def test_load_of_a_linear_run(tmp_path):
     langevin.run("linear-mdp", "lmc-lsvi", episodes=30, seed=3, out=tmp_path)
     agent = langevin.load(tmp_path)
@@ -154,9 +164,8 @@ def test_linear_agents_for_the_command_line(tmp_path):
 
 
 def test_environments_that_only_python_has(tmp_path, corridor, river):
-    statistics = gymnasium.wrappers.NormalizeObservation(gymnasium.make("CartPole-v1"))
     several = gymnasium.wrappers.vector.NormalizeObservation(make_pair())
-    deep = [langevin.DQN(env, **SMALL) for env in (corridor(), statistics, several)]
+    deep = [langevin.DQN(env, **SMALL) for env in (corridor(), several)]
     for agent in (*deep, langevin.LMCLSVI(river)):
         agent.learn(100)
         agent.save(tmp_path / "agent")
@@ -220,3 +229,73 @@ def test_statistics_survive_a_resume(tmp_path, monkeypatch):
     for steps, resume in ((600, False), (1200, True)):
         langevin.run("gym:test/Track-v0", "dqn", NORMALIZED, steps=steps, seed=1, out=tmp_path, resume=resume)
         assert statistics_in(tmp_path, "env.statistics")[-1] > steps
+
+
+def make_normalized():
+    return gymnasium.wrappers.NormalizeObservation(gymnasium.make("CartPole-v1"))
+
+
+def moments(env):
+    found = env.get_wrapper_attr("obs_rms") if isinstance(env, gymnasium.Env) else env.obs_rms
+    return [*found.mean.tolist(), *found.var.tolist(), found.count]
+
+
+def test_statistics_are_in_the_files_of_python(tmp_path):
+    """`langevin eval` freezes them, as Python can; load() and set_env() restore them."""
+    env, path = make_normalized(), tmp_path / "agent"
+    agent = langevin.DQN(env, seed=1, **SMALL).learn(600)
+    agent.save(path)
+    fresh = [make_normalized() for _ in range(3)]
+    langevin.load(path, env=fresh[0])
+    alone = langevin.load(path)
+    alone.save(tmp_path / "again")
+    alone.set_env(fresh[1])
+    langevin.load(tmp_path / "again", env=fresh[2])
+    assert [moments(one) for one in fresh] == [moments(env)] * 3 and moments(env)[-1] > 600
+    from langevin._library import CRng
+
+    rng, frozen = CRng.stream(7, "env.fresh"), fresh[0]
+    frozen.update_running_mean = False
+    expected = play(agent, frozen, [rng.reset_seed() for _ in range(4)])
+    assert returns_of(path) == returns_of(tmp_path / "again") == expected
+
+
+def test_statistics_of_vectors(tmp_path):
+    """One file, whether each environment is normalized or the whole vector."""
+    each = gymnasium.vector.SyncVectorEnv([make_normalized] * 2)
+    for envs, first in ((each, each.envs[0]), (2 * [gymnasium.wrappers.vector.NormalizeObservation(make_pair())])):
+        langevin.DQN(envs, seed=1, **SMALL).learn(300).save(tmp_path / "agent")
+        one = make_normalized()
+        langevin.load(tmp_path / "agent", env=one)
+        assert moments(one) == moments(first)
+
+
+def test_statistics_of_a_run_in_python(tmp_path):
+    langevin.run("gym:CartPole-v1", "dqn", {**RUN, "env.wrappers": "NormalizeObservation"}, steps=600, out=tmp_path)
+    env = make_normalized()
+    agents = [langevin.load(tmp_path), langevin.load(tmp_path, env=env)]
+    for agent in agents:
+        assert np.array_equal(moments(agent.env), statistics_in(tmp_path, "env.statistics"))
+        agent.save(tmp_path / "agent")
+        assert langevin.evaluate(tmp_path / "agent", 3, 5).tolist() == langevin.evaluate(tmp_path, 3, 5).tolist()
+    with pytest.warns(UserWarning, match="this environment has none"):
+        langevin.load(tmp_path, env="CartPole-v1")
+    both = gymnasium.wrappers.NormalizeReward(make_normalized())
+    with pytest.raises(langevin.UsageError, match="other statistics"):
+        langevin.load(tmp_path, env=both)
+
+
+def test_restored_statistics_continue_bit_for_bit():
+    """In float32, where Gymnasium has them so."""
+    from langevin.gym_task import restore_statistics, save_statistics
+
+    first, second = make_normalized(), make_normalized()
+    first.reset(seed=1)
+    for _ in range(5):
+        first.step(0)
+    restore_statistics(second, save_statistics(first))
+    for env in (first, second):
+        env.reset(seed=2)
+    assert first.obs_rms.mean.dtype == second.obs_rms.mean.dtype
+    for action in (0, 1, 0, 1, 1):
+        assert np.array_equal(first.step(action)[0], second.step(action)[0])
