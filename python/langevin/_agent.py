@@ -1,4 +1,4 @@
-"""What the classes of agents share; _classes.py makes one class for each agent of the library."""
+"""The base class of agents; _classes.py derives one class for each agent of the library."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Files of agents: save() of Python and the checkpoints of runs, which load() and the command line both read.
 
-The metadata of an agent's file are a configuration file of the command line (env, agent, optim, run), with what Python
-alone needs under the key `langevin`, which configurations skip. A run's checkpoint has its config.json beside it.
+The metadata of an agent's file are a configuration file of the command line (env, agent, optim, run). The key
+`langevin`, which configurations skip, holds what only Python needs. A run's checkpoint has its config.json beside it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SPEC_FIELDS = ("obs_kind", "obs_form", "frames", "actions", "states", "horizon",
 
 
 class Saved(NamedTuple):
-    """What a file says about an agent, besides its arrays."""
+    """The description of an agent in a file; the library reads the arrays."""
 
     settings: Dict[str, Any]  # agent.* and optim.*
     streams: int
@@ -206,7 +206,7 @@ def without_env(saved: Saved, spec: CSpec) -> NoEnv:
 
 
 def revive(data: bytes) -> Any:
-    """Of a pickle."""
+    """The agent in a pickle."""
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "agent.safetensors")
         with open(path, "wb") as file:

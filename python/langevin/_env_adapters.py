@@ -1,4 +1,4 @@
-"""What an agent is trained on: an adapter for each kind of environment that the constructors of agents take.
+"""Adapters of the environments that agents are trained on, one for each kind that the constructors of agents take.
 
 An adapter describes the problem (spec, streams), reads observations (reader), makes the loop of learn(), names the
 environment for the command line where that can make it, too (config), and keeps the statistics of its wrappers.
@@ -60,8 +60,10 @@ def make_adapter(env: Any, reward_range: Any) -> EnvAdapter:
     if isinstance(env, TabularMDP):
         return MDPAdapter(env)
     if isinstance(env, str):
-        import gymnasium
-
+        try:
+            import gymnasium
+        except ModuleNotFoundError:
+            raise ImportError("an environment by name needs the package gymnasium: pip install gymnasium") from None
         env = gymnasium.make(env)
     gym = sys.modules.get("gymnasium")
     if gym is not None and isinstance(env, gym.vector.VectorEnv):
@@ -70,8 +72,8 @@ def make_adapter(env: Any, reward_range: Any) -> EnvAdapter:
         native = find_native(env)
         return NativeAdapter(env, native) if native is not None else GymAdapter(env, reward_range)
     raise UsageError(
-        f"an environment is a Gymnasium environment or the name of one, a vector of them, or a TabularMDP; this is a "
-        f"{type(env).__name__}"
+        f"an environment is a Gymnasium environment or the name of one, a vector of them, or a TabularMDP, not "
+        f"{env!r:.40}"
     )
 
 
@@ -147,7 +149,7 @@ def make_spec(space: Any, actions: Any, horizon: int, reward_range: Any) -> Tupl
     from langevin.task import Failure
 
     if not isinstance(actions, spaces.Discrete):
-        raise UsageError(f"its actions are {actions}; only Discrete actions can be chosen from")
+        raise UsageError(f"its actions are {actions}; only Discrete actions are supported")
     try:
         observations = Observations(space, 1.0, [])
     except Failure as failure:

@@ -22,7 +22,7 @@ import langevin
 
 
 class Error(Exception):
-    """liblangevin refused or could not do something; the message says what, and how to mend it."""
+    """liblangevin refused or could not do something; the message says what, and how to fix it."""
 
 
 class UsageError(Error, ValueError):

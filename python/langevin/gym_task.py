@@ -251,7 +251,7 @@ class GymTask(Task):
         self.env = make_env(config, notices)
         space, actions = self.env.observation_space, self.env.action_space
         if not isinstance(actions, spaces.Discrete):
-            raise Failure(f"its actions are {actions}; only Discrete actions can be chosen from", WRONG_USAGE)
+            raise Failure(f"its actions are {actions}; only Discrete actions are supported", WRONG_USAGE)
         self.first_action = int(actions.start)
         self.slot = 0
         self.env_step = self.env.step

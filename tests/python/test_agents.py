@@ -39,7 +39,7 @@ def test_slices_do_not_matter():
 @pytest.mark.parametrize("stated", [{}, {"schedule_steps": 20_000}], ids=["no-schedule", "schedule"])
 @pytest.mark.parametrize("env", ["langevin/CartPole-v0", "CartPole-v1"])
 def test_repeated_learn_equals_one(env, stated):
-    """A schedule has the budget that the constructor states, whatever learn() is told."""
+    """A schedule has the budget that the constructor states, whatever learn() is asked for."""
     one, many = (langevin.AdamLMCDQN(env, seed=3, hidden=(16,), update_every=20, **stated) for _ in range(2))
     one.learn(20_000)
     for _ in range(20):
@@ -59,7 +59,7 @@ def test_schedules():
 
 
 class OneSeed(gymnasium.Wrapper):
-    """Seeds the first reset with 3, whatever it is told: the stream of a native environment in the loop in C."""
+    """Seeds the first reset with 3, whatever it is asked for: the stream of a native environment in the loop in C."""
 
     seed = 3
 
@@ -69,7 +69,7 @@ class OneSeed(gymnasium.Wrapper):
 
 
 def test_python_loop_equals_c_loop():
-    """The same environment behind a wrapper, which the loop in C cannot see, is stepped from Python."""
+    """The loop in C cannot see through a wrapper: the same environment inside one is stepped from Python."""
     native, wrapped = gymnasium.make("langevin/CartPole-v0"), OneSeed(gymnasium.make("langevin/CartPole-v0"))
     agents = [langevin.DoubleDQN(env, seed=3, schedule_steps=1500, **SMALL) for env in (native, wrapped)]
     for agent in agents:
@@ -226,7 +226,7 @@ def test_vector_modes(corridor, mode):
     assert set(rewards.tolist()) <= {0.0, 1.0} and terminated.any()
     one_hot = np.eye(5, dtype=np.float32)
     q = agent.q_values(one_hot[3:4])[0]
-    assert q[1] == pytest.approx(1, abs=0.1)  # what lies behind the end is worth nothing
+    assert q[1] == pytest.approx(1, abs=0.1)  # nothing is worth anything after the end
 
 
 def test_native_vector():

@@ -44,7 +44,7 @@ def test_command_that_is_missing():
 @pytest.mark.parametrize("name", ["cartpole", "gym:CartPole-v1", "riverswim"])
 @pytest.mark.parametrize("envs", [1, 4])
 def test_load_of_a_run(tmp_path, name, envs):
-    """A run that goes on in Python: the directory, or the checkpoint in it, with and without an environment."""
+    """A run that continues in Python: the directory, or the checkpoint in it, with and without an environment."""
     langevin.run(name, "dqn", {**RUN, "run.envs": envs}, steps=600, seed=3, out=tmp_path)
     agent = langevin.load(tmp_path)
     assert type(agent) is langevin.DQN and agent.num_timesteps == 600 and agent.params["replay"] == 500
