@@ -157,7 +157,8 @@ def load(path: Any, env: Any = None) -> Any:
 def open_env(saved: Saved, env: Any, entry: registry.Entry) -> Tuple[EnvAdapter, CSpec]:
     """The environment to load an agent with, and the problem that the agent was made for."""
     if saved.python is None:
-        adapter = make_adapter(make_run_env(saved) if env is None else env, None)
+        rewards = [float((saved.env or {}).get(name, 0)) for name in ("reward_min", "reward_max")]
+        adapter = make_adapter(make_run_env(saved) if env is None else env, rewards)
         return adapter, adapter.spec
     spec = CSpec(**saved.python["spec"])
     spec.obs_shape[:] = saved.python["obs_shape"]

@@ -76,6 +76,15 @@ def test_load_of_a_linear_run(tmp_path):
     agent.learn(episodes=5)
 
 
+def test_load_of_a_linear_run_on_gymnasium(tmp_path):
+    """The range of rewards is that of the run."""
+    settings = {"env.horizon": 20, "env.reward_max": 1}
+    langevin.run("gym:FrozenLake-v1", "lmc-lsvi", settings, episodes=20, out=tmp_path)
+    for env in (None, gymnasium.make("FrozenLake-v1", max_episode_steps=20)):
+        agent = langevin.load(tmp_path, env=env)
+        assert agent._spec.reward_max == 1 and len(agent.learn(episodes=5).returns) == 5
+
+
 def test_a_loaded_run_continues_as_itself(tmp_path):
     """The replay, the optimizer and all streams come along: the same updates from the same transitions."""
     langevin.run("cartpole", "adam-lmcdqn", RUN, steps=1500, seed=3, out=tmp_path)
