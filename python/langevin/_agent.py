@@ -426,7 +426,8 @@ class Agent:
             return {name: view for name, view in self._views(readonly=False) if name in PARAMETERS}
 
     def _views(self, readonly: bool) -> List[Tuple[str, np.ndarray]]:
-        handle, found = self.handle, []
+        handle = self.handle
+        found: List[Tuple[str, np.ndarray]] = []
         name, dtype, count = ctypes.c_char_p(), ctypes.c_int(), ctypes.c_size_t()
         refs = [ctypes.byref(x) for x in (name, dtype, count)]
         while True:
