@@ -366,7 +366,7 @@ def test_every_agent(name):
     action, state = agent.predict(1)
     assert action in (0, 1)
     assert state == (1 if issubclass(cls, langevin.LinearAgent) else None)
-    assert langevin.load is not None and pickle.loads(pickle.dumps(agent)).num_timesteps == 120
+    assert pickle.loads(pickle.dumps(agent)).num_timesteps == 120
 
 
 def test_own_loop(corridor):
