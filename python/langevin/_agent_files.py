@@ -92,6 +92,8 @@ def read_header(path: str) -> Dict[str, Any]:
         header = json.loads(file.read(size))
         for name in {"run.state", STATISTICS} & header.keys():
             begin, end = header[name]["data_offsets"]
+            if 8 + size + end > os.path.getsize(path):
+                raise ValueError
             file.seek(8 + size + begin)
             header[name] = file.read(end - begin)
         return header

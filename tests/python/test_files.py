@@ -269,6 +269,20 @@ def test_statistics_are_in_the_files_of_python(tmp_path):
     assert returns_of(path) == returns_of(tmp_path / "again") == expected
 
 
+@pytest.mark.parametrize("offsets", [[0, -5], [-100, 5], [0, 10**12], [10**30, 10**30], "x", None], ids=str)
+def test_statistics_that_are_nowhere(tmp_path, offsets):
+    path = tmp_path / "agent"
+    langevin.DQN(make_normalized(), **SMALL).save(path)
+    data = path.read_bytes()
+    size = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:size])
+    header["env.statistics"]["data_offsets"] = offsets
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data[size:])
+    with pytest.raises(langevin.FileError):
+        langevin.load(path)
+
+
 def test_statistics_of_vectors(tmp_path):
     """One file, whether each environment is normalized or the whole vector."""
     each = gymnasium.vector.SyncVectorEnv([make_normalized] * 2)
