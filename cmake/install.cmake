@@ -3,10 +3,14 @@
 # bridge.
 include(CMakePackageConfigHelpers)
 
-# In a wheel (pyproject.toml): the shared library and the command line, in the package.
+file(GLOB experiment_files CONFIGURE_DEPENDS experiments/*.yaml)
+
+# In a wheel (pyproject.toml) the package contains the shared library, the command line and the
+# experiments of `langevin reproduce`.
 if(SKBUILD)
   install(TARGETS langevin_shared LIBRARY DESTINATION langevin COMPONENT python)
   install(TARGETS langevin_cli RUNTIME DESTINATION langevin/bin COMPONENT python)
+  install(FILES ${experiment_files} DESTINATION langevin/experiments COMPONENT python)
   return()
 endif()
 
@@ -17,10 +21,9 @@ if(TARGET langevin_cli)
   install(TARGETS langevin_cli DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+install(FILES ${experiment_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/experiments)
 # The Python half of the Gymnasium bridge; src/env/process.c finds it relative to the library.
 file(GLOB python_sources CONFIGURE_DEPENDS python/langevin/*.py python/langevin/*.pyi python/langevin/py.typed)
-file(GLOB experiment_files CONFIGURE_DEPENDS experiments/*.yaml)
-install(FILES ${experiment_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/experiments)
 install(FILES ${python_sources} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/python/langevin)
 
 # find_package(langevin) defines langevin::langevin (shared) and langevin::static.

@@ -14,7 +14,7 @@ from gymnasium import spaces
 
 
 class KeyDoor(gymnasium.Env):
-    """Fetch the key on the left, then open the door on the right: 1 is paid for that, and nothing else."""
+    """Fetch the key on the left, then open the door on the right. Only that pays: 1."""
 
     LEFT, RIGHT = 0, 1
 

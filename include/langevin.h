@@ -481,13 +481,16 @@ LGV_API const void *lgv_agent_array(const lgv_agent *agent, size_t index, const 
 LGV_API LGV_CHECK lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text,
                                            size_t size, lgv_error *err);
 /* Saves the agent's whole state as a safetensors file, which is written whole or not at all. about
- * (may be NULL): the caller's text for the file's metadata. Loaded into an agent that was created
- * with the same settings for the same problem, training resumes bit for bit. A file that does not
- * fit is refused and changes nothing. Only a file that fits but whose numbers contradict each
- * other, as one made to do harm, is noticed after the arrays have changed: the agent then refuses
- * every call until another file is loaded. */
+ * (may be NULL): the caller's text for the file's metadata. statistics (size bytes, may be NULL):
+ * those of the training environment, as its array LGV_STATISTICS holds them; lgv_trained_open
+ * freezes them in the environment that it makes. Loaded into an agent that was created with the
+ * same settings for the same problem, training resumes bit for bit. A file that does not fit is
+ * refused and changes nothing. Only a file that fits but whose numbers contradict each other, as
+ * one made to do harm, is noticed after the arrays have changed: the agent then refuses every call
+ * until another file is loaded. */
 LGV_API LGV_CHECK lgv_status lgv_agent_save(const lgv_agent *agent, const char *path,
-                                            const char *about, lgv_error *err);
+                                            const char *about, const void *statistics, size_t size,
+                                            lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_agent_load(lgv_agent *agent, const char *path, lgv_error *err);
 
 /* The training loop of a run, without records, for your own agent and environment. With the

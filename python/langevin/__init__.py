@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import sys
 import warnings
 from typing import Any, List
@@ -80,8 +81,11 @@ def __dir__() -> List[str]:
 
 def _register_environments() -> None:
     """gymnasium.make("langevin/NChain-v0"), where Gymnasium is installed."""
-    if getattr(sys, "argv", [""])[:1] == ["langevin-worker"]:
+    program = os.path.basename((getattr(sys, "argv", None) or [""])[0])
+    if program == "langevin-worker":
         return  # src/env/process.c: a worker sets its number of threads before it imports anything
+    if program == "langevin":
+        return  # the command line: importing Gymnasium would take longer than most commands
     try:
         importlib.import_module("gymnasium")
     except ImportError:

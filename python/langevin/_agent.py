@@ -1,4 +1,4 @@
-"""What the classes of agents share; _classes.py makes one class for each agent of the library."""
+"""The base class of agents; _classes.py derives one class for each agent of the library."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from langevin._training_loops import EPISODE, TrainingLoop
 
 DTYPES = ("|u1", "<i4", "<i8", "<u8", "<f4", "<f8")  # lgv_dtype
 PARAMETERS = ("w", "w_target", "w_mean", "prior.w")  # what parameters() shows
+SCHEDULES = ("schedule_steps", "schedule_episodes")  # arguments of the constructor, for hints
 Callback = Callable[["Agent"], Any]
 
 
@@ -28,8 +29,7 @@ class Agent:
 
     _entry: registry.Entry
 
-    # The classes of _classes.py show their own signature. steps and episodes are former names of schedule_steps and
-    # schedule_episodes.
+    # The classes of _classes.py show their own signature.
     def __init__(
         self,
         env: Any,
@@ -37,16 +37,14 @@ class Agent:
         seed: int = 0,
         schedule_steps: Optional[int] = None,
         schedule_episodes: Optional[int] = None,
-        steps: Optional[int] = None,
-        episodes: Optional[int] = None,
         optimizer: Optional[str] = None,
         reward_range: Optional[Tuple[float, float]] = None,
         **params: Any,
     ):
         self.seed = library.check_seed(seed)
         planned = (
-            check_count("schedule_episodes", episodes if schedule_episodes is None else schedule_episodes),
-            check_count("schedule_steps", steps if schedule_steps is None else schedule_steps),
+            check_count("schedule_episodes", schedule_episodes),
+            check_count("schedule_steps", schedule_steps),
         )
         values = self._check_params(params, optimizer)
         adapter = make_adapter(env, check_range(reward_range))
@@ -70,7 +68,7 @@ class Agent:
                     values[f"{prefix}.{param.name}"] = value
                     break
             else:
-                known = [p.keyword for t in (entry, chosen) if t for p in t.params]
+                known = [*SCHEDULES, *(p.keyword for t in (entry, chosen) if t for p in t.params)]
                 raise TypeError(unknown_parameter(cls.__name__, name, known))
         return values
 
@@ -131,6 +129,8 @@ class Agent:
             if difference:
                 raise UsageError(f"the agent was made for another environment: {difference}")
             self._check_streams(adapter)
+            if isinstance(self._adapter, NoEnv):
+                adapter.restore_statistics(self._adapter.save_statistics())
             self._use_env(adapter)
 
     def _check_streams(self, adapter: EnvAdapter) -> None:
@@ -426,7 +426,8 @@ class Agent:
             return {name: view for name, view in self._views(readonly=False) if name in PARAMETERS}
 
     def _views(self, readonly: bool) -> List[Tuple[str, np.ndarray]]:
-        handle, found = self.handle, []
+        handle = self.handle
+        found: List[Tuple[str, np.ndarray]] = []
         name, dtype, count = ctypes.c_char_p(), ctypes.c_int(), ctypes.c_size_t()
         refs = [ctypes.byref(x) for x in (name, dtype, count)]
         while True:
@@ -466,11 +467,15 @@ class Agent:
     # ---- Files
 
     def save(self, path: Any) -> None:
-        """Writes everything that decides the agent's future into one safetensors file: load() continues bit for bit.
-        The environment, and the records of learn(), are not in it. `langevin eval`, `watch` and `export` read the file,
-        too, if the environment is one that the command line can make."""
+        """Writes everything that decides the agent's future into one safetensors file: load() continues bit for bit. The
+        environment, but for the statistics of its wrappers, and the records of learn() are not in it. `langevin eval`,
+        `watch` and `export` read the file, too, if the environment is one that the command line can make."""
         with self._only:
-            call("lgv_agent_save", self.handle.pointer, library.encode_path(path), _agent_files.describe(self))
+            statistics = self._adapter.save_statistics()
+            call(
+                "lgv_agent_save", self.handle.pointer, library.encode_path(path), _agent_files.describe(self),
+                statistics or None, len(statistics),
+            )  # fmt: skip
 
     def export(self, path: Any, name: str = "policy") -> None:
         """Writes the policy as one C file without dependencies, as `langevin export` does; name: what its functions

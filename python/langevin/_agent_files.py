@@ -1,7 +1,7 @@
 """Files of agents: save() of Python and the checkpoints of runs, which load() and the command line both read.
 
-The metadata of an agent's file are a configuration file of the command line (env, agent, optim, run), with what Python
-alone needs under the key `langevin`, which configurations skip. A run's checkpoint has its config.json beside it.
+The metadata of an agent's file are a configuration file of the command line (env, agent, optim, run). The key
+`langevin`, which configurations skip, holds what only Python needs. A run's checkpoint has its config.json beside it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from langevin._checks import compare_specs
 from langevin._env_adapters import EnvAdapter, NoEnv, make_adapter
 from langevin._library import CSpec, FileError, UsageError
 from langevin._observation_reader import rebuild_reader
+from langevin.task import Failure, parse_value
 
-FORM = 2  # of the metadata
+FORM = 1  # of the metadata
 CHECKPOINT = "checkpoint.safetensors"
+STATISTICS = "env.statistics"  # an array of files
 SPEC_FIELDS = ("obs_kind", "obs_form", "frames", "actions", "states", "horizon", "stationary", "clock_truncates",
                "reward_min", "reward_max", "feature_dim")  # fmt: skip
 
 
 class Saved(NamedTuple):
-    """What a file says about an agent, besides its arrays."""
+    """The description of an agent in a file; the library reads the arrays."""
 
     settings: Dict[str, Any]  # agent.* and optim.*
     streams: int
@@ -35,6 +37,7 @@ class Saved(NamedTuple):
     seed: int
     timesteps: int
     env: Optional[Dict[str, Any]]  # the env section of a configuration; None: only Python can make it
+    statistics: bytes  # of the wrappers of the environment
     python: Optional[Dict[str, Any]]  # spec and observations, of a file that Python wrote
 
 
@@ -81,49 +84,50 @@ def flatten(config: Mapping[str, Any], *prefixes: str) -> Dict[str, Any]:
 
 
 def read_header(path: str) -> Dict[str, Any]:
-    """The header of a safetensors file: JSON after its length."""
+    """The header of a safetensors file, JSON after its length, with the bytes of two arrays in it."""
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")
         if size > 1 << 24:
             raise ValueError
         header = json.loads(file.read(size))
-        if "run.state" in header:  # whose first number counts the steps
-            file.seek(8 + size + header["run.state"]["data_offsets"][0])
-            header["steps"] = int.from_bytes(file.read(8), "little")
+        for name in {"run.state", STATISTICS} & header.keys():
+            begin, end = header[name]["data_offsets"]
+            if 8 + size + end > os.path.getsize(path):
+                raise ValueError
+            file.seek(8 + size + begin)
+            header[name] = file.read(end - begin)
         return header
 
 
 def read_saved(path: str) -> Saved:
     try:
         header = read_header(path)
-        about = header["__metadata__"].get("about")
+        about, statistics = header["__metadata__"].get("about"), header.get(STATISTICS, b"")
         if about is not None:
-            return saved_by_python(path, json.loads(about))
+            return saved_by_python(path, json.loads(about), statistics)
         with open(os.path.join(os.path.dirname(path), "config.json"), encoding="utf-8") as file:
             config = json.load(file)
         run = config["run"]
         settings = flatten(config, "agent", "optim")
         planned = (int(run["episodes"]), int(run["steps"]))
-        return Saved(settings, int(run["envs"]), planned, int(run["seed"]), header["steps"], config["env"], None)
+        steps = int.from_bytes(header["run.state"][:8], "little")  # the first of the counters
+        return Saved(settings, int(run["envs"]), planned, int(run["seed"]), steps, config["env"], statistics, None)
     except FileNotFoundError as error:
         if not os.path.exists(path):
             raise
         raise FileError(f"{path} is the checkpoint of a run, but {error.filename} is missing") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise FileError(f"{path} is neither an agent that save() has written nor the checkpoint of a run") from None
 
 
-def saved_by_python(path: str, about: Dict[str, Any]) -> Saved:
-    if about.get("version") == 1:  # the form of 0.1.0
-        python = {**about, "timesteps": about["timesteps"]}
-        planned = (about["planned"][0], about["planned"][1])
-        return Saved(about["settings"], about["streams"], planned, about["seed"], about["timesteps"], None, python)
+def saved_by_python(path: str, about: Dict[str, Any], statistics: bytes) -> Saved:
     python = json.loads(about["langevin"])
     if python["form"] != FORM:
         raise FileError(f"{path} was written by langevin {python['version']}, in another form")
     run, settings = about["run"], flatten(about, "agent", "optim")
     planned = (run["episodes"], run["steps"])
-    return Saved(settings, run["envs"], planned, python["seed"], python["timesteps"], about.get("env"), python)
+    env = about.get("env")
+    return Saved(settings, run["envs"], planned, python["seed"], python["timesteps"], env, statistics, python)
 
 
 def load(path: Any, env: Any = None) -> Any:
@@ -148,13 +152,15 @@ def load(path: Any, env: Any = None) -> Any:
     agent._check_streams(adapter)
     agent.num_timesteps = saved.timesteps
     library.call("lgv_agent_load", agent.handle.pointer, library.encode_path(file))
+    adapter.restore_statistics(saved.statistics)
     return agent
 
 
 def open_env(saved: Saved, env: Any, entry: registry.Entry) -> Tuple[EnvAdapter, CSpec]:
     """The environment to load an agent with, and the problem that the agent was made for."""
     if saved.python is None:
-        adapter = make_adapter(make_run_env(saved.env) if env is None else env, None)
+        rewards = [float((saved.env or {}).get(name, 0)) for name in ("reward_min", "reward_max")]
+        adapter = make_adapter(make_run_env(saved) if env is None else env, rewards)
         return adapter, adapter.spec
     spec = CSpec(**saved.python["spec"])
     spec.obs_shape[:] = saved.python["obs_shape"]
@@ -169,13 +175,24 @@ def open_env(saved: Saved, env: Any, entry: registry.Entry) -> Tuple[EnvAdapter,
     return adapter, spec
 
 
-def make_run_env(config: Any) -> Any:
+def make_run_env(saved: Saved) -> Any:
     """The environment of a run, from the env section of its config.json."""
     try:
+        from langevin import gym_task
         from langevin.envs import NativeEnv
-    except ModuleNotFoundError:
-        raise UsageError("name the environment: load(path, env=...)") from None
-    return NativeEnv(config["name"], **{name: value for name, value in config.items() if name != "name"})
+    except (ModuleNotFoundError, Failure):
+        raise UsageError("the environment of the run needs the package gymnasium: pip install gymnasium") from None
+    config = dict(saved.env or {})
+    if not saved.statistics:
+        if "kwargs" in config:
+            config["kwargs"] = {name: parse_value(text) for name, text in config["kwargs"].items()}
+        return NativeEnv(config.pop("name"), **config)
+    if config["scale"] != 1:
+        raise UsageError("the run scaled its observations (env.scale): load(path, env=...) takes an environment that does")
+    try:  # in this process, where the statistics can be restored
+        return gym_task.make_env(config, [])
+    except Failure as failure:
+        raise UsageError(str(failure)) from None
 
 
 def without_env(saved: Saved, spec: CSpec) -> NoEnv:
@@ -184,7 +201,7 @@ def without_env(saved: Saved, spec: CSpec) -> NoEnv:
         raise UsageError("the agent uses the features of its environment: load it with load(path, env=...)")
     shape = python["shape"]
     plain = shape is not None and int(np.prod(shape)) == int(np.prod(python["obs_shape"]))
-    adapter = NoEnv(saved.env)
+    adapter = NoEnv(saved.env, saved.statistics)
     adapter.spec = spec
     adapter.reader = rebuild_reader(spec, tuple(shape) if plain else None, python.get("space"))
     adapter.first_action = python.get("first_action", 0)
@@ -192,7 +209,7 @@ def without_env(saved: Saved, spec: CSpec) -> NoEnv:
 
 
 def revive(data: bytes) -> Any:
-    """Of a pickle."""
+    """The agent in a pickle."""
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "agent.safetensors")
         with open(path, "wb") as file:

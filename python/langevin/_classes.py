@@ -17,13 +17,13 @@ env: a Gymnasium environment with Discrete actions or its name, a vector of such
 seed: decides the random numbers of the agent, and the seeds of the environment's resets in learn().
 schedule_steps, schedule_episodes: how long the agent will be trained in all. Step sizes that decay do
     so over this budget; without it nothing decays.
-reward_range: the least and the greatest reward, for agents that ask for it: Gymnasium does not know.
+reward_range: the least and the greatest reward, which some agents need and Gymnasium does not know.
 Parameters that are None take the value of the preset, or the default."""
 WIDTH = 100
 
 
 def parameters_of(entry: registry.Entry) -> List[registry.Param]:
-    """The agent's own, then those of its default optimizer."""
+    """The agent's own parameters, then those of its default optimizer."""
     optimizer = registry.entries("optimizer").get(entry.optimizer or "")
     return list(entry.params) + (list(optimizer.params) if optimizer else [])
 
@@ -96,7 +96,7 @@ CLASSES: Dict[str, Type[Agent]] = {
 
 
 def agent_class(name: str) -> Type[Agent]:
-    """By the library's name, such as adam-lmcdqn."""
+    """The class of an agent by the library's name, such as adam-lmcdqn."""
     cls = CLASSES.get(registry.class_name(name))
     if cls is None or cls._entry.name != name:
         raise UsageError(f"there is no agent '{name}' in this version")

@@ -1,14 +1,15 @@
-"""What an agent is trained on: an adapter for each kind of environment that the constructors of agents take.
+"""Adapters of the environments that agents are trained on, one for each kind that the constructors of agents take.
 
-An adapter describes the problem (spec, streams), reads observations (reader), makes the loop of learn(), and names the
-environment for the command line where that can make it, too (config).
+An adapter describes the problem (spec, streams), reads observations (reader), makes the loop of learn(), names the
+environment for the command line where that can make it, too (config), and keeps the statistics of its wrappers.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
-from typing import Any, Dict, Optional, Tuple
+import warnings
+from typing import Any, Dict, List, Optional, Tuple
 
 from langevin._library import CSpec, OneThread, UsageError, lib
 from langevin._mdp import Model, TabularMDP
@@ -28,6 +29,7 @@ class EnvAdapter:
     first_action = 0  # the environment's number of the agent's action 0
     model: Optional[Model] = None
     keeps: tuple = ()  # what the spec points into
+    wrapped: List[Any] = []  # Gymnasium's environments, whose wrappers may keep running statistics
 
     def loop(self, agent: Any, seed: int) -> TrainingLoop:
         raise NotImplementedError
@@ -35,6 +37,20 @@ class EnvAdapter:
     def config(self) -> Config:
         """The env section of a configuration file; None where only Python can make the environment."""
         return None
+
+    def save_statistics(self) -> bytes:
+        """The statistics of wrappers (NormalizeObservation) around the first environment, which is the one whose
+        statistics evaluations of a run use, too."""
+        if not self.wrapped:
+            return b""
+        from langevin.gym_task import save_statistics  # needs Gymnasium
+
+        return save_statistics(self.wrapped[0])
+
+    def restore_statistics(self, state: bytes) -> None:
+        """state: what save_statistics gave where the agent was trained."""
+        for env in self.wrapped:
+            restore_wrappers(env, state)
 
 
 def make_adapter(env: Any, reward_range: Any) -> EnvAdapter:
@@ -44,8 +60,10 @@ def make_adapter(env: Any, reward_range: Any) -> EnvAdapter:
     if isinstance(env, TabularMDP):
         return MDPAdapter(env)
     if isinstance(env, str):
-        import gymnasium
-
+        try:
+            import gymnasium
+        except ModuleNotFoundError:
+            raise ImportError("an environment by name needs the package gymnasium: pip install gymnasium") from None
         env = gymnasium.make(env)
     gym = sys.modules.get("gymnasium")
     if gym is not None and isinstance(env, gym.vector.VectorEnv):
@@ -54,8 +72,8 @@ def make_adapter(env: Any, reward_range: Any) -> EnvAdapter:
         native = find_native(env)
         return NativeAdapter(env, native) if native is not None else GymAdapter(env, reward_range)
     raise UsageError(
-        f"an environment is a Gymnasium environment or the name of one, a vector of them, or a TabularMDP; this is a "
-        f"{type(env).__name__}"
+        f"an environment is a Gymnasium environment or the name of one, a vector of them, or a TabularMDP, not "
+        f"{env!r:.40}"
     )
 
 
@@ -79,8 +97,11 @@ def copy_spec(spec: CSpec) -> CSpec:
 
 
 def native_config(name: str, params: Dict[str, Any]) -> Config:
-    pairs = {key.rstrip("_"): to_text(key, value) for key, value in params.items() if not isinstance(value, dict)}
-    return {"name": name, **pairs} if len(pairs) == len(params) else None
+    config: Dict[str, Any] = {"name": name}
+    for key, value in params.items():
+        nested = isinstance(value, dict)  # env.kwargs of gym
+        config[key.rstrip("_")] = {k: to_argument(k, v) for k, v in value.items()} if nested else to_text(key, value)
+    return config
 
 
 class MDPAdapter(EnvAdapter):
@@ -128,7 +149,7 @@ def make_spec(space: Any, actions: Any, horizon: int, reward_range: Any) -> Tupl
     from langevin.task import Failure
 
     if not isinstance(actions, spaces.Discrete):
-        raise UsageError(f"its actions are {actions}; only Discrete actions can be chosen from")
+        raise UsageError(f"its actions are {actions}; only Discrete actions are supported")
     try:
         observations = Observations(space, 1.0, [])
     except Failure as failure:
@@ -177,11 +198,24 @@ def gym_config(spec: Any, reward_range: Tuple[float, float]) -> Config:
     return {**config, "kwargs": kwargs} if kwargs else config
 
 
+def restore_wrappers(env: Any, state: bytes) -> None:
+    from langevin.gym_task import restore_statistics, save_statistics
+
+    size = len(save_statistics(env))
+    if state and not size:
+        warnings.warn("the agent was trained with wrappers that keep statistics, such as NormalizeObservation; this "
+                      "environment has none", stacklevel=4)  # fmt: skip
+    elif state and len(state) != size:
+        raise UsageError("the agent was made for another environment: its wrappers keep other statistics")
+    elif state:
+        restore_statistics(env, state)
+
+
 class GymAdapter(EnvAdapter):
     def __init__(self, env: Any, reward_range: Any):
         from langevin.gym_task import horizon_of
 
-        self.env = env
+        self.env, self.wrapped = env, [env]
         self.spec, self.reader = make_spec(env.observation_space, env.action_space, horizon_of(env), reward_range)
         self.first_action = int(env.action_space.start)
 
@@ -189,10 +223,6 @@ class GymAdapter(EnvAdapter):
         return GymTrainingLoop(agent, self, seed)
 
     def config(self) -> Config:
-        from langevin.gym_task import running_statistics
-
-        if running_statistics(self.env):
-            return None  # the statistics are not in the agent's file
         try:
             spec = self.env.spec
         except (AttributeError, TypeError, ValueError):
@@ -202,10 +232,13 @@ class GymAdapter(EnvAdapter):
 
 class VectorAdapter(EnvAdapter):
     def __init__(self, envs: Any, reward_range: Any):
+        from gymnasium.vector import VectorWrapper
+
         from langevin.gym_task import horizon_of
 
         self.envs, self.streams = envs, int(envs.num_envs)
         self.inside = list(getattr(envs, "envs", ()))  # of a SyncVectorEnv
+        self.wrapped = [envs] if isinstance(envs, VectorWrapper) else self.inside
         stated = getattr(getattr(envs, "spec", None), "max_episode_steps", None)
         horizon = int(stated or 0) if stated or not self.inside else horizon_of(self.inside[0])
         self.spec, self.reader = make_spec(
@@ -224,13 +257,11 @@ class VectorAdapter(EnvAdapter):
         from gymnasium.vector import AsyncVectorEnv, VectorWrapper
 
         from langevin.envs import NativeVectorEnv
-        from langevin.gym_task import running_statistics
 
         if type(self.envs) is NativeVectorEnv:
             return native_config(self.envs.name, self.envs.params)
-        hidden = isinstance(self.envs, (AsyncVectorEnv, VectorWrapper))  # what they contain cannot be named
-        if hidden or any(running_statistics(env) for env in self.inside):
-            return None
+        if isinstance(self.envs, (AsyncVectorEnv, VectorWrapper)):
+            return None  # what they contain cannot be named
         spec = self.inside[0].spec if self.inside else getattr(self.envs, "spec", None)
         return gym_config(spec, (self.spec.reward_min, self.spec.reward_max))
 
@@ -238,8 +269,11 @@ class VectorAdapter(EnvAdapter):
 class NoEnv(EnvAdapter):
     """For an agent that is loaded without an environment."""
 
-    def __init__(self, config: Config):
-        self._config = config
+    def __init__(self, config: Config, statistics: bytes):
+        self._config, self._statistics = config, statistics
 
     def config(self) -> Config:
         return self._config
+
+    def save_statistics(self) -> bytes:
+        return self._statistics

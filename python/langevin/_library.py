@@ -22,7 +22,7 @@ import langevin
 
 
 class Error(Exception):
-    """liblangevin refused or could not do something; the message says what, and how to mend it."""
+    """liblangevin refused or could not do something; the message says what, and how to fix it."""
 
 
 class UsageError(Error, ValueError):
@@ -296,7 +296,7 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_agent_q_values", STATUS, [P, P, c_size_t, P]),
     ("lgv_agent_array", P, [P, c_size_t, P, P, P]),
     ("lgv_agent_get", STATUS, [P, c_char_p, c_char_p, c_size_t]),
-    ("lgv_agent_save", STATUS, [P, c_char_p, c_char_p]),
+    ("lgv_agent_save", STATUS, [P, c_char_p, c_char_p, c_char_p, c_size_t]),
     ("lgv_agent_load", STATUS, [P, c_char_p]),
     ("lgv_agent_export", STATUS, [P, c_char_p, c_char_p]),
     ("lgv_trainer_create", STATUS, [P, P, P]),

@@ -1,4 +1,4 @@
-"""What the linear agents have beyond others: tables over stages, states and actions."""
+"""The base class of linear agents, which have tables over stages, states and actions."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class ObservationReader:
             raise UsageError(f"an observation is an array of shape {self.shape}, not a {type(observation).__name__}")
         array = np.asarray(observation)
         if array.dtype.kind not in "fiub":
-            raise UsageError(f"the observation holds {array.dtype}, which are no numbers")
+            raise UsageError(f"the observation holds {array.dtype}, which are not numbers")
         if self.bytes and array.dtype != np.uint8:
             raise UsageError(f"the observation holds {array.dtype}; pictures are uint8")
         batched = array.ndim == len(self.shape) + 1

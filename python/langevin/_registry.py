@@ -28,7 +28,7 @@ class Param:
 
     @property
     def keyword(self) -> str:
-        """As an argument: lambda is a word of Python's own."""
+        """The name of the argument; lambda is a keyword of Python."""
         return self.name + "_" if keyword.iskeyword(self.name) else self.name
 
     @property

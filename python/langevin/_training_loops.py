@@ -144,7 +144,8 @@ class PythonTrainingLoop(TrainingLoop):
         self.horizon = int(agent.adapter.spec.horizon)
         self.action, self.error = ctypes.c_int32(), CError()
         self.action_ref, self.error_ref = ctypes.byref(self.action), ctypes.byref(self.error)
-        self.made, self.ended = 0, []  # of advance()
+        self.made = 0  # steps of advance()
+        self.ended: List[tuple] = []  # and its episodes
         self.free: Deque[int] = deque(range(agent._streams))
         self.several = agent._streams > 1
 

@@ -1,10 +1,10 @@
 """Atari games of the Arcade Learning Environment (Bellemare et al., 2013), frame by frame, as a task of worker.py.
 
 The game runs in this process, which holds all of ALE (its license is GPL-2) and nothing of liblangevin. It hands
-over plain grayscale screens; what agents see is made of them in C (src/env/env_atari.c).
+over plain grayscale screens, from which src/env/env_atari.c makes the observations of agents.
 
 Shared memory: two screens of height x width bytes. A step of n frames writes the last but one into the first and
-the last into the second; if the game ends before that, what was not reached stays as it was. A reset writes both.
+the last into the second; if the game ends before that, screens it did not reach stay as they were. A reset writes both.
 
 Actions: i >= 0 is the i-th of the game's set; -1 - c is ALE's action of code c, in the set or not.
 """
@@ -112,12 +112,12 @@ class AtariTask(Task):
 
 
 class StateReader(pickle.Unpickler):
-    """A state comes out of a file, which may be anybody's: it can name ALE's own state and nothing else to be made."""
+    """Anyone may have written the file that a state comes from, so the only class it may name is ALE's own state."""
 
     def find_class(self, module: str, name: str):
         if (module, name) == (ale_py.ALEState.__module__, ale_py.ALEState.__qualname__):
             return ale_py.ALEState
-        raise Failure(f"the saved state of the game is none: it asks for {module}.{name}")
+        raise Failure(f"the saved state is not that of a game: it asks for {module}.{name}")
 
 
 def find_rom(name: str):

@@ -1,4 +1,4 @@
-"""What the bridge is measured against by `langevin bench bridge`: a bare Python loop over the same environment."""
+"""The baseline of `langevin bench bridge`: a bare Python loop over the same environment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from langevin.gym_task import GymTask
 
 
 class LoopTask(GymTask):
-    """A step is `repeat` steps of a loop without the bridge; its reward is how many seconds they took."""
+    """A step is `repeat` steps of a loop without the bridge; its reward is the seconds they took."""
 
     def step(self, action: int, repeat: int):
         env, first, seed = self.env, self.first_action, action

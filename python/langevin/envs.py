@@ -19,7 +19,7 @@ from gymnasium.vector.utils import batch_space
 if not hasattr(gymnasium.vector, "AutoresetMode"):
     raise ImportError(f"Gymnasium {gymnasium.__version__} is too old for langevin: pip install 'gymnasium>=1.1'")
 
-# Those of the registry but for `gym`; tests/python/test_envs.py compares.
+# All environments of the registry except `gym`; tests/python/test_envs.py compares.
 IDS = {
     "langevin/RiverSwim-v0": "riverswim",
     "langevin/LinearMDP-v0": "linear-mdp",
@@ -30,7 +30,7 @@ IDS = {
     "langevin/Acrobot-v0": "acrobot",
     "langevin/Atari-v0": "atari",
 }
-NO_COPY = "the library's environments cannot be copied or pickled: make another one, where it is needed"
+NO_COPY = "the library's environments cannot be copied or pickled: make another one where it is needed"
 
 
 def open_env(name: str, params: dict) -> Any:
@@ -150,8 +150,8 @@ class NativeEnv(gymnasium.Env):
 
 
 class NativeVectorEnv(gymnasium.vector.VectorEnv):
-    """Several of them that step together in one call. After an episode has ended, the next step resets it and ignores the
-    action (AutoresetMode.NEXT_STEP): the last observation of an episode is never lost."""
+    """Several of the library's environments that step together in one call. After an episode has ended, the next step
+    resets it and ignores the action (AutoresetMode.NEXT_STEP): the last observation of an episode is never lost."""
 
     metadata = {"render_modes": [], "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
 

@@ -205,24 +205,32 @@ def horizon_of(env) -> int:
 def running_statistics(env) -> list:
     """The RunningMeanStd objects of the layers, the outermost first."""
     found = []
-    while isinstance(env, gymnasium.Wrapper):
+    while isinstance(env, (gymnasium.Wrapper, gymnasium.vector.VectorWrapper)):
         found += [value for _, value in sorted(vars(env).items()) if isinstance(value, RunningMeanStd)]
         env = env.env
     return found
 
 
 def save_statistics(env) -> bytes:
-    """Mean, variance and count of each, as float64."""
+    """Mean, variance and count of each, as float64, which holds the numbers of smaller types exactly."""
     found = [getattr(s, name) for s in running_statistics(env) for name in ("mean", "var", "count")]
     return b"".join(np.asarray(value, np.float64).tobytes() for value in found)
+
+
+def shaped_like(old, numbers):
+    """In the type of the old numbers if that holds the new ones exactly: Gymnasium begins in that of the observation
+    space, and continues in float64 if the observations are float64."""
+    old = np.asarray(old)
+    same = numbers.reshape(old.shape).astype(old.dtype)
+    return same if np.array_equal(same.ravel(), numbers) else numbers.reshape(old.shape).copy()
 
 
 def restore_statistics(env, state: bytes) -> None:
     numbers = np.frombuffer(state, np.float64)
     for statistics in running_statistics(env):
-        size, shape = np.size(statistics.mean), np.shape(statistics.mean)
-        statistics.mean = numbers[:size].reshape(shape).copy()
-        statistics.var = numbers[size : 2 * size].reshape(shape).copy()
+        size = np.size(statistics.mean)
+        statistics.mean = shaped_like(statistics.mean, numbers[:size])
+        statistics.var = shaped_like(statistics.var, numbers[size : 2 * size])
         statistics.count = float(numbers[2 * size])
         numbers = numbers[2 * size + 1 :]
 
@@ -243,7 +251,7 @@ class GymTask(Task):
         self.env = make_env(config, notices)
         space, actions = self.env.observation_space, self.env.action_space
         if not isinstance(actions, spaces.Discrete):
-            raise Failure(f"its actions are {actions}; only Discrete actions can be chosen from", WRONG_USAGE)
+            raise Failure(f"its actions are {actions}; only Discrete actions are supported", WRONG_USAGE)
         self.first_action = int(actions.start)
         self.slot = 0
         self.env_step = self.env.step

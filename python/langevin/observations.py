@@ -25,7 +25,7 @@ def as_array(value, shape, label):
     if array.shape != shape:
         raise WrongObservation(f"the observation{label} has the shape {array.shape}, its space says {shape}")
     if array.dtype.kind not in "fiub":
-        raise WrongObservation(f"the observation{label} holds {array.dtype}, which are no numbers")
+        raise WrongObservation(f"the observation{label} holds {array.dtype}, which are not numbers")
     return array
 
 
@@ -155,7 +155,7 @@ def encode(space, label, scale, notices):
 
 
 def describe(space):
-    """What build() makes a space of whose observations are read alike; None where JSON has no word for a key."""
+    """A description from which build() makes a space whose observations are read alike; None if JSON has no such key."""
     if is_text(space):
         return {"kind": "text"}
     if isinstance(space, spaces.Discrete):

@@ -295,10 +295,13 @@ lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text, si
 }
 
 lgv_status lgv_agent_save(const lgv_agent *agent, const char *path, const char *about,
-                          lgv_error *err) {
+                          const void *statistics, size_t size, lgv_error *err) {
   lgv_tensors tensors = {.about = about};
   LGV_TRY(check_usable(agent, err));
   lgv_status status = lgv__tensors_add_arena(&tensors, "agent", &agent->arena, err);
+  if (status == LGV_OK && statistics)
+    status =
+        lgv__tensors_add(&tensors, "env." LGV_STATISTICS, LGV_U8, size, (void *)statistics, err);
   if (status == LGV_OK) status = lgv__tensors_write(&tensors, path, err);
   lgv__tensors_free(&tensors);
   return status;

@@ -1,4 +1,4 @@
-"""Mistakes and mishaps: clear exceptions, never a crash, nothing left behind."""
+"""Mistakes and mishaps: clear exceptions, never a crash, no leaks."""
 
 import _thread
 import copy
@@ -34,7 +34,7 @@ FAULTS = [
     (lambda r: (r[0], np.nan, *r[2:]), langevin.NumericError, "reward"),
     (lambda r: (r[0], np.inf, *r[2:]), langevin.NumericError, "reward"),
     (lambda r: (np.zeros(4, np.float32), *r[1:]), langevin.EnvironmentFailed, r"shape \(4,\)"),
-    (lambda r: (np.array(list("abcde")), *r[1:]), langevin.EnvironmentFailed, "no numbers"),
+    (lambda r: (np.array(list("abcde")), *r[1:]), langevin.EnvironmentFailed, "not numbers"),
     (lambda r: (np.full(5, np.nan, np.float32), *r[1:]), langevin.NumericError, "not finite"),
     (lambda r: (None, *r[1:]), langevin.EnvironmentFailed, "shape"),
     (lambda r: (r[0], 10**400, *r[2:]), langevin.EnvironmentFailed, "not one number"),
@@ -52,7 +52,7 @@ def test_faults_of_environments(corridor, fault, error, words, vector):
     agent = langevin.DQN(env, warmup=50, replay=500)
     with pytest.raises(error, match=words):
         agent.learn(100)
-    agent.learn(200)  # the fault was one step's; the agent goes on with a new episode
+    agent.learn(200)  # the fault was one step's; the agent continues with a new episode
     assert agent.num_timesteps >= 200 and np.isfinite(agent.parameters()["w"]).all()
 
 
@@ -95,7 +95,7 @@ def test_faults_of_callbacks():
 
 
 def test_interrupt():
-    """Ctrl-C while C works: KeyboardInterrupt soon, and the agent goes on."""
+    """Ctrl-C while C works: KeyboardInterrupt soon, and the agent stays usable."""
     agent = cartpole()
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
@@ -210,7 +210,7 @@ def test_copies_of_environments_are_refused():
 
 WRONG = [
     (lambda: langevin.DQN(None), "environment"),
-    (lambda: langevin.DQN(5), "this is a int"),
+    (lambda: langevin.DQN(5), "TabularMDP, not 5"),
     (lambda: langevin.DQN("Pendulum-v1"), "Discrete"),
     (lambda: cartpole(seed=-1), "seed"),
     (lambda: cartpole(seed=1.5), "seed"),
@@ -219,8 +219,8 @@ WRONG = [
     (lambda: cartpole(gamma=object()), "agent.gamma"),
     (lambda: cartpole(hidden=(0,)), "agent.hidden"),
     (lambda: cartpole(optimizer="adma"), "optimizer 'adma'"),
-    (lambda: cartpole(steps=-1), "steps"),
-    (lambda: cartpole(steps=2**64 + 5), "steps"),
+    (lambda: cartpole(schedule_steps=-1), "schedule_steps"),
+    (lambda: cartpole(schedule_steps=2**64 + 5), "schedule_steps"),
     (lambda: cartpole(reward_range=3), "reward_range"),
     (lambda: cartpole(reward_range=(1, 0)), "reward_range"),
     (lambda: cartpole().learn(), "how long"),
@@ -232,8 +232,8 @@ WRONG = [
     (lambda: cartpole().predict(np.zeros((2, 2, 4))), "shape"),
     (lambda: cartpole().predict("abcd"), "array of shape"),
     (lambda: cartpole().predict(None), "array of shape"),
-    (lambda: cartpole().predict(np.array(list("abcd"))), "no numbers"),
-    (lambda: cartpole().predict(np.zeros(4, complex)), "no numbers"),
+    (lambda: cartpole().predict(np.array(list("abcd"))), "not numbers"),
+    (lambda: cartpole().predict(np.zeros(4, complex)), "not numbers"),
     (lambda: cartpole().act(np.zeros((2, 4))), "one observation"),
     (lambda: cartpole().act(np.zeros(4), stream=1), "stream"),
     (lambda: cartpole().observe(np.zeros(4), 0, 0.0, np.zeros(4), False), "act"),
@@ -267,12 +267,12 @@ def test_pictures_of_floats():
 
 
 @pytest.mark.parametrize("callback", [3, [3], "print", [print, None], {"a": print}], ids=str)
-def test_callbacks_that_are_none(corridor, callback):
+def test_wrong_callbacks(corridor, callback):
     with pytest.raises(langevin.UsageError, match="callback is a function of the agent, or a list of them"):
         langevin.DQN(corridor()).learn(10, callback=callback)
 
 
-def test_what_agents_share_is_no_agent():
+def test_base_classes_are_no_agents():
     for cls in (langevin.Agent, langevin.LinearAgent):
         with pytest.raises(TypeError, match="langevin.agents"):
             cls("langevin/CartPole-v0")
@@ -281,6 +281,8 @@ def test_what_agents_share_is_no_agent():
 def test_unknown_parameter():
     with pytest.raises(TypeError, match="DQN.. has no parameter 'gama'; did you mean 'gamma'"):
         cartpole(gama=0.9)
+    with pytest.raises(TypeError, match="did you mean 'schedule_steps'"):
+        cartpole(scheduled_steps=5)
 
 
 def test_wrong_actions():
@@ -379,7 +381,7 @@ def test_fork():
 
 
 @pytest.mark.parametrize("value", [1.5, np.nan, np.inf, "1", None, 7, 2], ids=repr)
-def test_states_that_are_none(corridor, value):
+def test_wrong_states(corridor, value):
     env = corridor(gymnasium.spaces.Discrete(4, start=3), fault=lambda r: (value, *r[1:])).unwrapped
     with pytest.raises(langevin.EnvironmentFailed, match="not a whole number|outside 3..6"):
         langevin.DQN(env, warmup=50, replay=500).learn(100)

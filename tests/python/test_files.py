@@ -44,7 +44,7 @@ def test_command_that_is_missing():
 @pytest.mark.parametrize("name", ["cartpole", "gym:CartPole-v1", "riverswim"])
 @pytest.mark.parametrize("envs", [1, 4])
 def test_load_of_a_run(tmp_path, name, envs):
-    """A run that goes on in Python: the directory, or the checkpoint in it, with and without an environment."""
+    """A run that continues in Python: the directory, or the checkpoint in it, with and without an environment."""
     langevin.run(name, "dqn", {**RUN, "run.envs": envs}, steps=600, seed=3, out=tmp_path)
     agent = langevin.load(tmp_path)
     assert type(agent) is langevin.DQN and agent.num_timesteps == 600 and agent.params["replay"] == 500
@@ -59,11 +59,30 @@ def test_load_of_a_run(tmp_path, name, envs):
         assert one.num_timesteps == 900
 
 
+def test_load_of_a_run_with_arguments(tmp_path):
+    """They arrive as what they are, and once more in the file that save() then writes."""
+    arguments = {"map_name": "4x4", "is_slippery": False, "success_rate": 0.5}
+    langevin.run("gym:FrozenLake-v1", "dqn", {**RUN, "env.kwargs": arguments}, steps=100, out=tmp_path)
+    agent = langevin.load(tmp_path)
+    assert agent.env.params["kwargs"] == arguments
+    agent.save(tmp_path / "agent")
+    assert langevin.evaluate(tmp_path / "agent", 3, 5).tolist() == langevin.evaluate(tmp_path, 3, 5).tolist()
+
+
 def test_load_of_a_linear_run(tmp_path):
     langevin.run("linear-mdp", "lmc-lsvi", episodes=30, seed=3, out=tmp_path)
     agent = langevin.load(tmp_path)
     assert agent.q_table().any() and agent.policy().shape == agent.q_table().shape
     agent.learn(episodes=5)
+
+
+def test_load_of_a_linear_run_on_gymnasium(tmp_path):
+    """The range of rewards is that of the run."""
+    settings = {"env.horizon": 20, "env.reward_max": 1}
+    langevin.run("gym:FrozenLake-v1", "lmc-lsvi", settings, episodes=20, out=tmp_path)
+    for env in (None, gymnasium.make("FrozenLake-v1", max_episode_steps=20)):
+        agent = langevin.load(tmp_path, env=env)
+        assert agent._spec.reward_max == 1 and len(agent.learn(episodes=5).returns) == 5
 
 
 def test_a_loaded_run_continues_as_itself(tmp_path):
@@ -160,9 +179,8 @@ def test_a_constant_reward_is_saved(tmp_path):
 
 
 def test_environments_that_only_python_has(tmp_path, corridor, river):
-    statistics = gymnasium.wrappers.NormalizeObservation(gymnasium.make("CartPole-v1"))
     several = gymnasium.wrappers.vector.NormalizeObservation(make_pair())
-    deep = [langevin.DQN(env, **SMALL) for env in (corridor(), statistics, several)]
+    deep = [langevin.DQN(env, **SMALL) for env in (corridor(), several)]
     for agent in (*deep, langevin.LMCLSVI(river)):
         agent.learn(100)
         agent.save(tmp_path / "agent")
@@ -226,3 +244,87 @@ def test_statistics_survive_a_resume(tmp_path, monkeypatch):
     for steps, resume in ((600, False), (1200, True)):
         langevin.run("gym:test/Track-v0", "dqn", NORMALIZED, steps=steps, seed=1, out=tmp_path, resume=resume)
         assert statistics_in(tmp_path, "env.statistics")[-1] > steps
+
+
+def make_normalized():
+    return gymnasium.wrappers.NormalizeObservation(gymnasium.make("CartPole-v1"))
+
+
+def moments(env):
+    found = env.get_wrapper_attr("obs_rms") if isinstance(env, gymnasium.Env) else env.obs_rms
+    return [*found.mean.tolist(), *found.var.tolist(), found.count]
+
+
+def test_statistics_are_in_the_files_of_python(tmp_path):
+    """`langevin eval` freezes them, as Python can; load() and set_env() restore them."""
+    env, path = make_normalized(), tmp_path / "agent"
+    agent = langevin.DQN(env, seed=1, **SMALL).learn(600)
+    agent.save(path)
+    fresh = [make_normalized() for _ in range(3)]
+    langevin.load(path, env=fresh[0])
+    alone = langevin.load(path)
+    alone.save(tmp_path / "again")
+    alone.set_env(fresh[1])
+    langevin.load(tmp_path / "again", env=fresh[2])
+    assert [moments(one) for one in fresh] == [moments(env)] * 3 and moments(env)[-1] > 600
+    from langevin._library import CRng
+
+    rng, frozen = CRng.stream(7, "env.fresh"), fresh[0]
+    frozen.update_running_mean = False
+    expected = play(agent, frozen, [rng.reset_seed() for _ in range(4)])
+    assert returns_of(path) == returns_of(tmp_path / "again") == expected
+
+
+@pytest.mark.parametrize("offsets", [[0, -5], [-100, 5], [0, 10**12], [10**30, 10**30], "x", None], ids=str)
+def test_statistics_that_are_nowhere(tmp_path, offsets):
+    path = tmp_path / "agent"
+    langevin.DQN(make_normalized(), **SMALL).save(path)
+    data = path.read_bytes()
+    size = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:size])
+    header["env.statistics"]["data_offsets"] = offsets
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data[size:])
+    with pytest.raises(langevin.FileError):
+        langevin.load(path)
+
+
+def test_statistics_of_vectors(tmp_path):
+    """One file, whether each environment is normalized or the whole vector."""
+    each = gymnasium.vector.SyncVectorEnv([make_normalized] * 2)
+    for envs, first in ((each, each.envs[0]), (2 * [gymnasium.wrappers.vector.NormalizeObservation(make_pair())])):
+        langevin.DQN(envs, seed=1, **SMALL).learn(300).save(tmp_path / "agent")
+        one = make_normalized()
+        langevin.load(tmp_path / "agent", env=one)
+        assert moments(one) == moments(first)
+
+
+def test_statistics_of_a_run_in_python(tmp_path):
+    langevin.run("gym:CartPole-v1", "dqn", {**RUN, "env.wrappers": "NormalizeObservation"}, steps=600, out=tmp_path)
+    env = make_normalized()
+    agents = [langevin.load(tmp_path), langevin.load(tmp_path, env=env)]
+    for agent in agents:
+        assert np.array_equal(moments(agent.env), statistics_in(tmp_path, "env.statistics"))
+        agent.save(tmp_path / "agent")
+        assert langevin.evaluate(tmp_path / "agent", 3, 5).tolist() == langevin.evaluate(tmp_path, 3, 5).tolist()
+    with pytest.warns(UserWarning, match="this environment has none"):
+        langevin.load(tmp_path, env="CartPole-v1")
+    both = gymnasium.wrappers.NormalizeReward(make_normalized())
+    with pytest.raises(langevin.UsageError, match="other statistics"):
+        langevin.load(tmp_path, env=both)
+
+
+def test_restored_statistics_continue_bit_for_bit():
+    """In float32, where Gymnasium has them so."""
+    from langevin.gym_task import restore_statistics, save_statistics
+
+    first, second = make_normalized(), make_normalized()
+    first.reset(seed=1)
+    for _ in range(5):
+        first.step(0)
+    restore_statistics(second, save_statistics(first))
+    for env in (first, second):
+        env.reset(seed=2)
+    assert first.obs_rms.mean.dtype == second.obs_rms.mean.dtype
+    for action in (0, 1, 0, 1, 1):
+        assert np.array_equal(first.step(action)[0], second.step(action)[0])

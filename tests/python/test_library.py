@@ -26,6 +26,7 @@ STRUCTS = {
     "lgv_episode": library.CEpisode,
     "lgv_summary": library.CSummary,
     "lgv_progress": library.CProgress,
+    "lgv_run_news": library.CRunNews,
     "lgv_batch": library.CBatch,
     "lgv_sweep_info": library.CSweepInfo,
     "lgv_sweep_job": library.CSweepJob,
@@ -137,8 +138,11 @@ def test_without_gymnasium(tmp_path):
     code = (
         "import sys, langevin, numpy as np; mdp = langevin.TabularMDP(np.ones((1, 2, 1)), [[0, 1]], 2); "
         "agent = langevin.PSRL(mdp); agent.learn(episodes=20); assert agent.value() == 2; "
-        "assert agent.predict(0) == (1, 1); "
+        "assert agent.predict(0) == (1, 1); agent.save('agent'); langevin.load('agent', env=mdp); "
         "agent = langevin.DQN(mdp); agent.learn(100); assert agent.q_values(0).shape == (2,); "
+        "agent.save('agent'); assert (langevin.load('agent').q_values(0) == agent.q_values(0)).all()\n"
+        "try: langevin.DQN('CartPole-v1')\n"
+        "except ImportError as error: assert 'pip install gymnasium' in str(error)\n"
         "assert 'gymnasium' not in sys.modules or not hasattr(sys.modules['gymnasium'], 'make')"
     )
     path = f"{ROOT}/tests/fixtures/without_gymnasium{os.pathsep}{pathlib.Path(langevin.__file__).parent.parent}"

@@ -50,9 +50,15 @@ def test_numbers_of_numpy():
 
 
 def test_resume(tmp_path):
-    whole = langevin.run("cartpole", "dqn", {"run.checkpoint_every": 500}, steps=2000, out=tmp_path / "a")
-    langevin.run("cartpole", "dqn", {"run.checkpoint_every": 500}, steps=2000, out=tmp_path / "a", resume=True)
-    assert langevin.read_runs(tmp_path / "a")[0]["summary"]["mean_return"] == whole[0]["mean_return"]
+    """In the middle, and of a run that has finished: both end as the whole run does."""
+    (whole,) = langevin.run("cartpole", "dqn", {"run.eval_every": 0}, steps=2000, out=tmp_path / "a")
+    for steps in (1000, 2000, 2000):
+        (half,) = langevin.run(
+            "cartpole", "dqn", {"run.eval_every": 0}, steps=steps, out=tmp_path / "b", resume=steps == 2000
+        )
+    assert half == pytest.approx(whole, abs=0, rel=0, nan_ok=True)
+    summaries = [langevin.read_run(tmp_path / name)["summary"] for name in "ab"]
+    assert summaries[0]["mean_return"] == summaries[1]["mean_return"] == whole["mean_return"]
 
 
 @pytest.mark.parametrize("agent", ["prioritized-dqn", "psrl"])

@@ -6,7 +6,7 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-unset PYTHONPATH LANGEVIN_LIBRARY LANGEVIN_PYTHON
+unset PYTHONPATH LANGEVIN_LIBRARY LANGEVIN_PYTHON LANGEVIN_COMMAND LANGEVIN_EXPERIMENTS
 quiet() { "$@" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }; }
 
 quiet "${PYTHON:-python3}" -m venv "$work/venv"
@@ -14,7 +14,7 @@ pip="$work/venv/bin/python -m pip --disable-pip-version-check"
 quiet $pip wheel "$root" --no-deps -w "$work/dist"
 wheel=$(echo "$work"/dist/langevin-*.whl)
 
-# Alone with NumPy it is whole.
+# It is complete with NumPy alone.
 quiet $pip install "$wheel"
 cd "$work"
 venv/bin/python -c '
@@ -22,9 +22,12 @@ import langevin, numpy, os
 assert os.path.dirname(langevin.__file__).startswith(os.getcwd()), langevin.__file__
 mdp = langevin.TabularMDP(numpy.full((2, 2, 2), 0.5), [[0, 1], [0, 1]], 4)
 agent = langevin.LMCLSVI(mdp).learn(episodes=50)
-assert agent.value() == agent.optimal_value == 4'
+assert agent.value() == agent.optimal_value == 4
+agent.save("agent")
+assert (langevin.load("agent", env=mdp).q_table() == agent.q_table()).all()'
 version=$(venv/bin/langevin version | head -1)
 [ -n "$version" ] && [ "$(venv/bin/python -m langevin version | head -1)" = "$version" ]
+quiet venv/bin/langevin reproduce --list
 quiet venv/bin/langevin run --env riverswim --agent dqn --set run.steps=500 --out "$work/run"
 
 quiet $pip install "$wheel[gym]" pytest safetensors
