@@ -22,7 +22,7 @@ static void expect_refusal(const char *arguments, const char *words) {
   if (!strstr(err, words)) fail_msg("`langevin %s` said '%s', not '%s'", arguments, err, words);
 }
 
-/* ---- A strict reader of JSON: one value and nothing behind it ---- */
+/* ---- A strict reader of JSON: one value and nothing after it ---- */
 
 static const char *skip_value(const char *c);
 
