@@ -30,7 +30,8 @@ static void parse(cli_args *args, request *r) {
         r->path = args->value;
     }
   }
-  if (!r->path && !args->stopped) cli_reject(args, "which run? name its directory");
+  if (!r->path && !args->stopped)
+    cli_reject(args, "which run? name its directory, or a checkpoint");
 }
 
 static int print_json(const cli_command *command, const request *r, const double *returns,

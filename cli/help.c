@@ -231,13 +231,16 @@ static void print_topic(topic *t) {
   print_notes(t);
 }
 
+static int reject_env(const cli_command *command) {
+  return cli_wrong(command, "--env belongs to `langevin help agent NAME`");
+}
+
 /* The plan of a run with the agent on an environment, which is opened once. */
 static int explain_on(const cli_command *command, topic *t, const char *env) {
   lgv_settings *settings = NULL;
   lgv_plan *plan = NULL;
   lgv_error err = {0};
-  if (strcmp(t->kind, "agent") != 0)
-    return cli_wrong(command, "--env belongs to `langevin help agent NAME`");
+  if (strcmp(t->kind, "agent") != 0) return reject_env(command);
   lgv_status status = lgv_settings_create(&settings, &err);
   if (status == LGV_OK) status = lgv_settings_set(settings, "env.name", env, "--env", &err);
   if (status == LGV_OK)
@@ -281,6 +284,7 @@ static int help_name(const cli_command *command, const char *name, const char *e
   topic t = {0};
   for (size_t i = 0; cli_commands[i]; i++)
     if (strcmp(cli_commands[i]->name, name) == 0) {
+      if (env) return reject_env(command);
       cli_print_command(cli_commands[i], stdout);
       return cli_commands[i] == &cli_run ? help_run() : CLI_OK;
     }
@@ -311,13 +315,14 @@ static int help_main(const cli_command *command, int count, char **words) {
       cli_reject(&args, "unexpected '%s'", args.value);
   }
   if (args.stopped) return args.exit_code;
+  if (env && n == 0) return reject_env(command);
   if (n == 0) {
     print_overview();
     return CLI_OK;
   }
   if (n == 1) return help_name(command, names[0], env);
   const char *kind = strcmp(names[0], "optimiser") == 0 ? "optimizer" : names[0];
-  if (strcmp(kind, "run") == 0) return help_run();
+  if (strcmp(kind, "run") == 0) return env ? reject_env(command) : help_run();
   for (size_t k = 0; kinds[k]; k++)
     if (strcmp(kinds[k], kind) == 0) return help_kind(command, kinds[k], names[1], env);
   return cli_wrong(command, "'%s' is none of env, agent, optimizer, run", names[0]);

@@ -89,8 +89,9 @@ const cli_command cli_show = {
     .summary = "describe a directory of runs: configuration, result, time, files",
     .usage = "DIR",
     .options = no_options,
-    .notes = "The directory is that of a run, of its seeds (seed-0, seed-1, ...), or of several "
-             "experiments, such as a sweep. Settings that differ from the defaults come first, "
+    .notes = "DIR is the directory of a run, of its seeds (seed-0, seed-1, ...), or of several "
+             "experiments, such as a sweep; or an agent that Python saved. Settings that differ "
+             "from the defaults come first, "
              "with a command that repeats the run.",
     .main = show_main,
 };

@@ -39,17 +39,22 @@ static bool acquire(int descriptor, double patience) {
   return true;
 }
 
-/* The previous holder removed the file, and another process may have made a new one since. */
+/* False if the previous holder removed the file, and another process may have made a new one
+ * since. */
 static bool is_still_there(int descriptor, const char *path) {
   struct stat held, there;
   return fstat(descriptor, &held) == 0 && stat(path, &there) == 0 && held.st_ino == there.st_ino &&
          held.st_dev == there.st_dev;
 }
 
+/* So often the file may vanish between its opening and its locking. Some network file systems give
+ * it another inode each time: there the lock is taken as it is. */
+enum { MOST_TRIES = 100 };
+
 lgv_status lgv__lock_take(lgv_lock *lock, const char *directory, double patience, lgv_error *err) {
   lock->descriptor = -1;
   LGV_TRY(lgv__join_path(directory, LGV_LOCK_NAME, lock->path, sizeof lock->path, err));
-  for (;;) {
+  for (int tries = 1;; tries++) {
     int descriptor = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor < 0)
       return lgv_fail(err, LGV_ERR_IO, "cannot write %.300s: %s", lock->path, strerror(errno));
@@ -58,7 +63,7 @@ lgv_status lgv__lock_take(lgv_lock *lock, const char *directory, double patience
       close(descriptor);
       return LGV_OK;
     }
-    if (is_still_there(descriptor, lock->path)) {
+    if (tries == MOST_TRIES || is_still_there(descriptor, lock->path)) {
       write_holder(descriptor);
       lock->descriptor = descriptor;
       return LGV_OK;

@@ -12,7 +12,7 @@ static int greatest_first(const void *a, const void *b) {
 
 static double giga(uint64_t bytes) { return (double)bytes / 1e9; }
 
-lgv_status lgv__fit_check(uint64_t *needs, size_t count, int32_t threads, lgv_error *err) {
+lgv_status lgv__memory_check(uint64_t *needs, size_t count, int32_t threads, lgv_error *err) {
   uint64_t available = lgv_memory_available(), sum = 0;
   size_t at_once = count < (size_t)threads ? count : (size_t)threads, fitting = 0;
   if (available == 0) return LGV_OK; /* unknown */
@@ -32,7 +32,8 @@ lgv_status lgv__fit_check(uint64_t *needs, size_t count, int32_t threads, lgv_er
                   at_once, giga(sum), giga(available), fitting, fitting);
 }
 
-void lgv__fit_tell(uint64_t need, void (*notice)(void *context, const char *text), void *context) {
+void lgv__memory_notify(uint64_t need, void (*notice)(void *context, const char *text),
+                        void *context) {
   uint64_t available = lgv_memory_available();
   char text[160];
   if (!notice || need <= MUCH) return;

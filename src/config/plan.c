@@ -60,8 +60,9 @@ static void settle_eval_steps(lgv_plan *plan, const lgv_settings *settings) {
   bool is_game = plan->env.obs_kind == LGV_OBS_BYTE, has_clock = plan->env.horizon > 0;
   if (is_game) run->eval_steps = LONGEST_GAME;
   if (has_clock && plan->env.horizon > run->eval_steps) run->eval_steps = plan->env.horizon;
-  if (is_game || has_clock || isinf(run->eval_share)) return;
-  double half = run->eval_share * lgv__plan_steps(plan) / 2 / (double)run->eval_episodes;
+  double steps = lgv__plan_steps(plan);
+  if (is_game || has_clock || isinf(run->eval_share) || steps == 0) return;
+  double half = run->eval_share * steps / 2 / (double)run->eval_episodes;
   run->eval_steps = (int64_t)fmin((double)run->eval_steps, fmax(SHORTEST, half));
 }
 

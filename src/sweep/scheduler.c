@@ -198,8 +198,8 @@ static lgv_status check_memory(const lgv_schedule *s, lgv_error *err) {
     most = needs[n] > most ? needs[n] : most;
     n++;
   }
-  if (host) lgv__fit_tell(most, host->notice, host->context);
-  lgv_status status = lgv__fit_check(needs, n, s->threads, err);
+  lgv_status status = lgv__memory_check(needs, n, s->threads, err);
+  if (host && status == LGV_OK) lgv__memory_notify(most, host->notice, host->context);
   lgv__free(needs);
   return status;
 }

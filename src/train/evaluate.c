@@ -154,7 +154,9 @@ static lgv_status load_arrays(const lgv_trained *t, const char *directory, const
                     "%.380s; name the one before it: checkpoint-previous.safetensors",
                     refused.message);
   if (status == LGV_OK && !found)
-    return lgv_fail(err, LGV_ERR_IO, "%s holds no checkpoint (run.checkpoint_final was off)",
+    return lgv_fail(err, LGV_ERR_IO,
+                    "%.300s holds no checkpoint: the run has not written one yet, or "
+                    "run.checkpoint_final is false",
                     directory);
   return status == LGV_OK ? lgv__env_adopt(t->env, t->env, err) : status;
 }

@@ -306,9 +306,15 @@ static bool is_done(const lgv_run *run) {
 
 static bool has_limit(const lgv_run *run) { return isfinite(run->plan->run.eval_share); }
 
+static bool is_evaluating(const lgv_run *run) {
+  return run->evaluation.episodes > 0 || run->evaluation.steps > 0;
+}
+
+/* An evaluation that was interrupted stays due, even if the run now has a larger budget and is no
+ * longer at its end. */
 bool lgv__run_evaluation_is_due(const lgv_run *run) {
   if (!run->eval_env) return false;
-  return run->at.steps >= run->at.next_eval ||
+  return is_evaluating(run) || run->at.steps >= run->at.next_eval ||
          (has_limit(run) && is_done(run) && run->evals.latest < run->at.steps);
 }
 
@@ -327,8 +333,7 @@ static double expected_length(const lgv_run *run) {
  * the first step, of the whole run. One that has begun is finished. */
 static bool fits_share(const lgv_run *run) {
   double steps = run->at.steps ? (double)run->at.steps : lgv__plan_steps(run->plan);
-  bool has_begun = run->evaluation.episodes > 0 || run->evaluation.steps > 0;
-  return !has_limit(run) || has_begun ||
+  return !has_limit(run) || is_evaluating(run) ||
          (double)run->evals.spent + 2 * expected_length(run) <= run->plan->run.eval_share * steps;
 }
 
@@ -336,7 +341,7 @@ static lgv_status play_episodes(lgv_run *run, lgv_error *err) {
   const lgv_run_params *p = &run->plan->run;
   lgv_evaluation *e = &run->evaluation;
   LGV_TRY(lgv__env_adopt(run->eval_env, run->env, err));
-  if (e->episodes == 0 && e->steps == 0) run->evals.before = run->evals.spent;
+  if (!is_evaluating(run)) run->evals.before = run->evals.spent;
   while (e->episodes < p->eval_episodes) {
     LGV_TRY(lgv__evaluate(run->agent, run->eval_env, e->episodes + 1, p->eval_steps, run->stop, e,
                           err));

@@ -22,7 +22,7 @@ static void expect_refusal(const char *arguments, const char *words) {
   if (!strstr(err, words)) fail_msg("`langevin %s` said '%s', not '%s'", arguments, err, words);
 }
 
-/* ---- A strict reader of JSON: one value and nothing behind it ---- */
+/* ---- A strict reader of JSON: one value and nothing after it ---- */
 
 static const char *skip_value(const char *c);
 
@@ -173,7 +173,12 @@ static void help_shows_presets_beside_defaults(void **state) {
   expect("help env atari", 0);
   assert_says(out, "source: src/env/env_atari.c\n");
   expect_refusal("help agent dqn --env nowhere", "there is no environment 'nowhere'");
-  expect_refusal("help env nchain --env nchain", "--env belongs to `langevin help agent NAME`");
+  static const char *const not_of_agents[] = {"env nchain", "run", "run run", ""};
+  for (size_t i = 0; i < sizeof not_of_agents / sizeof *not_of_agents; i++) {
+    char words[64];
+    snprintf(words, sizeof words, "help %s --env nchain", not_of_agents[i]);
+    expect_refusal(words, "--env belongs to `langevin help agent NAME`");
+  }
   expect_refusal(
       "run --env nchain --agent dqn --set agent.preset=one-hot --steps 10",
       "the agent dqn has no preset 'one-hot': agent.preset is one of auto, small, atari");
@@ -377,6 +382,8 @@ static void an_interrupt_keeps_what_was_recorded(void **state) {
   assert_true(steps_of("long", "interrupted") > steps);
   assert_int_equal(stat(records, &after), 0);
   assert_true(after.st_size > before.st_size);
+  expect("show long", 0);
+  assert_says(out, "seed 0: interrupted\n  `langevin run --resume long` resumes it");
 }
 
 static void a_run_is_carried_on(void **state) {
@@ -482,6 +489,33 @@ static void results_are_evaluated_and_drawn(void **state) {
   assert_says(err, "b/metrics.csv:3: 'x' in column regret is not a number");
 }
 
+/* Runs the command that `show` has printed, into the directory `again`. */
+static void repeat_what_is_shown(void) {
+  char command[1024], *line = strstr(out, "langevin run ");
+  assert_non_null(line);
+  snprintf(command, sizeof command, "%.*s --out again", (int)strcspn(line, "\n") - 9, line + 9);
+  expect(command, 0);
+}
+
+/* Its evaluations follow from a horizon that is not the default, or were scheduled by the user. */
+static void evaluations_of_a_shown_run_can_be_repeated(void **state) {
+  (void)state;
+  static const char *const settings[] = {
+      "--set env.n=7", "--set run.eval_every=9",
+      "--set run.eval_every=9 --set run.eval_share=0.2 --set run.eval_steps=5"};
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    char command[256];
+    snprintf(command, sizeof command,
+             "run --env deepsea --agent dqn --episodes 60 --out shown %s --quiet", settings[i]);
+    expect(command, 0);
+    expect("show shown", 0);
+    repeat_what_is_shown();
+    assert_same_file(at("shown"), at("again"), "config.json");
+    assert_same_file(at("shown"), at("again"), "metrics.csv");
+    expect_shell("rm -r shown again", 0);
+  }
+}
+
 /* The command that `show` prints gives the same records. */
 static void a_run_is_shown_and_can_be_repeated(void **state) {
   (void)state;
@@ -492,10 +526,7 @@ static void a_run_is_shown_and_can_be_repeated(void **state) {
   const char *set = strstr(out, "settings that are not the default"),
              *rest = strstr(out, "defaults");
   assert_true(set && rest && set < strstr(out, "agent.lambda  ") && rest > set);
-  char command[1024], *line = strstr(out, "langevin run ");
-  assert_non_null(line);
-  snprintf(command, sizeof command, "%.*s --out again", (int)strcspn(line, "\n") - 9, line + 9);
-  expect(command, 0);
+  repeat_what_is_shown();
   assert_same_file(at("shown/seed-8"), at("again/seed-8"), "metrics.csv");
   assert_same_file(at("shown/seed-8"), at("again/seed-8"), "config.json");
   expect("show shown/seed-8", 0);
@@ -511,6 +542,9 @@ static void a_run_is_shown_and_can_be_repeated(void **state) {
   assert_int_equal(unlink(at("shown/seed-7/summary.json")), 0);
   expect("show shown", 0);
   assert_says(out, "1 failed, 1 not finished");
+  expect("show shown/seed-7", 0);
+  assert_null(strstr(out, "result"));
+  expect_refusal("show shown/seed-7/checkpoint.safetensors", "name the directory of a run");
   expect("show .", 0);
   assert_says(out, "configurations");
   expect_refusal("show", "which run?");
@@ -616,6 +650,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_sweep_ranks_and_is_not_repeated, make_place, remove_place),
       cmocka_unit_test_setup_teardown(results_are_evaluated_and_drawn, make_place, remove_place),
       cmocka_unit_test_setup_teardown(a_run_is_shown_and_can_be_repeated, make_place, remove_place),
+      cmocka_unit_test_setup_teardown(evaluations_of_a_shown_run_can_be_repeated, make_place,
+                                      remove_place),
       cmocka_unit_test_setup_teardown(agents_are_compared, make_place, remove_place),
       cmocka_unit_test_setup_teardown(a_page_is_written, make_place, remove_place),
   };

@@ -1,4 +1,4 @@
-/* Where the command line writes: one run or several seeds a directory, runs that go on in their
+/* Where the command line writes: one run or several seeds per directory, runs that resume in their
  * own, and limits of the system. */
 #include "cli_helpers.h"
 
@@ -47,7 +47,7 @@ static void a_run_goes_on_in_its_own_directory(void **state) {
   assert_says(out, " s; records in a"); /* nothing was done, which has no speed */
 }
 
-/* config.json would tell of less than the records hold. */
+/* config.json would state less than the records hold. */
 static void a_run_does_not_end_before_what_it_has_done(void **state) {
   (void)state;
   expect_shell(SMALL "--episodes 30 --out a && cp a/config.json before", 0);

@@ -149,6 +149,7 @@ def test_commands_read_what_python_saved(tmp_path, kind):
     returns = returns_of(path)
     assert returns == langevin.evaluate(path, 4, 7).tolist()
     assert f"return {returns[0]:.17g} after" in command("watch", path, "--seed", 7)
+    assert "an agent that Python saved" in command("show", path)
     command("export", path, "--out", tmp_path / "command.c")
     agent.export(tmp_path / "python.c")
     assert (tmp_path / "command.c").read_text() == (tmp_path / "python.c").read_text()

@@ -63,7 +63,7 @@ static void write_bytes(const char *name, const char *bytes, size_t size) {
   assert_int_equal(fclose(file), 0);
 }
 
-/* Resumes; returns the step where the run goes on, -1 if it does not. */
+/* Resumes; returns the step where the run resumes, -1 if it does not. */
 static int64_t resume(lgv_error *err) {
   lgv_run *run;
   lgv_summary summary;
@@ -77,7 +77,7 @@ static int64_t resume(lgv_error *err) {
 static void expect_the_previous_one(const char *what, size_t at) {
   lgv_error err = {0};
   int64_t step = resume(&err);
-  if (step != 40) fail_msg("%s at byte %zu: goes on at step %lld", what, at, (long long)step);
+  if (step != 40) fail_msg("%s at byte %zu: resumes at step %lld", what, at, (long long)step);
   if (!strstr(told, "is not a checkpoint of this run") || !strstr(told, "is used: step 40"))
     fail_msg("%s at byte %zu: told '%s'", what, at, told);
 }
@@ -89,7 +89,7 @@ static void a_whole_one_is_used_without_a_word(void **state) {
   assert_string_equal(told, "");
 }
 
-/* One bit of every byte of the length and of the header's metadata, and of every fifth behind. */
+/* One bit of every byte of the length and of the header's metadata, and of every fifth after. */
 static void flipped_bits_are_noticed(void **state) {
   (void)state;
   char *bytes;
@@ -137,7 +137,7 @@ static void foreign_files_are_refused(void **state) {
   free(older);
 }
 
-/* Records that lost their end, as a disk without power may leave them: the run goes on from where
+/* Records that lost their end, as a disk without power may leave them: the run resumes from where
  * they are whole, and from nowhere if they never are. */
 static void records_that_end_too_early_are_noticed(void **state) {
   (void)state;
@@ -245,9 +245,9 @@ static void lengths_beyond_the_file_are_refused(void **state) {
     assert_non_null(strstr(read_crafted("{}", lengths[i], 4), "incomplete"));
 }
 
-/* ---- what cannot go on ---- */
+/* ---- what cannot resume ---- */
 
-/* Episodes of this one cannot go on. */
+/* Episodes of this one cannot resume. */
 static lgv_plan *make_outside(const char *extra) {
   char words[200];
   lgv_plan *made;

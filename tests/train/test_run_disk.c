@@ -52,7 +52,7 @@ static void begin_run(const lgv_plan *plan, const char *directory) {
   lgv_run_free(run);
 }
 
-/* The newest one, so that the run goes on from the one before. */
+/* The newest one, so that the run resumes from the one before. */
 static void damage_checkpoint(const char *directory) {
   char path[PATH_MAX];
   join(path, directory, "checkpoint.safetensors");

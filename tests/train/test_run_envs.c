@@ -108,7 +108,7 @@ static void a_run_is_the_loop_by_hand(void **state) {
 
 /* ---- budget and slices ---- */
 
-/* Bit for bit, NaN included; what lies behind the last member is nobody's. */
+/* Bit for bit, NaN included; bytes after the last member do not count. */
 static void assert_same_summary(const lgv_summary *a, const lgv_summary *b) {
   assert_memory_equal(a, b, offsetof(lgv_summary, finished) + sizeof a->finished);
 }

@@ -278,6 +278,45 @@ static void skipped_evaluations_survive_a_resume(void **state) {
   remove_tree(whole), remove_tree(parts), remove_tree(again);
 }
 
+/* The last evaluation of a run is interrupted; then the run is extended. */
+static void an_interrupted_evaluation_is_finished_where_it_began(void **state) {
+  (void)state;
+  const char *const shared = "agent.circles=false run.eval_every=50 run.eval_share=0.5 "
+                             "run.eval_steps=20 run.eval_episodes=30 run.tensorboard=false";
+  char settings[256], directory[TEMP_SIZE];
+  lgv_error err = {0};
+  bool done;
+  make_temp(directory);
+  snprintf(settings, sizeof settings, "run.steps=1010 %s", shared);
+  lgv_plan *shorter = plan_of(ring_settings(settings));
+  lgv_run *run = start(shorter, directory, false);
+  assert_int_equal(lgv_run_advance(run, 1009, &done, &err), LGV_OK);
+  assert_false(advance_until_stopped(run, 5, 1));
+  snprintf(settings, sizeof settings, "run.steps=1040 %s", shared);
+  lgv_plan *longer = plan_of(ring_settings(settings));
+  finish(start(longer, directory, true));
+  char *text = read_text(directory, "metrics.csv");
+  const char *row = strstr(text, "\n1010,");
+  assert_non_null(row);
+  assert_true(row[1 + strcspn(row + 1, "\n")] == '\n' && row[strcspn(row + 1, "\n")] != ',');
+  assert_non_null(strstr(text, "\n1040,"));
+  free(text);
+  lgv_plan_free(shorter);
+  lgv_plan_free(longer);
+  remove_tree(directory);
+}
+
+/* Without a clock and a budget of steps, half of the share is unknown. */
+static void evaluations_of_an_unknown_number_of_steps_are_not_cut_early(void **state) {
+  (void)state;
+  char text[32];
+  lgv_error err = {0};
+  lgv_plan *plan = plan_of(ring_settings("run.episodes=50 run.eval_every=50 run.eval_share=0.1"));
+  assert_int_equal(lgv_plan_get(plan, "run.eval_steps", text, sizeof text, &err), LGV_OK);
+  assert_string_equal(text, "10000");
+  lgv_plan_free(plan);
+}
+
 static size_t lines_of(const char *directory) {
   char *text = read_text(directory, "metrics.csv");
   size_t n = 0;
@@ -317,6 +356,8 @@ int main(void) {
       cmocka_unit_test(default_evaluations_take_a_tenth_of_the_steps),
       cmocka_unit_test(the_users_own_evaluations_are_not_limited),
       cmocka_unit_test(skipped_evaluations_survive_a_resume),
+      cmocka_unit_test(an_interrupted_evaluation_is_finished_where_it_began),
+      cmocka_unit_test(evaluations_of_an_unknown_number_of_steps_are_not_cut_early),
       cmocka_unit_test(rows_can_be_read_while_the_run_continues),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

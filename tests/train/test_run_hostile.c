@@ -1,5 +1,5 @@
 /* Checkpoints that somebody made with intent, checksums included: every number of every agent and
- * environment is set to what no run writes. Such a file may be refused, or the run may go on and
+ * environment is set to what no run writes. Such a file may be refused, or the run may continue and
  * fail with a message; under the sanitizers (`make test-asan`) nothing else is possible. */
 #include "registry.h"
 
@@ -71,7 +71,7 @@ static lgv_run *begin(const lgv_plan *plan, const char *directory, int64_t steps
   return run;
 }
 
-/* Resumes, and goes on through updates, ends of episodes and an evaluation. */
+/* Resumes, and continues through updates, ends of episodes and an evaluation. */
 static void try_run(const lgv_plan *plan, const char *directory, const char *what) {
   lgv_run *run;
   lgv_error err = {0};
@@ -290,7 +290,7 @@ static void a_lie_is_named_and_the_previous_checkpoint_used(void **state) {
   }
 }
 
-/* An agent of one's own that took such a file goes on with another one only. */
+/* An agent of the caller's that took such a file continues only after another one is loaded. */
 static void an_agent_that_was_lied_to_refuses_to_go_on(void **state) {
   (void)state;
   char good[PATH_MAX], bad[PATH_MAX];

@@ -1,6 +1,6 @@
 /* Numbers that are none: an environment that pays or shows NaN or infinity, and rewards so large
  * that losses explode. Every agent of the registry stops with the step and what to look at, or ends
- * with finite numbers; none goes on in silence. */
+ * with finite numbers; none continues in silence. */
 #include "registry.h"
 
 #include "fault_helpers.h"

@@ -199,7 +199,7 @@ static const lgv_env_type die_type = {
     .state_index = coin_state,
 };
 
-/* An evaluation that saw the numbers of training would tell nothing new. */
+/* An evaluation that saw the numbers of training would show nothing new. */
 static void evaluations_have_a_stream_of_their_own(void **state) {
   (void)state;
   lgv_settings *settings = make_settings("die", "cycle",
@@ -216,7 +216,7 @@ static void evaluations_have_a_stream_of_their_own(void **state) {
   lgv_rng_seed(&eval, 7, "env.eval");
   double first = lgv_rng_uniform(&eval), second = lgv_rng_uniform(&eval);
   assert_true(s.mean_return == lgv_rng_uniform(&train));
-  assert_true(s.final_return == (first + second) / 2); /* before the step, and behind it */
+  assert_true(s.final_return == (first + second) / 2); /* before the step, and after it */
   lgv_plan_free(plan);
   lgv_settings_free(settings);
 }

@@ -38,7 +38,7 @@ static void free_pair(pair *p) {
   lgv_env_free(p->env);
 }
 
-/* In slices of odd lengths, so that episodes go on between calls. */
+/* In slices of odd lengths, so that episodes continue between calls. */
 static int64_t train(pair *p, int64_t steps, lgv_episode *episodes) {
   lgv_error err = {0};
   int64_t count = 0, slice = 1;
@@ -93,7 +93,7 @@ static char *describe(const lgv_agent *agent) {
   must(lgv_agent_save(agent, path, NULL, NULL, 0, &err), &err);
   char *text = read_text(directory, "agent");
   remove_tree(directory);
-  memmove(text, text + 8, strlen(text + 8) + 1); /* behind its length */
+  memmove(text, text + 8, strlen(text + 8) + 1); /* after its length */
   return text;
 }
 

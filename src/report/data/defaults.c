@@ -59,6 +59,14 @@ static bool is_table_default(const lgv_settings *settings, const char *key, cons
   return false;
 }
 
+/* A run whose schedule of evaluations is set has no limit by default: config/plan.c. */
+static bool is_default_share(const lgv_defaults *d, const char *value) {
+  const char *every = lgv_settings_get(d->settings, "run.eval_every");
+  bool is_set = every && !lgv__is_default(d, "run.eval_every", every);
+  return is_set ? lgv__same_value(value, "inf")
+                : is_table_default(d->settings, "run.eval_share", value);
+}
+
 bool lgv__is_default(const lgv_defaults *d, const char *key, const char *value) {
   const char *dot = strchr(key, '.');
   char text[LGV_TEXT_SIZE * 2];
@@ -66,6 +74,7 @@ bool lgv__is_default(const lgv_defaults *d, const char *key, const char *value) 
   if (dot && strcmp(dot, ".name") == 0 && strncmp(key, "optim", 5) != 0) return true;
   if (strcmp(key, "run.episodes") == 0 || strcmp(key, "run.steps") == 0)
     return is_table_default(d->settings, key, value);
+  if (strcmp(key, "run.eval_share") == 0) return is_default_share(d, value);
   if (d->plan && lgv_plan_get(d->plan, key, text, sizeof text, NULL) == LGV_OK)
     return lgv__same_value(text, value);
   return is_table_default(d->settings, key, value);

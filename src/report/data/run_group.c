@@ -291,6 +291,11 @@ static lgv_status add_input(lgv_groups *groups, const char *text, const char *wh
                             lgv_error *err) {
   input in = split_input(text);
   bool any = false;
+  struct stat info;
+  if (stat(in.directory, &info) == 0 && S_ISREG(info.st_mode))
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%.300s is a file and has no records: name the directory of a run",
+                    in.directory);
   LGV_TRY(add_group(groups, &in, in.directory, where, &any, err));
   if (!any) LGV_TRY(add_several(groups, &in, where, &any, err));
   if (any) return LGV_OK;

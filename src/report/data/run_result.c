@@ -4,10 +4,12 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "record/summary.h"
+#include "train/run.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 const char *lgv__run_result_name(lgv_run_result_kind kind) {
@@ -48,7 +50,8 @@ lgv_status lgv__run_result_load(const char *directory, lgv_run_result *s, lgv_er
   LGV_TRY(open_file(directory, "summary.json", &summary, err));
   if (!summary) return LGV_OK;
   const char *failure = lgv_settings_get(summary, "error");
-  if (failure) snprintf(s->failure, sizeof s->failure, "%s", failure);
+  if (failure && strcmp(failure, LGV_INTERRUPTED) != 0)
+    snprintf(s->failure, sizeof s->failure, "%s", failure);
   lgv_settings_free(summary);
   LGV_TRY(lgv_summary_load(directory, &s->summary, err));
   s->kind = s->summary.finished ? LGV_RESULT_FINISHED

@@ -2,7 +2,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/tensors.h"
 #include "config/settings.h"
+#include "config/settings_yaml.h"
 #include "report/data/compare.h"
 #include "report/data/defaults.h"
 #include "report/data/run_result.h"
@@ -176,7 +178,7 @@ static void print_timing(const lgv_run_result *s, FILE *out) {
           s->processor_seconds, rate);
 }
 
-static void print_how_to_go_on(const lgv_run_result *s, const char *run, FILE *out) {
+static void print_how_to_resume(const lgv_run_result *s, const char *run, FILE *out) {
   if (s->kind == LGV_RESULT_FAILED) fprintf(out, "  it failed: %s\n", s->failure);
   if (s->kind != LGV_RESULT_INTERRUPTED && s->kind != LGV_RESULT_OPEN) return;
   fputs("  `langevin run --resume ", out);
@@ -197,6 +199,19 @@ static lgv_status show_states(const lgv_group *g, FILE *out, lgv_error *err) {
   return LGV_OK;
 }
 
+/* A single run without a summary has no result yet. */
+static void print_results(const lgv_groups *groups, const lgv_run_result *first, FILE *out) {
+  bool is_one = groups->items[0].count == 1;
+  if (is_one && first->kind == LGV_RESULT_OPEN) return;
+  fputs("\nresult\n", out);
+  if (is_one) {
+    print_one_result(first, out);
+    print_timing(first, out);
+  } else {
+    print_several_results(&groups->rows[0], out);
+  }
+}
+
 static lgv_status show_group(const lgv_groups *groups, FILE *out, lgv_error *err) {
   const lgv_group *g = &groups->items[0];
   lgv_run_result state;
@@ -207,7 +222,7 @@ static lgv_status show_group(const lgv_groups *groups, FILE *out, lgv_error *err
   if (g->count == 1) {
     fprintf(out, "%s on %s, seed %s: %s\n", g->agent, g->env, seed ? seed : "?",
             lgv__run_result_name(state.kind));
-    print_how_to_go_on(&state, g->runs[0], out);
+    print_how_to_resume(&state, g->runs[0], out);
   } else {
     fprintf(out, "%s on %s, %zu seeds: %s\n", g->agent, g->env, g->count, states);
     LGV_TRY(show_states(g, out, err));
@@ -216,12 +231,7 @@ static lgv_status show_group(const lgv_groups *groups, FILE *out, lgv_error *err
   LGV_TRY(lgv__show_command(g, out, err));
   fputc('\n', out);
   LGV_TRY(lgv__show_settings(g, false, out, err));
-  fputs("\nresult\n", out);
-  if (g->count == 1)
-    print_one_result(&state, out);
-  else
-    print_several_results(&groups->rows[0], out);
-  if (g->count == 1) print_timing(&state, out);
+  print_results(groups, &state, out);
   print_files(g->directory, out);
   return LGV_OK;
 }
@@ -277,7 +287,40 @@ static lgv_status show_several(const char *directory, const lgv_groups *groups, 
   return LGV_OK;
 }
 
+/* ---- A saved agent ---- */
+
+/* Its settings; it has no records. */
+static lgv_status show_agent(const char *path, const char *about, FILE *out, lgv_error *err) {
+  lgv_group g = {0};
+  LGV_TRY(lgv_settings_create(&g.settings, err));
+  lgv_status status = lgv__settings_parse(g.settings, path, about, err);
+  if (status == LGV_OK) {
+    const char *env = lgv_settings_get(g.settings, "env.name");
+    const char *agent = lgv_settings_get(g.settings, "agent.name");
+    fprintf(out, "%s%s%s: an agent that Python saved, without records\n", agent ? agent : "?",
+            env ? " on " : "", env ? env : "");
+    status = lgv__show_settings(&g, false, out, err);
+  }
+  lgv_settings_free(g.settings);
+  return status;
+}
+
+/* The settings of a saved agent; NULL for a directory. */
+static lgv_status read_about(const char *path, char **about, lgv_error *err) {
+  struct stat info;
+  *about = NULL;
+  bool is_file = stat(path, &info) == 0 && S_ISREG(info.st_mode);
+  return is_file ? lgv__tensors_read_about(path, about, err) : LGV_OK;
+}
+
 lgv_status lgv__show(const char *directory, FILE *out, lgv_error *err) {
+  char *about;
+  LGV_TRY(read_about(directory, &about, err));
+  if (about) {
+    lgv_status status = show_agent(directory, about, out, err);
+    lgv__free(about);
+    return status;
+  }
   lgv_groups groups;
   const lgv_selection selection = {.inputs = &directory, .count = 1};
   LGV_TRY(lgv__groups_open(&groups, &selection, err));
