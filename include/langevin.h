@@ -542,7 +542,8 @@ typedef struct lgv_summary {
   uint64_t seed;
   int64_t steps, episodes;
   double mean_return;    /* over training episodes; NaN if none ended */
-  double final_return;   /* mean of the last 10 evaluations, or of the exact values of the last 10
+  double final_return;   /* mean of the last 10 evaluations (if run.eval_share limits them, of those
+                            in the last tenth of the steps), or of the exact values of the last 10
                             policies (each a mean over the start states); or NaN */
   double optimal_value;  /* NaN without an exact model */
   double regret;         /* cumulative and exact; NaN if not defined */

@@ -354,7 +354,7 @@ static lgv_status evaluate(lgv_run *run, lgv_error *err) {
   LGV_TRY(play_episodes(run, err));
   int64_t length = run->evals.spent - run->evals.before;
   if (length > run->evals.longest) run->evals.longest = length;
-  run->evals.latest = run->at.steps;
+  run->evals.latest = run->evals.at[run->at.n_recent % RECENT] = run->at.steps;
   run->at.eval_return = run->evaluation.sum / (double)run->plan->run.eval_episodes;
   remember(run, run->at.eval_return);
   run->evaluation = (lgv_evaluation){0};
@@ -426,16 +426,27 @@ lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_erro
   return LGV_OK;
 }
 
-void lgv_run_summary(const lgv_run *run, lgv_summary *summary) {
-  int64_t n = run->at.n_recent < RECENT ? run->at.n_recent : RECENT;
+/* The mean of the recent evaluations or exact values. Where run.eval_share spreads evaluations over
+ * the whole run, those before the last tenth of the steps say little about the final agent. */
+static double final_return(const lgv_run *run) {
+  int64_t kept = run->at.n_recent < RECENT ? run->at.n_recent : RECENT, n = 0;
+  bool spread = run->eval_env && has_limit(run);
   double sum = 0;
-  for (int64_t i = 0; i < n; i++) sum += run->at.recent[i];
+  for (int64_t i = 0; i < kept; i++) {
+    if (spread && (double)run->evals.at[i] < 0.9 * (double)run->evals.latest) continue;
+    sum += run->at.recent[i];
+    n++;
+  }
+  return n ? sum / (double)n : NAN;
+}
+
+void lgv_run_summary(const lgv_run *run, lgv_summary *summary) {
   *summary = (lgv_summary){
       .seed = run->seed,
       .steps = run->at.steps,
       .episodes = run->at.episodes,
       .mean_return = run->at.episodes ? run->at.total_return / (double)run->at.episodes : NAN,
-      .final_return = n ? sum / (double)n : NAN,
+      .final_return = final_return(run),
       .optimal_value = run->known.optimal_mean,
       .regret = run->exact ? run->at.regret : NAN,
       .solved_episode = run->at.solved_episode,

@@ -29,7 +29,8 @@ static const char *evaluation_fault(const void *run) {
 static const char *eval_counters_fault(const void *context) {
   const eval_counters *c = &((const lgv_run *)context)->evals;
   const int64_t counts[] = {c->spent, c->before, c->longest, c->latest};
-  bool ok = lgv__are_counts(counts, sizeof counts / sizeof *counts) && c->before <= c->spent;
+  bool ok = lgv__are_counts(counts, sizeof counts / sizeof *counts) && c->before <= c->spent &&
+            lgv__are_counts(c->at, RECENT);
   return ok ? NULL : "counter out of range";
 }
 

@@ -39,6 +39,7 @@ typedef struct eval_counters { /* environment steps of evaluations: what run.eva
   int64_t before;              /* spent before the current or latest evaluation */
   int64_t longest;             /* of the finished ones; 0: none has finished */
   int64_t latest;              /* training steps when the latest one finished */
+  int64_t at[RECENT];          /* the same for those in run_counters.recent */
 } eval_counters;
 
 struct lgv_run {

@@ -207,6 +207,45 @@ static void default_evaluations_take_a_tenth_of_the_steps(void **state) {
   }
 }
 
+/* The mean of eval_return over the rows of the last tenth of the steps, of which there are at most
+ * ten here; *evaluated: all rows that have one. */
+static double mean_of_the_last_tenth(const char *directory, double steps, int *evaluated) {
+  char *text = read_text(directory, "metrics.csv"), *rest = text;
+  double sum = 0;
+  int n = 0;
+  assert_non_null(text);
+  strsep(&rest, "\n");
+  for (char *line; (line = strsep(&rest, "\n")) && *line;) {
+    char *step = strsep(&line, ","), *eval_return;
+    strsep(&line, ",");
+    strsep(&line, ",");
+    eval_return = strsep(&line, ",");
+    if (!*eval_return) continue;
+    (*evaluated)++;
+    if (strtod(step, NULL) < 0.9 * steps) continue;
+    sum += strtod(eval_return, NULL);
+    n++;
+  }
+  free(text);
+  assert_in_range(n, 1, 10);
+  return sum / n;
+}
+
+static void the_final_return_is_that_of_the_last_tenth(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE];
+  int evaluated = 0;
+  make_temp(directory);
+  lgv_plan *plan = plan_of(make_settings(
+      "cartpole", "dqn", "run.steps=30000 run.eval_episodes=2 agent.update_every=10"));
+  lgv_summary s = finish(start(plan, directory, false));
+  double expected = mean_of_the_last_tenth(directory, 30000, &evaluated);
+  assert_true(fabs(s.final_return - expected) < 1e-9 * fabs(expected));
+  assert_true(evaluated > 10); /* evaluations of earlier steps were left out */
+  lgv_plan_free(plan);
+  remove_tree(directory);
+}
+
 static void assert_share(const char *extra, const char *expected) {
   char text[32];
   lgv_error err = {0};
@@ -354,6 +393,7 @@ static void rows_can_be_read_while_the_run_continues(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(default_evaluations_take_a_tenth_of_the_steps),
+      cmocka_unit_test(the_final_return_is_that_of_the_last_tenth),
       cmocka_unit_test(the_users_own_evaluations_are_not_limited),
       cmocka_unit_test(skipped_evaluations_survive_a_resume),
       cmocka_unit_test(an_interrupted_evaluation_is_finished_where_it_began),
