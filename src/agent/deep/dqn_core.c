@@ -14,6 +14,7 @@
 
 enum { LARGE_INPUT = 100 }; /* observations as large as this are named when a loss overflows */
 
+const char *const lgv__dqn_preset_names[] = {"auto", "small", "atari", NULL};
 const char *const lgv__dqn_net_names[] = {"auto", "mlp", "nature", NULL};
 const char *const lgv__dqn_loss_names[] = {"mse", "huber", NULL};
 

@@ -45,13 +45,18 @@ typedef struct dqn_params {
   double grad_clip;
 } dqn_params;
 
+extern const char *const lgv__dqn_preset_names[]; /* "auto", "small", "atari" */
 extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
 
 /* clang-format off */
-/* The first rows of a deep agent's parameter table. presets: "auto", then the names of the agent's
- * own presets. */
-#define DQN_PARAM_ROWS(presets) \
-  LGV_CHOICE_ROW(dqn_params, preset, "preset", "auto", presets, "values for what is left open; auto: atari for images, one-hot for one-hot observations if the agent has it, else small"), \
+/* The first row of a deep agent's parameter table. names: "auto", then those of the agent's own
+ * presets; choice: what auto takes. */
+#define DQN_PRESET_ROW(names, choice) \
+  LGV_CHOICE_ROW(dqn_params, preset, "preset", "auto", names, "values of parameters that are not set; auto: " choice)
+#define DQN_SMALL_OR_ATARI_ROW \
+  DQN_PRESET_ROW(lgv__dqn_preset_names, "atari for images, else small")
+/* The rows after it. */
+#define DQN_PARAM_ROWS \
   LGV_CHOICE_ROW(dqn_params, net, "net", "auto", lgv__dqn_net_names, "nature: three convolutions and dense layers; auto: nature for images, else mlp"), \
   LGV_INTS_ROW(dqn_params, hidden, "hidden", "32,32", 1, 1e6, "widths of the hidden dense layers"), \
   LGV_BOOL_ROW(dqn_params, scale_input, "scale_input", "false", "divide bytes by 255"), \
@@ -63,7 +68,9 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
   LGV_INT_ROW(dqn_params, update_every, "update_every", "10", 0, 1e9, "environment steps between updates; 0: update between episodes only"), \
   LGV_INT_ROW(dqn_params, updates, "updates", "1", 1, 1e9, "J: gradient steps each time"), \
   LGV_INT_ROW(dqn_params, target_every, "target_every", "100", 1, 1e9, "gradient steps between copies to the target network"), \
-  LGV_BOOL_ROW(dqn_params, double_q, "double", "false", "the online network chooses the action that the target network values"), \
+  LGV_BOOL_ROW(dqn_params, double_q, "double", "false", "the online network chooses the action that the target network values")
+/* For agents whose loss is lgv__dqn_loss_add's. */
+#define DQN_LOSS_ROW \
   LGV_CHOICE_ROW(dqn_params, loss, "loss", "mse", lgv__dqn_loss_names, "mse: mean of the squared error; huber: half of that up to 1, linear beyond")
 /* For agents with a plain output layer. */
 #define DQN_SHARED_BIAS_ROW \
