@@ -1,6 +1,7 @@
 /* Agents in a loop of somebody else's, where no environment handle has checked what they are told:
  * mistakes are refused with a reason, and leave the agent as it was. */
 #include "file_helpers.h"
+#include "forge.h"
 #include "registry.h"
 #include "run_helpers.h"
 
@@ -181,6 +182,44 @@ static void a_file_that_could_not_be_read_is_not_written(void **state) {
   remove_tree(directory);
 }
 
+/* Saves the agent with a counter below 0 and loads that, which is refused after the arrays have
+ * been read. */
+static void corrupt(lgv_agent *agent, const char *counters, const char *path) {
+  lgv_error err = {0};
+  size_t size;
+  forge f;
+  assert_int_equal(lgv_agent_save(agent, path, NULL, &err), LGV_OK);
+  unsigned char *bytes = forge_read(path, &size);
+  assert_true(forge_open(&f, bytes, size));
+  for (size_t i = 0; i < f.n; i++)
+    if (strcmp(f.array[i].name, counters) == 0) forge_set(&f.array[i], 0, -1, 0);
+  forge_seal(&f);
+  assert_true(forge_write(&f, path));
+  free(bytes);
+  assert_int_equal(lgv_agent_load(agent, path, &err), LGV_ERR_IO);
+}
+
+static void nothing_comes_out_of_a_corrupt_agent(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE], path[TEMP_SIZE + 16];
+  lgv_env_spec dense = spec;
+  dense.obs_form = LGV_FORM_DENSE;
+  make_temp(directory);
+  snprintf(path, sizeof path, "%s/file", directory);
+  lgv_agent *deep = make_agent("dqn", &dense), *linear = make_agent("lsvi-ucb", &spec);
+  lgv_error err = {0};
+  double probabilities[ACTIONS];
+  corrupt(deep, "agent.counters", path);
+  corrupt(linear, "agent.lsvi.visits", path);
+  assert_refused(lgv_agent_export(deep, path, "brain", &err), LGV_ERR_USAGE, &err,
+                 "load another one");
+  assert_refused(lgv_agent_policy(linear, 0, 0, probabilities, &err), LGV_ERR_USAGE, &err,
+                 "load another one");
+  lgv_agent_free(deep);
+  lgv_agent_free(linear);
+  remove_tree(directory);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(specs_that_no_world_has_are_refused),
@@ -189,6 +228,7 @@ int main(void) {
       cmocka_unit_test(whoever_looks_needs_something_to_see),
       cmocka_unit_test(what_is_not_finite_does_not_reach_a_network),
       cmocka_unit_test(a_file_that_could_not_be_read_is_not_written),
+      cmocka_unit_test(nothing_comes_out_of_a_corrupt_agent),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
