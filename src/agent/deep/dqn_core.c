@@ -57,7 +57,7 @@ static net_shape shape_of(const dqn_params *p, const lgv_env_spec *env, dqn_size
   return shape;
 }
 
-int32_t lgv__dqn_streams(const lgv_problem *problem) {
+static int32_t streams_of(const lgv_problem *problem) {
   return problem->streams > 1 ? problem->streams : 1;
 }
 
@@ -72,7 +72,7 @@ static lgv_status check_replay(const dqn_params *p, const lgv_problem *problem, 
                     "the environment says that its %d channels are %d pictures: they must divide, "
                     "and be %d at most",
                     env->obs_shape[2], env->frames, REPLAY_MOST_FRAMES);
-  int64_t streams = lgv__dqn_streams(problem), least = (env->frames > 1 ? env->frames : 1) + 1;
+  int64_t streams = streams_of(problem), least = (env->frames > 1 ? env->frames : 1) + 1;
   if (p->replay / streams < least) /* with fewer, no stack of pictures would ever be whole */
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.replay = %lld must hold at least %lld steps of each of run.envs = %lld "
@@ -214,7 +214,7 @@ void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dq
   c->seed_noise = problem->noise;
   layout_counters(c, layout);
   layout_vectors(c, problem, layout);
-  layout_experience(c, lgv__dqn_streams(problem), layout);
+  layout_experience(c, streams_of(problem), layout);
   layout_passes(c, layout);
   layout_extras(c, layout);
 }

@@ -176,7 +176,6 @@ LGV_CHECK lgv_status lgv__dqn_resolve(dqn_params *params, const lgv_problem *pro
                                       dqn_sizes sizes, lgv_error *err);
 /* Of the whole network, for `heads` heads. */
 net_shape lgv__dqn_shape(const dqn_params *params, const lgv_env_spec *env, int32_t heads);
-int32_t lgv__dqn_streams(const lgv_problem *problem); /* at least 1 */
 void lgv__dqn_layout(dqn *c, const dqn_params *params, const lgv_problem *problem, dqn_sizes sizes,
                      lgv_layout *layout);
 

@@ -88,23 +88,21 @@ static void add_sparse(const gauss_newton *g, const net_layer *layer, const int3
 
 /* below = (delta W^T), gated by the rectifier whose outputs were x. */
 static void pass_down(gauss_newton *g, const net_layer *layer, const float *params,
-                      const float *delta, const float *restrict x, int64_t rows,
-                      float *restrict below) {
+                      const float *delta, const float *x, int64_t rows, float *below) {
   int64_t in = layer->inputs, out = layer->outputs;
-  const float *w = params + layer->weights;
-  for (int64_t i = 0; i < in; i++)
-    for (int64_t j = 0; j < out; j++) g->transposed[j * in + i] = w[i * out + j];
-  lgv__kernels()->product(&(lgv_product){.m = rows,
-                                         .n = in,
-                                         .k = out,
-                                         .a = delta,
-                                         .a_row = out,
-                                         .a_col = 1,
-                                         .b = g->transposed,
-                                         .b_row = in,
-                                         .c = below,
-                                         .c_row = in});
-  for (int64_t i = 0; i < rows * in; i++) below[i] = x[i] > 0 ? below[i] : 0;
+  const lgv_kernel_set *kernels = lgv__kernels();
+  kernels->transpose(in, out, params + layer->weights, out, NULL, g->transposed, in);
+  kernels->product(&(lgv_product){.m = rows,
+                                  .n = in,
+                                  .k = out,
+                                  .a = delta,
+                                  .a_row = out,
+                                  .a_col = 1,
+                                  .b = g->transposed,
+                                  .b_row = in,
+                                  .c = below,
+                                  .c_row = in,
+                                  .gate = x});
 }
 
 void lgv__gauss_newton_add(gauss_newton *g, const float *params, const net_tape *tape,
