@@ -282,7 +282,7 @@ static void differentiate(self *s, int32_t action) {
       s->weight[i] = weight[state[i]];
       s->slope[i] = s->weight[i] * (q[i] - (float)target[state[i]]);
     }
-    lgv__gauss_newton_add(&s->gn, w, &s->tape, s->index, NULL, s->slope, s->weight, rows, s->grad,
+    lgv__gauss_newton_add(&s->gn, w, &s->tape, s->index, s->slope, s->weight, rows, s->grad,
                           s->curvature);
   }
   int64_t shared = first_shared(s);

@@ -2,7 +2,7 @@
 
 #include "math/kernels.h"
 
-#include <string.h>
+#include <assert.h>
 
 void lgv__gauss_newton_layout(gauss_newton *g, const net *n, int64_t batch, lgv_layout *layout) {
   int64_t widest = 1, matrix = 1;
@@ -106,14 +106,13 @@ static void pass_down(gauss_newton *g, const net_layer *layer, const float *para
 }
 
 void lgv__gauss_newton_add(gauss_newton *g, const float *params, const net_tape *tape,
-                           const int32_t *index, const int32_t *action, const float *slope,
-                           const float *weight, int64_t rows, float *gradient, float *curvature) {
+                           const int32_t *index, const float *slope, const float *weight,
+                           int64_t rows, float *gradient, float *curvature) {
   const net *n = g->net;
   int32_t top = n->n_layers - 1;
   float *delta = g->delta[0], *below = g->delta[1];
-  memset(delta, 0, (size_t)(rows * n->layer[top].outputs) * sizeof *delta);
-  for (int64_t i = 0; i < rows; i++)
-    delta[i * n->layer[top].outputs + (action ? action[i] : 0)] = 1;
+  assert(n->layer[top].outputs == 1);
+  for (int64_t i = 0; i < rows; i++) delta[i] = 1;
   for (int32_t l = top; l >= 0; l--) {
     const net_layer *layer = &n->layer[l];
     scale(g, layer, delta, slope, weight, rows, gradient, curvature);
