@@ -31,7 +31,7 @@ typedef enum bench_limit {
 
 extern const char *const bench_limit_names[BENCH_LIMITS], *const bench_limit_units[BENCH_LIMITS];
 
-/* What a line counts, and its target. */
+/* The operations and units of a line, and its target. */
 typedef struct bench_count {
   double operations; /* useful operations per repetition; 0: not counted */
   bench_limit limit;

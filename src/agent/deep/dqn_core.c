@@ -29,7 +29,7 @@ static dqn_sizes complete(dqn_sizes sizes) {
   return sizes;
 }
 
-/* What every input is multiplied by. */
+/* The factor of every input. */
 static float input_scale(const dqn_params *p, const lgv_env_spec *env) {
   if (p->scale_input && env->obs_kind == LGV_OBS_BYTE) return 1.0f / 255;
   if (p->one_hot_gain > 0 && env->obs_form == LGV_FORM_ONE_HOT)
@@ -116,7 +116,7 @@ static void layout_vectors(dqn *c, const lgv_problem *problem, lgv_layout *layou
   c->grad = lgv_layout_array(layout, "grad", LGV_F32, (size_t)c->dim, LGV_SCRATCH);
 }
 
-/* What is left of an MLP without its first layer. */
+/* The shape of an MLP without its first layer. */
 static net_shape above_first(net_shape shape) {
   shape.family = NET_MLP;
   shape.obs_form = LGV_FORM_DENSE;
@@ -440,7 +440,7 @@ static float greatest_input(const dqn *c) {
   return most;
 }
 
-/* What to do about the observations, if they are likely to blame. */
+/* A remedy for the observations, if these are a likely cause. */
 static void advise_on_inputs(const dqn *c, char *text, size_t size) {
   text[0] = '\0';
   if (c->env.obs_form != LGV_FORM_DENSE) return;

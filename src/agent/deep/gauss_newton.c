@@ -111,7 +111,7 @@ void lgv__gauss_newton_add(gauss_newton *g, const float *params, const net_tape 
   const net *n = g->net;
   int32_t top = n->n_layers - 1;
   float *delta = g->delta[0], *below = g->delta[1];
-  assert(n->layer[top].outputs == 1);
+  assert(n->layer[top].outputs == 1 && rows <= g->batch);
   for (int64_t i = 0; i < rows; i++) delta[i] = 1;
   for (int32_t l = top; l >= 0; l--) {
     const net_layer *layer = &n->layer[l];

@@ -61,8 +61,8 @@ static const char *const warmup_names[] = {"greedy", "uniform", NULL};
   DQN_SHARED_BIAS_ROW, \
   DQN_ONE_HOT_GAIN_ROW, \
   LGV_CHOICE_ROW(params, warmup_actions, "warmup_actions", "greedy", warmup_names, "actions until agent.warmup: of the initial network, or uniform"), \
-  LGV_REAL_ROW(params, final_lr, "final_lr", "1", 0, 1, 0, "share of optim.lr to which the step size falls linearly by the end of the run; 1: it stays"), \
-  LGV_INT_ROW(params, average, "average", "0", 0, 1e9, "updates over which parameters are averaged for evaluation; 0: it takes the current ones"), \
+  LGV_REAL_ROW(params, final_lr, "final_lr", "1", 0, 1, 0, "share of optim.lr to which the step size falls linearly by the end of the run; 1: it stays constant"), \
+  LGV_INT_ROW(params, average, "average", "0", 0, 1e9, "evaluation uses the mean of the parameters over about this many updates; 0: the current parameters"), \
   LGV_CHOICE_ROW(params, stages, "stages", "shared", stages_names, "shared: one network; per-stage: one for each stage, fitted in a backward sweep before every episode")
 #define FEEL_GOOD_ROW \
   LGV_REAL_ROW(params, feel_good, "feel_good", "0.1", 0, 1e6, 0, "eta_fg: weight of optimism at the first observation of an episode")
