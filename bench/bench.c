@@ -168,9 +168,9 @@ lgv_status bench_run(const bench_request *request, bench_report *report, lgv_err
       for (size_t limits = 0; limits < LIMIT_GROUPS; limits++) chosen[limits] = true;
   lgv_status status = LGV_OK;
   for (size_t g = 0; status == LGV_OK && bench_groups[g]; g++)
-    if (chosen[g]) status = bench_groups[g]->open(&state[g], err);
+    if (chosen[g] && bench_groups[g]->open) status = bench_groups[g]->open(&state[g], err);
   if (status == LGV_OK) status = run_rounds(request, chosen, state, report, err);
   for (size_t g = 0; bench_groups[g]; g++)
-    if (chosen[g]) bench_groups[g]->close(state[g]);
+    if (chosen[g] && bench_groups[g]->close) bench_groups[g]->close(state[g]);
   return status;
 }

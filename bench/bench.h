@@ -31,7 +31,7 @@ typedef enum bench_limit {
 
 extern const char *const bench_limit_names[BENCH_LIMITS], *const bench_limit_units[BENCH_LIMITS];
 
-/* What a line counts, and its target. */
+/* The operations and units of a line, and its target. */
 typedef struct bench_count {
   double operations; /* useful operations per repetition; 0: not counted */
   bench_limit limit;
@@ -61,10 +61,10 @@ typedef struct bench_report {
 typedef struct bench_group {
   const char *name, *summary;
   bool needs_limits; /* the machine's limits are measured with it */
-  /* Prepares the measurement; *state is closed even if open fails. */
+  /* Optional: prepares the measurement. *state, NULL at first, is closed even if open fails. */
   lgv_status (*open)(void **state, lgv_error *err);
   lgv_status (*round)(void *state, bench_report *report, lgv_error *err);
-  void (*close)(void *state); /* NULL is fine */
+  void (*close)(void *state); /* with open */
 } bench_group;
 
 extern const bench_group *const bench_groups[]; /* NULL-terminated */

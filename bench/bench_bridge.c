@@ -102,8 +102,8 @@ static lgv_status measure_round(void *state, bench_report *report, lgv_error *er
   LGV_TRY(bench_record(report, NAME ", Python loop", count, s->best_loop, err));
   LGV_TRY(bench_record(report, NAME ", bridge", count, s->best_bridge, err));
   LGV_TRY(bench_record(report, NAME ", bridge: overhead", overhead, difference, err));
-  report->line[report->lines - 1].seconds =
-      difference; /* the difference of the best times, not the best difference */
+  /* the difference of the best times, not the best difference */
+  report->line[report->lines - 1].seconds = difference;
   return LGV_OK;
 }
 

@@ -22,9 +22,8 @@ static const struct problem {
   lgv_env_spec env;
 } problems[] = {
     {"Nature CNN",
-     "agent.preset=atari optim.lr=1e-9" /* random observations have no values to learn: larger steps
-                                           diverge */
-     ,
+     /* random observations have no values to learn: larger steps diverge */
+     "agent.preset=atari optim.lr=1e-9",
      {.obs_kind = LGV_OBS_BYTE,
       .obs_shape = {84, 84, 4},
       .frames = 4,
@@ -176,16 +175,6 @@ static lgv_status open_subject(subject *s, const char *agent, const struct probl
   return status;
 }
 
-static lgv_status open_group(void **state, lgv_error *err) {
-  (void)err;
-  static char
-      nothing; /* agents are opened one after the other: together they would take gigabytes */
-  *state = &nothing;
-  return LGV_OK;
-}
-
-static void close_group(void *state) { (void)state; }
-
 /* ---- Timed work ---- */
 
 static lgv_status act(void *context, lgv_error *err) {
@@ -212,15 +201,15 @@ static lgv_status measure_acting(bench_report *report, subject *s, const struct 
 
 /* Wall-clock time, which is what helper threads reduce if the machine has a free core. */
 static lgv_status measure_with_help(bench_report *report, subject *s, lgv_error *err) {
-  lgv_matmul_threads *crew;
+  lgv_matmul_threads *team;
   if (sysconf(_SC_NPROCESSORS_ONLN) < 2) return LGV_OK;
-  LGV_TRY(lgv__matmul_threads_create(2, &crew, err));
-  lgv_matmul_threads *before = lgv__matmul_threads_use(crew);
+  LGV_TRY(lgv__matmul_threads_create(2, &team, err));
+  lgv_matmul_threads *before = lgv__matmul_threads_use(team);
   bench_count count = {.operations = s->operations, .units = 1, .unit = "update"};
   lgv_status status =
       bench_measure_wall(report, "Nature CNN, dqn: update, 2 threads", count, update, s, err);
   lgv__matmul_threads_use(before);
-  lgv__matmul_threads_free(crew);
+  lgv__matmul_threads_free(team);
   return status;
 }
 
@@ -252,6 +241,7 @@ static bool any_is_wanted(const bench_report *report, int which, const char *age
   return false;
 }
 
+/* Agents are opened one after the other: together they would take gigabytes. */
 static lgv_status measure_agent(bench_report *report, const char *agent, int which,
                                 lgv_error *err) {
   int c = count_of(agent);
@@ -296,7 +286,5 @@ const bench_group bench_deep = {
     .name = "deep",
     .summary = "whole updates of deep agents, as a share of the yardstick, and acting",
     .needs_limits = true,
-    .open = open_group,
     .round = measure_round,
-    .close = close_group,
 };

@@ -68,15 +68,6 @@ static lgv_status measure_agent(const lgv_agent_type *type, int p, bench_report 
   return status;
 }
 
-static lgv_status open_group(void **state, lgv_error *err) {
-  (void)err;
-  static char nothing;
-  *state = &nothing;
-  return LGV_OK;
-}
-
-static void close_group(void *state) { (void)state; }
-
 static lgv_status measure_round(void *state, bench_report *report, lgv_error *err) {
   (void)state;
   for (int p = 0; p < PROBLEMS; p++)
@@ -89,7 +80,5 @@ static lgv_status measure_round(void *state, bench_report *report, lgv_error *er
 const bench_group bench_linear = {
     .name = "linear",
     .summary = "episodes of linear agents",
-    .open = open_group,
     .round = measure_round,
-    .close = close_group,
 };

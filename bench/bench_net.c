@@ -77,7 +77,7 @@ static lgv_status open_subject(subject *s, net_shape shape, lgv_error *err) {
 
 static lgv_status open_nets(void **state, lgv_error *err) {
   subject *subjects = lgv__calloc(NETS, sizeof *subjects);
-  if (!subjects) return lgv_fail(err, LGV_ERR_MEMORY, "not enough memory for a benchmark");
+  if (!subjects) return lgv__out_of_memory(err, "a benchmark");
   *state = subjects;
   for (int i = 0; i < NETS; i++) LGV_TRY(open_subject(&subjects[i], shape_of(i), err));
   return LGV_OK;

@@ -47,7 +47,7 @@ static void layout(void *context, lgv_layout *out) {
 
 static lgv_status open_optimizers(void **state, lgv_error *err) {
   subject *s = lgv__calloc(1, sizeof *s);
-  if (!s) return lgv_fail(err, LGV_ERR_MEMORY, "not enough memory for a benchmark");
+  if (!s) return lgv__out_of_memory(err, "a benchmark");
   *state = s;
   LGV_TRY(lgv__arena_build(&s->arena, layout, s, "a benchmark", err));
   lgv_rng rng;

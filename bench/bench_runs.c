@@ -56,7 +56,7 @@ static lgv_status open_subject(subject *s, const char *list, lgv_error *err) {
 
 static lgv_status open_runs(void **state, lgv_error *err) {
   subject *subjects = lgv__calloc(LINES, sizeof *subjects);
-  if (!subjects) return lgv_fail(err, LGV_ERR_MEMORY, "not enough memory for a benchmark");
+  if (!subjects) return lgv__out_of_memory(err, "a benchmark");
   *state = subjects;
   bool done;
   for (int i = 0; i < LINES; i++) {

@@ -51,7 +51,7 @@ static void layout(void *context, lgv_layout *out) {
 
 static lgv_status open_yardstick(void **state, lgv_error *err) {
   yardstick *y = lgv__calloc(1, sizeof *y);
-  if (!y) return lgv_fail(err, LGV_ERR_MEMORY, "not enough memory for a benchmark");
+  if (!y) return lgv__out_of_memory(err, "a benchmark");
   *state = y;
   LGV_TRY(lgv__arena_build(&y->arena, layout, y, "a benchmark", err));
   for (int64_t i = 0; i < (int64_t)LARGEST * LARGEST; i++) {
@@ -151,8 +151,8 @@ static const char *const *fitting_types(void) {
 static void measure_type(yardstick *y, const char *type, int out) {
   times taken = {0};
   lgv_error err;
-  int nowhere =
-      open("/dev/null", O_WRONLY); /* OpenBLAS complains on stderr about types that it lacks */
+  /* OpenBLAS complains on stderr about types that it lacks. */
+  int nowhere = open("/dev/null", O_WRONLY);
   if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);
   setenv("OPENBLAS_CORETYPE", type, 1);
   setenv("OPENBLAS_NUM_THREADS", "1", 1);

@@ -309,7 +309,6 @@ class C51Params(DeepParams, AdamParams, total=False):
     update_every: int | None
     target_every: int | None
     double: bool | None
-    loss: Literal['mse', 'huber'] | None
     prioritized: bool | None
     priority_alpha: float | None
     priority_beta: float | None
@@ -343,7 +342,6 @@ class QRDQNParams(DeepParams, AdamParams, total=False):
     update_every: int | None
     target_every: int | None
     double: bool | None
-    loss: Literal['mse', 'huber'] | None
     prioritized: bool | None
     priority_alpha: float | None
     priority_beta: float | None
@@ -376,7 +374,6 @@ class IQNParams(DeepParams, AdamParams, total=False):
     update_every: int | None
     target_every: int | None
     double: bool | None
-    loss: Literal['mse', 'huber'] | None
     prioritized: bool | None
     priority_alpha: float | None
     priority_beta: float | None

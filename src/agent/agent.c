@@ -175,7 +175,7 @@ lgv_status lgv_agent_set_stream(lgv_agent *agent, int32_t stream, lgv_error *err
   return LGV_OK;
 }
 
-static lgv_status check_usable(const lgv_agent *agent, lgv_error *err) {
+lgv_status lgv__agent_check_usable(const lgv_agent *agent, lgv_error *err) {
   if (!agent->corrupt) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
                   "%s: the file that was loaded last contradicts itself; load another one",
@@ -183,7 +183,7 @@ static lgv_status check_usable(const lgv_agent *agent, lgv_error *err) {
 }
 
 lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err) {
-  LGV_TRY(check_usable(agent, err));
+  LGV_TRY(lgv__agent_check_usable(agent, err));
   return agent->type->begin_episode(agent->self, err);
 }
 
@@ -209,7 +209,7 @@ lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, in
 
 lgv_status lgv__agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, int32_t *action,
                           lgv_error *err) {
-  LGV_TRY(check_usable(agent, err));
+  LGV_TRY(lgv__agent_check_usable(agent, err));
   return agent->type->act(agent->self, obs, mode, action, err);
 }
 
@@ -221,7 +221,7 @@ lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition,
 
 /* Replays and losses are in single precision, where 1e300 is infinite. */
 lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition, lgv_error *err) {
-  LGV_TRY(check_usable(agent, err));
+  LGV_TRY(lgv__agent_check_usable(agent, err));
   if (!isfinite((float)transition->reward))
     return lgv_fail(err, LGV_ERR_NUMERIC,
                     "%s cannot learn from the reward %g, which is not finite in single precision: "
@@ -234,13 +234,14 @@ lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition
 }
 
 lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err) {
-  LGV_TRY(check_usable(agent, err));
+  LGV_TRY(lgv__agent_check_usable(agent, err));
   return agent->type->end_episode(agent->self, err);
 }
 
 lgv_status lgv_agent_policy(const lgv_agent *agent, int64_t stage, int64_t state,
                             double *probabilities, lgv_error *err) {
   const lgv_env_spec *env = &agent->problem.env;
+  LGV_TRY(lgv__agent_check_usable(agent, err));
   if (!agent->type->policy)
     return lgv_fail(err, LGV_ERR_USAGE, "the policy of %s is not fixed within an episode",
                     agent->type->name);
@@ -253,7 +254,7 @@ lgv_status lgv_agent_policy(const lgv_agent *agent, int64_t stage, int64_t state
 
 lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count, double *q,
                               lgv_error *err) {
-  LGV_TRY(check_usable(agent, err));
+  LGV_TRY(lgv__agent_check_usable(agent, err));
   if (!agent->type->q_values)
     return lgv_fail(err, LGV_ERR_USAGE, "%s has no values of actions", agent->type->name);
   for (size_t i = 0; i < count; i++) {
@@ -297,7 +298,7 @@ lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text, si
 lgv_status lgv_agent_save(const lgv_agent *agent, const char *path, const char *about,
                           const void *statistics, size_t size, lgv_error *err) {
   lgv_tensors tensors = {.about = about};
-  LGV_TRY(check_usable(agent, err));
+  LGV_TRY(lgv__agent_check_usable(agent, err));
   lgv_status status = lgv__tensors_add_arena(&tensors, "agent", &agent->arena, err);
   if (status == LGV_OK && statistics)
     status =

@@ -21,6 +21,8 @@ const lgv_arena *lgv__agent_arena(const lgv_agent *agent);
 int32_t lgv__agent_streams(const lgv_agent *agent); /* environments at once; at least 1 */
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent);
 const lgv_env_spec *lgv__agent_env(const lgv_agent *agent); /* that it was made for */
+/* Fails after lgv_agent_load refused a file too late to keep the arrays. */
+LGV_CHECK lgv_status lgv__agent_check_usable(const lgv_agent *agent, lgv_error *err);
 /* Checks the learned state: kept arrays other than experience, which is checked when it arrives. */
 LGV_CHECK lgv_status lgv__agent_check_finite(const lgv_agent *agent, lgv_error *err);
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed); /* a fresh evaluation stream */

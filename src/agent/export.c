@@ -15,7 +15,7 @@
 
 typedef struct writer {
   FILE *file;
-  const char *name; /* prefix of what is seen from outside */
+  const char *name; /* prefix of the two functions */
   lgv_agent *agent;
   const lgv_env_spec *env;
   lgv_policy_parts parts;
@@ -70,7 +70,8 @@ static lgv_status choose(writer *w, const lgv_obs *obs, const double *q, double 
   return LGV_OK;
 }
 
-/* The observation that row r of a table stands for: none is 1, or the first is, or so many are. */
+/* The observation that a row of a table stands for. One-hot: row 0 has no 1, row r has it at r - 1;
+ * thermometer: row r has r leading ones. */
 static lgv_obs row_obs(const writer *w, int64_t row, float *data) {
   const lgv_env_spec *env = w->env;
   if (w->parts.by_stage) return (lgv_obs){NULL, row % env->states, row / env->states};
@@ -225,7 +226,7 @@ static int64_t largest_layer(const net *n) {
   return most;
 }
 
-/* What the layers above an embedding make of every tau, averaged. */
+/* The mean over all tau of the outputs of the layers above an embedding. */
 static void put_taus(writer *w, const net *n, const char *features) {
   long long units = n->layer[n->embedding].outputs, outputs = n->shape.outputs;
   fprintf(w->file,
@@ -396,6 +397,7 @@ static lgv_status put_network(writer *w, lgv_error *err) {
 
 static lgv_status check(const writer *w, lgv_error *err) {
   const lgv_agent_type *type = lgv__agent_type(w->agent);
+  LGV_TRY(lgv__agent_check_usable(w->agent, err));
   bool good = isalpha((unsigned char)w->name[0]) || w->name[0] == '_';
   for (const char *c = w->name; *c; c++) good &= isalnum((unsigned char)*c) || *c == '_';
   if (!good)
@@ -405,7 +407,7 @@ static lgv_status check(const writer *w, lgv_error *err) {
   bool by_index = w->env->obs_form != LGV_FORM_DENSE;
   if (w->parts.by_stage && !(type->traits & LGV_NEEDS_STATES))
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "%s with one network a stage (agent.stages = per-stage) cannot be exported",
+                    "%s with one network per stage (agent.stages = per-stage) cannot be exported",
                     type->name);
   if (!w->parts.by_stage && !by_index && !w->parts.net)
     return lgv_fail(err, LGV_ERR_USAGE, "%s cannot be exported for these observations", type->name);

@@ -2,21 +2,21 @@
  *
  * Three forms. Agents that plan by stage over states: tables of values and greedy actions by
  * (stage, state). Others whose observation is one index (one-hot, thermometer): tables by that
- * index, which are exact whatever stands behind them. Networks over other observations: their
- * weights and a forward pass.
+ * index, which are exact for every kind of agent. Networks over other observations: their weights
+ * and a forward pass.
  *
- * What is exported is what lgv_agent_q_values tells: the mean parameters of noisy layers, the mean
- * over atoms, over quantiles (those of IQN at fixed tau, so that what the network makes of tau is
- * worked out here) and over members. The action is the greatest of these, the lowest index among
- * equals; the vote of the members where evaluations vote; the likeliest one of a policy that is not
- * greedy. */
+ * The exported values are those of lgv_agent_q_values: with the mean parameters of noisy layers,
+ * and the mean over atoms, over quantiles (those of IQN at fixed tau, so that the embedding of tau
+ * is computed here) and over members. The action has the greatest value, with the lowest index
+ * among equals; where evaluations vote, it is the vote of the members; of a policy that is not
+ * greedy it is the most probable action. */
 #ifndef LGV_AGENT_EXPORT_H
 #define LGV_AGENT_EXPORT_H
 
 #include "langevin.h"
 #include "nn/net.h"
 
-/* What an agent fills in; all zero: there are its values and nothing else. */
+/* An agent fills this in; all zero: it has values and nothing else to export. */
 struct lgv_policy_parts {
   bool by_stage;  /* its values depend on the stage */
   bool votes;     /* in evaluations the members vote */

@@ -34,8 +34,6 @@ static inline int64_t net_rows(const net *n, int32_t layer, int64_t batch, int64
 
 /* ---- Dense ---- */
 
-void lgv__layer_bias_gradient(const net_layer *layer, int64_t batch, const float *d_out,
-                              float *grad);
 void lgv__layer_dense_forward(const net_layer *layer, const float *params, const float *in,
                               int64_t batch, bool rectify, float *out);
 void lgv__layer_dense_backward(const net_layer *layer, const float *params, const float *in,
@@ -43,16 +41,15 @@ void lgv__layer_dense_backward(const net_layer *layer, const float *params, cons
                                float *grad);
 int64_t lgv__layer_dense_scratch(const net_layer *layer, int64_t batch); /* of the backward pass */
 
-/* ---- A dense first layer with sparse inputs: ones at the places that an index encodes (see
- * net_input), times scale ---- */
-
+/* The same layer as the first one, with sparse inputs: scale at the places that an index encodes
+ * (net_input), 0 elsewhere. */
 void lgv__layer_index_forward(const net_layer *layer, const float *params, lgv_obs_form form,
                               const int32_t *index, float scale, int64_t batch, bool rectify,
                               float *scratch, float *out);
 void lgv__layer_index_backward(const net_layer *layer, lgv_obs_form form, const int32_t *index,
                                float scale, int64_t batch, const float *d_out, float *grad);
-int64_t lgv__layer_index_scratch(const net_layer *layer,
-                                 lgv_obs_form form); /* of the forward pass */
+/* Of the forward pass. */
+int64_t lgv__layer_index_scratch(const net_layer *layer, lgv_obs_form form);
 
 /* ---- The embedding of tau: out = features * psi, psi = rectified(cosine W + b), for every tau of
  * every sample. d_out is 0 where out is. psi is overwritten by the backward pass. ---- */

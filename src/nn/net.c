@@ -31,7 +31,6 @@ static lgv_status add_layer(net *n, net_layer layer, lgv_error *err) {
   layer.weights = n->params;
   layer.biases = layer.weights + layer.n_weights;
   n->params = layer.biases + layer.n_biases;
-  n->activations += places * layer.outputs;
   n->layer[n->n_layers++] = layer;
   return LGV_OK;
 }

@@ -63,7 +63,6 @@ typedef struct net {
   int32_t n_layers;
   int32_t embedding; /* the layer that multiplies the output of the layer below; 0: there is none */
   int64_t params;    /* length of the parameter vector */
-  int64_t activations; /* floats that a tape holds per sample */
 } net;
 
 enum { NET_CONVOLUTIONS = 3 };

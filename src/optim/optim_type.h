@@ -1,4 +1,4 @@
-/* What an optimizer is: a rule for one step over flat vectors, and typed parameters.
+/* The type of optimizers: a rule for one step over flat vectors, and typed parameters.
  *
  * The contract between agents and optimizers:
  *   - the parameter struct of every optimizer begins with an optim_params;

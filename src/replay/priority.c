@@ -30,7 +30,8 @@ int64_t lgv__sum_tree_find(const sum_tree *tree, double target) {
   return i - tree->leaves;
 }
 
-bool lgv__sum_tree_is_sound(const sum_tree *tree) {
+/* Whether every inner node is the sum of its children, and no number is negative or NaN. */
+static bool is_sound(const sum_tree *tree) {
   const double *node = tree->node;
   bool sound = node[1] <= DBL_MAX;
   for (int64_t i = 1; i < tree->leaves; i++) sound &= node[i] == node[2 * i] + node[2 * i + 1];
@@ -51,7 +52,7 @@ void lgv__priority_layout(priority *q, const priority_params *params, const repl
 void lgv__priority_open(priority *q) { *q->most = 1; }
 
 const char *lgv__priority_fault(const priority *q, const replay *r) {
-  if (!lgv__sum_tree_is_sound(&q->tree)) return "priority.tree: wrong sums";
+  if (!is_sound(&q->tree)) return "priority.tree: wrong sums";
   for (int64_t entry = 0; entry < q->tree.leaves; entry++)
     if (sum_tree_get(&q->tree, entry) > 0 &&
         !(lgv__replay_has(r, entry) && lgv__replay_can_draw(r, entry)))

@@ -38,9 +38,6 @@ void lgv__sum_tree_set(sum_tree *tree, int64_t index, double value);
 /* The least index with (sum of the numbers up to it) > target, for 0 <= target < the sum of all. */
 int64_t lgv__sum_tree_find(const sum_tree *tree, double target);
 
-/* Whether every inner node is the sum of its children, and no number is negative or NaN. */
-bool lgv__sum_tree_is_sound(const sum_tree *tree);
-
 static inline double sum_tree_get(const sum_tree *tree, int64_t index) {
   return tree->node[tree->leaves + index];
 }

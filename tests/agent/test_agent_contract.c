@@ -1,6 +1,7 @@
-/* Agents in a loop of somebody else's, where no environment handle has checked what they are told:
- * mistakes are refused with a reason, and leave the agent as it was. */
+/* Agents in the loop of another program, where no environment handle has checked their inputs: they
+ * refuse mistakes with a reason and stay as they were. */
 #include "file_helpers.h"
+#include "forge.h"
 #include "registry.h"
 #include "run_helpers.h"
 
@@ -38,7 +39,7 @@ static void assert_refused(lgv_status found, lgv_status expected, const lgv_erro
     fail_msg("%s '%s', not '%s'", lgv_status_name(found), err->message, words);
 }
 
-static void specs_that_no_world_has_are_refused(void **state) {
+static void impossible_specs_are_refused(void **state) {
   (void)state;
   lgv_env_spec wrong[8];
   const char *const words[] = {"no action",       "no action",       "negative number",
@@ -67,7 +68,7 @@ static void specs_that_no_world_has_are_refused(void **state) {
 }
 
 /* Sizes whose products no integer holds. */
-static void worlds_beyond_every_memory_are_refused(void **state) {
+static void problems_too_large_for_any_memory_are_refused(void **state) {
   (void)state;
   lgv_env_spec wrong[] = {spec, spec, spec, spec};
   wrong[0].actions = INT32_MAX;
@@ -76,7 +77,8 @@ static void worlds_beyond_every_memory_are_refused(void **state) {
   wrong[3].states = INT64_C(1) << 31;
   wrong[3].horizon = INT64_C(1) << 33;
   for (size_t a = 0; lgv__agents[a]; a++) {
-    if (strcmp(lgv__agents[a]->name, "gn-lmcdqn") == 0) continue; /* asks for it, and gets none */
+    if (strcmp(lgv__agents[a]->name, "gn-lmcdqn") == 0)
+      continue; /* asks for that memory, and gets none */
     lgv_settings *settings = make_settings("riverswim", lgv__agents[a]->name, "");
     bool by_states = lgv__agents[a]->traits & LGV_NEEDS_STATES;
     for (size_t i = 0; i < (by_states ? 4 : 1); i++) {
@@ -109,7 +111,7 @@ static void steps_outside_the_problem_are_refused(void **state) {
 }
 
 /* As examples/own_loop.c does, whose agent needs none. */
-static void whoever_looks_needs_something_to_see(void **state) {
+static void agents_that_see_need_an_observation(void **state) {
   (void)state;
   for (size_t a = 0; lgv__agents[a]; a++) {
     bool blind = lgv__agents[a]->traits & LGV_NEEDS_STATES;
@@ -132,7 +134,7 @@ static void whoever_looks_needs_something_to_see(void **state) {
   }
 }
 
-static void what_is_not_finite_does_not_reach_a_network(void **state) {
+static void numbers_that_are_not_finite_reach_no_network(void **state) {
   (void)state;
   const float broken[LENGTH] = {0, NAN}, endless[LENGTH] = {0, 0, -INFINITY};
   lgv_env_spec dense = spec;
@@ -182,14 +184,53 @@ static void a_file_that_could_not_be_read_is_not_written(void **state) {
   remove_tree(directory);
 }
 
+/* Saves the agent with a counter below 0 and loads that, which is refused after the arrays have
+ * been read. */
+static void corrupt(lgv_agent *agent, const char *counters, const char *path) {
+  lgv_error err = {0};
+  size_t size;
+  forge f;
+  assert_int_equal(lgv_agent_save(agent, path, NULL, &err), LGV_OK);
+  unsigned char *bytes = forge_read(path, &size);
+  assert_true(forge_open(&f, bytes, size));
+  for (size_t i = 0; i < f.n; i++)
+    if (strcmp(f.array[i].name, counters) == 0) forge_set(&f.array[i], 0, -1, 0);
+  forge_seal(&f);
+  assert_true(forge_write(&f, path));
+  free(bytes);
+  assert_int_equal(lgv_agent_load(agent, path, &err), LGV_ERR_IO);
+}
+
+static void nothing_comes_out_of_a_corrupt_agent(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE], path[TEMP_SIZE + 16];
+  lgv_env_spec dense = spec;
+  dense.obs_form = LGV_FORM_DENSE;
+  make_temp(directory);
+  snprintf(path, sizeof path, "%s/file", directory);
+  lgv_agent *deep = make_agent("dqn", &dense), *linear = make_agent("lsvi-ucb", &spec);
+  lgv_error err = {0};
+  double probabilities[ACTIONS];
+  corrupt(deep, "agent.counters", path);
+  corrupt(linear, "agent.lsvi.visits", path);
+  assert_refused(lgv_agent_export(deep, path, "brain", &err), LGV_ERR_USAGE, &err,
+                 "load another one");
+  assert_refused(lgv_agent_policy(linear, 0, 0, probabilities, &err), LGV_ERR_USAGE, &err,
+                 "load another one");
+  lgv_agent_free(deep);
+  lgv_agent_free(linear);
+  remove_tree(directory);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(specs_that_no_world_has_are_refused),
-      cmocka_unit_test(worlds_beyond_every_memory_are_refused),
+      cmocka_unit_test(impossible_specs_are_refused),
+      cmocka_unit_test(problems_too_large_for_any_memory_are_refused),
       cmocka_unit_test(steps_outside_the_problem_are_refused),
-      cmocka_unit_test(whoever_looks_needs_something_to_see),
-      cmocka_unit_test(what_is_not_finite_does_not_reach_a_network),
+      cmocka_unit_test(agents_that_see_need_an_observation),
+      cmocka_unit_test(numbers_that_are_not_finite_reach_no_network),
       cmocka_unit_test(a_file_that_could_not_be_read_is_not_written),
+      cmocka_unit_test(nothing_comes_out_of_a_corrupt_agent),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

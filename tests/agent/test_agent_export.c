@@ -290,7 +290,7 @@ static void refusals_are_clear(void **state) {
   lgv_agent_free(agent);
   agent =
       make_agent("adam-lmcdqn", "agent.stages=per-stage agent.n_step=1 agent.double=false", &env);
-  expect_refusal(agent, path, "policy", LGV_ERR_USAGE, "one network a stage");
+  expect_refusal(agent, path, "policy", LGV_ERR_USAGE, "one network per stage");
   lgv_agent_free(agent);
   assert_int_equal(access(path, F_OK), -1);
 }

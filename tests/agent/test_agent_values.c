@@ -1,4 +1,4 @@
-/* lgv_agent_q_values: what evaluations act by, and a look that changes nothing. */
+/* lgv_agent_q_values: evaluations act by these values, and reading them changes nothing. */
 #include "deep_helpers.h"
 #include "registry.h"
 #include "tiny_world.h"

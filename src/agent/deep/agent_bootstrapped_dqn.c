@@ -42,13 +42,14 @@ static const lgv_preset presets[] = {
               "agent.target_every=4 optim.lr=5e-4"},
     {"atari", DQN_ATARI_LOOP "agent.epsilon_end=0.05 agent.epsilon_steps=1000000 optim.lr=1e-4"},
     {0}};
-static const char *const preset_names[] = {"auto", "small", "atari", NULL};
 static const char *const members_names[] = {"heads", "networks", NULL};
 static const char *const eval_names[] = {"sample", "vote", NULL};
 
 /* clang-format off */
 static const lgv_param param_table[] = {
-    DQN_PARAM_ROWS(preset_names),
+    DQN_SMALL_OR_ATARI_ROW,
+    DQN_PARAM_ROWS,
+    DQN_LOSS_ROW,
     EPSILON_PARAM_ROWS,
     LGV_INT_ROW(params, heads, "heads", "10", 1, MOST_MEMBERS, "K: members of the ensemble"),
     LGV_CHOICE_ROW(params, members, "members", "heads", members_names, "heads of one network, or separate networks"),

@@ -35,17 +35,17 @@ static const lgv_preset presets[] = {
                            "agent.target_every=2500 agent.epsilon_end=0.01 "
                            "agent.epsilon_eval=0.001 optim.lr=2.5e-4 optim.eps=3.125e-4"},
     {0}};
-static const char *const preset_names[] = {"auto", "small", "atari", NULL};
 
 /* clang-format off */
 static const lgv_param param_table[] = {
-    DQN_PARAM_ROWS(preset_names),
+    DQN_SMALL_OR_ATARI_ROW,
+    DQN_PARAM_ROWS,
     DQN_PRIORITY_ROWS,
     DQN_GRAD_CLIP_ROW,
     EPSILON_PARAM_ROWS,
     LGV_INT_ROW(params, atoms, "atoms", "51", 2, 10000, "points of the grid"),
-    LGV_REAL_ROW(params, v_min, "v_min", "-10", -1e30, 1e30, 0, "least return on the grid; left out: what the rewards can add up to, if known"),
-    LGV_REAL_ROW(params, v_max, "v_max", "10", -1e30, 1e30, 0, "greatest return on the grid; left out: likewise"),
+    LGV_REAL_ROW(params, v_min, "v_min", "-10", -1e30, 1e30, 0, "least return on the grid; if not set, the least return that the rewards allow, where it is known"),
+    LGV_REAL_ROW(params, v_max, "v_max", "10", -1e30, 1e30, 0, "greatest return on the grid; if not set, likewise"),
     {0}};
 /* clang-format on */
 
@@ -60,7 +60,7 @@ typedef struct self {
 
 /* ---- the grid z_j = v_min + j (v_max - v_min) / (n - 1) ---- */
 
-/* Their tests declare these, too. */
+/* Global for their tests, which declare them likewise. */
 void lgv__c51_grid(int64_t n, double v_min, double v_max, float *z);
 void lgv__c51_project(int64_t n, double v_min, double v_max, const float *p, float reward,
                       float discount, float *m);
@@ -90,7 +90,8 @@ void lgv__c51_project(int64_t n, double v_min, double v_max, const float *p, flo
 
 /* ---- memory ---- */
 
-/* What rewards within the environment's bounds can add up to, if these are known. */
+/* The least and the greatest return that rewards within the environment's bounds allow; unchanged
+ * if these are unknown. */
 static void range_of_returns(const lgv_env_spec *env, double gamma, double *low, double *high) {
   double H = (double)env->horizon, most = gamma < 1 ? 1 / (1 - gamma) : H;
   if (H > 0 && gamma < 1) most *= 1 - pow(gamma, H);

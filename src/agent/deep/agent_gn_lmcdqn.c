@@ -26,7 +26,7 @@
  * of the prior from which the chain starts. Left in, that mean would be a belief about all unknown
  * states at once, and where it is low nothing is explored.
  *
- * What makes one setting fit short and long tasks:
+ * Two rules make one setting fit short and long tasks:
  *   sigma  = (1 - gamma) prior_output (1 / horizon for gamma = 1). A state's maximum over actions
  *            turns noise of its targets into bias, and a value sums up the bias of 1 / (1 - gamma)
  *            backups: in all that is at most about one deviation of the prior, so that what is
@@ -74,14 +74,14 @@ static const lgv_param param_table[] = {
     LGV_INTS_ROW(params, hidden, "hidden", "32", 1, 1e6, "widths of the hidden layers"),
     LGV_REAL_ROW(params, gamma, "gamma", "0.99", 0, 1, 0, "discount"),
     LGV_REAL_ROW(params, sigma, "sigma", "0", 0, 1e6, 0, "standard deviation of a target's error; 0: (1 - gamma) prior_output, or prior_output / horizon if gamma is 1"),
-    LGV_REAL_ROW(params, step, "step", "0.5", 0, 1, LGV_OPEN_MIN, "share of an error that an update makes up for"),
+    LGV_REAL_ROW(params, step, "step", "0.5", 0, 1, LGV_OPEN_MIN, "share of an error that one update corrects"),
     LGV_REAL_ROW(params, upper_step, "upper_step", "0.01", 0, 1, 0, "step of the layers above the first, in units of its step"),
     LGV_REAL_ROW(params, prior_output, "prior_output", "0", 0, 1e6, 0, "prior deviation of the output; 0: the greatest size of the environment's rewards"),
     LGV_REAL_ROW(params, prior_bias, "prior_bias", "0.1", 0, 1e6, LGV_OPEN_MIN, "prior deviation of biases"),
     LGV_INT_ROW(params, updates, "updates", "0", 0, 1e9, "J: chain steps between episodes; 0: 60, or the horizon if that is longer"),
     LGV_INT_ROW(params, capacity, "capacity", "100000", 1, 1e9, "the most distinct transitions"),
-    LGV_INT_ROW(params, batch, "batch", "0", 0, 1e9, "known states that a chain step looks at; 0: all"),
-    LGV_REAL_ROW(params, curvature_decay, "curvature_decay", "0.99", 0, 1, LGV_OPEN_MAX, "decay of the mean curvature of what states share, if a step does not look at all"),
+    LGV_INT_ROW(params, batch, "batch", "0", 0, 1e9, "known states that a chain step uses; 0: all"),
+    LGV_REAL_ROW(params, curvature_decay, "curvature_decay", "0.99", 0, 1, LGV_OPEN_MAX, "decay of the running mean of the curvature of shared parameters, if a step does not use all states"),
     {0}};
 /* clang-format on */
 
@@ -282,7 +282,7 @@ static void differentiate(self *s, int32_t action) {
       s->weight[i] = weight[state[i]];
       s->slope[i] = s->weight[i] * (q[i] - (float)target[state[i]]);
     }
-    lgv__gauss_newton_add(&s->gn, w, &s->tape, s->index, NULL, s->slope, s->weight, rows, s->grad,
+    lgv__gauss_newton_add(&s->gn, w, &s->tape, s->index, s->slope, s->weight, rows, s->grad,
                           s->curvature);
   }
   int64_t shared = first_shared(s);

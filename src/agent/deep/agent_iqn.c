@@ -31,11 +31,11 @@ static const lgv_preset presets[] = {
     {"atari", DQN_ZOO_LOOP "agent.warmup=20000 agent.target_every=2500 agent.epsilon_end=0.01 "
                            "agent.epsilon_eval=0.001 optim.lr=5e-5 optim.eps=3.125e-4"},
     {0}};
-static const char *const preset_names[] = {"auto", "small", "atari", NULL};
 
 /* clang-format off */
 static const lgv_param param_table[] = {
-    DQN_PARAM_ROWS(preset_names),
+    DQN_SMALL_OR_ATARI_ROW,
+    DQN_PARAM_ROWS,
     DQN_PRIORITY_ROWS,
     DQN_GRAD_CLIP_ROW,
     EPSILON_PARAM_ROWS,

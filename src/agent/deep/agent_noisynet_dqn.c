@@ -25,11 +25,12 @@ typedef struct params {
 static const lgv_preset presets[] = {{"small", "agent.update_every=4 optim.lr=1e-3"},
                                      {"atari", DQN_ATARI_LOOP "optim.lr=1e-4"},
                                      {0}};
-static const char *const preset_names[] = {"auto", "small", "atari", NULL};
 
 /* clang-format off */
 static const lgv_param param_table[] = {
-    DQN_PARAM_ROWS(preset_names),
+    DQN_SMALL_OR_ATARI_ROW,
+    DQN_PARAM_ROWS,
+    DQN_LOSS_ROW,
     DQN_PRIORITY_ROWS,
     LGV_REAL_ROW(params, sigma0, "sigma0", "0.5", 0, 100, 0, "initial sigma, times sqrt(fan_in)"),
     {0}};

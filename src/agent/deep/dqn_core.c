@@ -14,6 +14,7 @@
 
 enum { LARGE_INPUT = 100 }; /* observations as large as this are named when a loss overflows */
 
+const char *const lgv__dqn_preset_names[] = {"auto", "small", "atari", NULL};
 const char *const lgv__dqn_net_names[] = {"auto", "mlp", "nature", NULL};
 const char *const lgv__dqn_loss_names[] = {"mse", "huber", NULL};
 
@@ -28,7 +29,7 @@ static dqn_sizes complete(dqn_sizes sizes) {
   return sizes;
 }
 
-/* What every input is multiplied by. */
+/* The factor of every input. */
 static float input_scale(const dqn_params *p, const lgv_env_spec *env) {
   if (p->scale_input && env->obs_kind == LGV_OBS_BYTE) return 1.0f / 255;
   if (p->one_hot_gain > 0 && env->obs_form == LGV_FORM_ONE_HOT)
@@ -56,7 +57,7 @@ static net_shape shape_of(const dqn_params *p, const lgv_env_spec *env, dqn_size
   return shape;
 }
 
-int32_t lgv__dqn_streams(const lgv_problem *problem) {
+static int32_t streams_of(const lgv_problem *problem) {
   return problem->streams > 1 ? problem->streams : 1;
 }
 
@@ -71,7 +72,7 @@ static lgv_status check_replay(const dqn_params *p, const lgv_problem *problem, 
                     "the environment says that its %d channels are %d pictures: they must divide, "
                     "and be %d at most",
                     env->obs_shape[2], env->frames, REPLAY_MOST_FRAMES);
-  int64_t streams = lgv__dqn_streams(problem), least = (env->frames > 1 ? env->frames : 1) + 1;
+  int64_t streams = streams_of(problem), least = (env->frames > 1 ? env->frames : 1) + 1;
   if (p->replay / streams < least) /* with fewer, no stack of pictures would ever be whole */
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.replay = %lld must hold at least %lld steps of each of run.envs = %lld "
@@ -115,7 +116,7 @@ static void layout_vectors(dqn *c, const lgv_problem *problem, lgv_layout *layou
   c->grad = lgv_layout_array(layout, "grad", LGV_F32, (size_t)c->dim, LGV_SCRATCH);
 }
 
-/* What is left of an MLP without its first layer. */
+/* The shape of an MLP without its first layer. */
 static net_shape above_first(net_shape shape) {
   shape.family = NET_MLP;
   shape.obs_form = LGV_FORM_DENSE;
@@ -213,7 +214,7 @@ void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dq
   c->seed_noise = problem->noise;
   layout_counters(c, layout);
   layout_vectors(c, problem, layout);
-  layout_experience(c, lgv__dqn_streams(problem), layout);
+  layout_experience(c, streams_of(problem), layout);
   layout_passes(c, layout);
   layout_extras(c, layout);
 }
@@ -439,7 +440,7 @@ static float greatest_input(const dqn *c) {
   return most;
 }
 
-/* What to do about the observations, if they are likely to blame. */
+/* A remedy for the observations, if these are a likely cause. */
 static void advise_on_inputs(const dqn *c, char *text, size_t size) {
   text[0] = '\0';
   if (c->env.obs_form != LGV_FORM_DENSE) return;

@@ -45,13 +45,18 @@ typedef struct dqn_params {
   double grad_clip;
 } dqn_params;
 
+extern const char *const lgv__dqn_preset_names[]; /* "auto", "small", "atari" */
 extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
 
 /* clang-format off */
-/* The first rows of a deep agent's parameter table. presets: "auto", then the names of the agent's
- * own presets. */
-#define DQN_PARAM_ROWS(presets) \
-  LGV_CHOICE_ROW(dqn_params, preset, "preset", "auto", presets, "values for what is left open; auto: atari for images, one-hot for one-hot observations if the agent has it, else small"), \
+/* The first row of a deep agent's parameter table. names: "auto", then those of the agent's own
+ * presets; choice: what auto takes. */
+#define DQN_PRESET_ROW(names, choice) \
+  LGV_CHOICE_ROW(dqn_params, preset, "preset", "auto", names, "values of parameters that are not set; auto: " choice)
+#define DQN_SMALL_OR_ATARI_ROW \
+  DQN_PRESET_ROW(lgv__dqn_preset_names, "atari for images, else small")
+/* The rows after it. */
+#define DQN_PARAM_ROWS \
   LGV_CHOICE_ROW(dqn_params, net, "net", "auto", lgv__dqn_net_names, "nature: three convolutions and dense layers; auto: nature for images, else mlp"), \
   LGV_INTS_ROW(dqn_params, hidden, "hidden", "32,32", 1, 1e6, "widths of the hidden dense layers"), \
   LGV_BOOL_ROW(dqn_params, scale_input, "scale_input", "false", "divide bytes by 255"), \
@@ -63,24 +68,26 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
   LGV_INT_ROW(dqn_params, update_every, "update_every", "10", 0, 1e9, "environment steps between updates; 0: update between episodes only"), \
   LGV_INT_ROW(dqn_params, updates, "updates", "1", 1, 1e9, "J: gradient steps each time"), \
   LGV_INT_ROW(dqn_params, target_every, "target_every", "100", 1, 1e9, "gradient steps between copies to the target network"), \
-  LGV_BOOL_ROW(dqn_params, double_q, "double", "false", "the online network chooses the action that the target network values"), \
+  LGV_BOOL_ROW(dqn_params, double_q, "double", "false", "the online network chooses the action that the target network values")
+/* For agents whose loss is lgv__dqn_loss_add's. */
+#define DQN_LOSS_ROW \
   LGV_CHOICE_ROW(dqn_params, loss, "loss", "mse", lgv__dqn_loss_names, "mse: mean of the squared error; huber: half of that up to 1, linear beyond")
 /* For agents with a plain output layer. */
 #define DQN_SHARED_BIAS_ROW \
   LGV_BOOL_ROW(dqn_params, shared_bias, "shared_bias", "false", "the output layer has one bias for all actions")
 /* For agents whose exploration needs first-layer rows that distinguish the states. */
 #define DQN_ONE_HOT_GAIN_ROW \
-  LGV_REAL_ROW(dqn_params, one_hot_gain, "one_hot_gain", "0", 0, 1e6, 0, "one-hot observations of n states are this times sqrt(n) where they are on, so that initial values differ between states however many there are; 0: they are 1")
+  LGV_REAL_ROW(dqn_params, one_hot_gain, "one_hot_gain", "0", 0, 1e6, 0, "the 1 of a one-hot observation of n states becomes this times sqrt(n), so that initial values differ between states for every n; 0: it stays 1")
 /* For agents that draw by lgv__dqn_sample and weigh by c->weight. */
 #define DQN_PRIORITY_ROWS \
   LGV_BOOL_ROW(dqn_params, priority.on, "prioritized", "false", "draw transitions in proportion to (their last error)^priority_alpha"), \
   LGV_REAL_ROW(dqn_params, priority.alpha, "priority_alpha", "0.6", 0, 10, 0, "0: uniform draws"), \
-  LGV_REAL_ROW(dqn_params, priority.beta, "priority_beta", "0.4", 0, 1, 0, "how far weights undo the bias of such draws when learning begins"), \
-  LGV_REAL_ROW(dqn_params, priority.beta_end, "priority_beta_end", "1", 0, 1, 0, "the value it moves to"), \
-  LGV_INT_ROW(dqn_params, priority.beta_steps, "priority_beta_steps", "100000", 0, 1e12, "environment steps over which it moves, from agent.warmup on"), \
+  LGV_REAL_ROW(dqn_params, priority.beta, "priority_beta", "0.4", 0, 1, 0, "exponent of the weights that correct the bias of such draws, when learning begins"), \
+  LGV_REAL_ROW(dqn_params, priority.beta_end, "priority_beta_end", "1", 0, 1, 0, "final value of priority_beta"), \
+  LGV_INT_ROW(dqn_params, priority.beta_steps, "priority_beta_steps", "100000", 0, 1e12, "environment steps over which priority_beta changes, from agent.warmup on"), \
   LGV_REAL_ROW(dqn_params, priority.uniform, "priority_uniform", "0.001", 0, 1, 0, "share of draws that stay uniform")
 #define DQN_GRAD_CLIP_ROW \
-  LGV_REAL_ROW(dqn_params, grad_clip, "grad_clip", "0", 0, 1e12, 0, "greatest norm of a gradient, which is shortened to it; 0: any")
+  LGV_REAL_ROW(dqn_params, grad_clip, "grad_clip", "0", 0, 1e12, 0, "greatest norm of a gradient; longer ones are scaled down to it; 0: no limit")
 /* clang-format on */
 
 /* The loop on Atari of Ishfaq et al. (ICLR 2024), for the presets `atari` that follow it. */
@@ -169,7 +176,6 @@ LGV_CHECK lgv_status lgv__dqn_resolve(dqn_params *params, const lgv_problem *pro
                                       dqn_sizes sizes, lgv_error *err);
 /* Of the whole network, for `heads` heads. */
 net_shape lgv__dqn_shape(const dqn_params *params, const lgv_env_spec *env, int32_t heads);
-int32_t lgv__dqn_streams(const lgv_problem *problem); /* at least 1 */
 void lgv__dqn_layout(dqn *c, const dqn_params *params, const lgv_problem *problem, dqn_sizes sizes,
                      lgv_layout *layout);
 
@@ -221,7 +227,7 @@ void lgv__dqn_loss_add(dqn *c, const float *q, const float *y, const float *weig
  * numbers, by their share of the mean. */
 void lgv__dqn_loss_of(dqn *c, int64_t i, float loss, float *d_outputs, int64_t count);
 void lgv__dqn_loss(dqn *c); /* both, for one head, with c->weight */
-/* grad = gradient at w; what lies below the output layer is divided by the number of heads. */
+/* grad = gradient at w; below the output layer it is divided by the number of heads. */
 void lgv__dqn_backward(dqn *c, const float *w, float *grad);
 /* One optimizer step of a copy, with c->grad, which agent.grad_clip shortens, and c->lr_scale. */
 void lgv__dqn_step(dqn *c, int64_t copy);

@@ -78,8 +78,8 @@ static void stats(const void *self_, double *values) {
 
 /* ---- the agents ---- */
 
-#define PARAM_ROWS(presets)                                                                        \
-  DQN_PARAM_ROWS(presets), DQN_SHARED_BIAS_ROW, DQN_PRIORITY_ROWS, EPSILON_PARAM_ROWS
+#define PARAM_ROWS                                                                                 \
+  DQN_PARAM_ROWS, DQN_LOSS_ROW, DQN_SHARED_BIAS_ROW, DQN_PRIORITY_ROWS, EPSILON_PARAM_ROWS
 
 /* A descriptor: the members of the family differ in these arguments alone. */
 #define EPSILON_GREEDY_DQN(name_, summary_, params_, presets_)                                     \
@@ -107,14 +107,14 @@ static const lgv_preset dqn_presets[] = {
                          "optim.lr=2.5e-4 optim.eps=9.765625e-6"},
     {0}};
 static const char *const dqn_preset_names[] = {"auto", "small", "atari", "zoo", NULL};
-static const lgv_param dqn_table[] = {PARAM_ROWS(dqn_preset_names), {0}};
+static const lgv_param dqn_table[] = {
+    DQN_PRESET_ROW(dqn_preset_names, "atari for images, else small"), PARAM_ROWS, {0}};
 
 const lgv_agent_type lgv__agent_dqn = EPSILON_GREEDY_DQN(
     "dqn", "deep Q-network with epsilon-greedy exploration", dqn_table, dqn_presets);
 
-/* The other two have the same names of presets. */
-static const char *const preset_names[] = {"auto", "small", "atari", NULL};
-static const lgv_param param_table[] = {PARAM_ROWS(preset_names), {0}};
+/* The other two have no preset `zoo`. */
+static const lgv_param param_table[] = {DQN_SMALL_OR_ATARI_ROW, PARAM_ROWS, {0}};
 
 /* double-dqn. van Hasselt, Guez, Silver, "Deep reinforcement learning with double Q-learning" (AAAI
  * 2016): y = r + gamma Q(s', argmax_a Q(s', a; w); w-).

@@ -2,7 +2,7 @@
 
 #include "math/kernels.h"
 
-#include <string.h>
+#include <assert.h>
 
 void lgv__gauss_newton_layout(gauss_newton *g, const net *n, int64_t batch, lgv_layout *layout) {
   int64_t widest = 1, matrix = 1;
@@ -88,34 +88,31 @@ static void add_sparse(const gauss_newton *g, const net_layer *layer, const int3
 
 /* below = (delta W^T), gated by the rectifier whose outputs were x. */
 static void pass_down(gauss_newton *g, const net_layer *layer, const float *params,
-                      const float *delta, const float *restrict x, int64_t rows,
-                      float *restrict below) {
+                      const float *delta, const float *x, int64_t rows, float *below) {
   int64_t in = layer->inputs, out = layer->outputs;
-  const float *w = params + layer->weights;
-  for (int64_t i = 0; i < in; i++)
-    for (int64_t j = 0; j < out; j++) g->transposed[j * in + i] = w[i * out + j];
-  lgv__kernels()->product(&(lgv_product){.m = rows,
-                                         .n = in,
-                                         .k = out,
-                                         .a = delta,
-                                         .a_row = out,
-                                         .a_col = 1,
-                                         .b = g->transposed,
-                                         .b_row = in,
-                                         .c = below,
-                                         .c_row = in});
-  for (int64_t i = 0; i < rows * in; i++) below[i] = x[i] > 0 ? below[i] : 0;
+  const lgv_kernel_set *kernels = lgv__kernels();
+  kernels->transpose(in, out, params + layer->weights, out, NULL, g->transposed, in);
+  kernels->product(&(lgv_product){.m = rows,
+                                  .n = in,
+                                  .k = out,
+                                  .a = delta,
+                                  .a_row = out,
+                                  .a_col = 1,
+                                  .b = g->transposed,
+                                  .b_row = in,
+                                  .c = below,
+                                  .c_row = in,
+                                  .gate = x});
 }
 
 void lgv__gauss_newton_add(gauss_newton *g, const float *params, const net_tape *tape,
-                           const int32_t *index, const int32_t *action, const float *slope,
-                           const float *weight, int64_t rows, float *gradient, float *curvature) {
+                           const int32_t *index, const float *slope, const float *weight,
+                           int64_t rows, float *gradient, float *curvature) {
   const net *n = g->net;
   int32_t top = n->n_layers - 1;
   float *delta = g->delta[0], *below = g->delta[1];
-  memset(delta, 0, (size_t)(rows * n->layer[top].outputs) * sizeof *delta);
-  for (int64_t i = 0; i < rows; i++)
-    delta[i * n->layer[top].outputs + (action ? action[i] : 0)] = 1;
+  assert(n->layer[top].outputs == 1 && rows <= g->batch);
+  for (int64_t i = 0; i < rows; i++) delta[i] = 1;
   for (int32_t l = top; l >= 0; l--) {
     const net_layer *layer = &n->layer[l];
     scale(g, layer, delta, slope, weight, rows, gradient, curvature);

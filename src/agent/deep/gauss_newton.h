@@ -1,5 +1,5 @@
 /* The gradient of a sum of squares together with the diagonal of its Gauss-Newton matrix, for an
- * MLP over sparse observations whose sample i uses one output, Q_i = Q(s_i, a_i):
+ * MLP over sparse observations with one output, Q_i = Q(s_i):
  *
  *     gradient  += sum over i of slope_i  dQ_i/dw
  *     curvature += sum over i of weight_i (dQ_i/dw)^2
@@ -21,10 +21,9 @@ typedef struct gauss_newton {
 } gauss_newton;
 
 void lgv__gauss_newton_layout(gauss_newton *g, const net *n, int64_t batch, lgv_layout *layout);
-/* After a forward pass of `rows` samples that left its activations on the tape. action may be NULL:
- * the first output. */
+/* After a forward pass of `rows` samples that left its activations on the tape. */
 void lgv__gauss_newton_add(gauss_newton *g, const float *params, const net_tape *tape,
-                           const int32_t *index, const int32_t *action, const float *slope,
-                           const float *weight, int64_t rows, float *gradient, float *curvature);
+                           const int32_t *index, const float *slope, const float *weight,
+                           int64_t rows, float *gradient, float *curvature);
 
 #endif

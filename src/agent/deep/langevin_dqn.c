@@ -55,21 +55,21 @@ static const char *const stages_names[] = {"shared", "per-stage", NULL};
 static const char *const warmup_names[] = {"greedy", "uniform", NULL};
 
 /* clang-format off */
-#define PARAM_ROWS(presets) \
-  DQN_PARAM_ROWS(presets), \
+#define PARAM_ROWS \
+  DQN_PARAM_ROWS, \
+  DQN_LOSS_ROW, \
   DQN_SHARED_BIAS_ROW, \
   DQN_ONE_HOT_GAIN_ROW, \
   LGV_CHOICE_ROW(params, warmup_actions, "warmup_actions", "greedy", warmup_names, "actions until agent.warmup: of the initial network, or uniform"), \
-  LGV_REAL_ROW(params, final_lr, "final_lr", "1", 0, 1, 0, "share of optim.lr to which the step size falls linearly by the end of the run; 1: it stays"), \
-  LGV_INT_ROW(params, average, "average", "0", 0, 1e9, "updates over which parameters are averaged for evaluation; 0: it takes the current ones"), \
+  LGV_REAL_ROW(params, final_lr, "final_lr", "1", 0, 1, 0, "share of optim.lr to which the step size falls linearly by the end of the run; 1: it stays constant"), \
+  LGV_INT_ROW(params, average, "average", "0", 0, 1e9, "evaluation uses the mean of the parameters over about this many updates; 0: the current parameters"), \
   LGV_CHOICE_ROW(params, stages, "stages", "shared", stages_names, "shared: one network; per-stage: one for each stage, fitted in a backward sweep before every episode")
 #define FEEL_GOOD_ROW \
   LGV_REAL_ROW(params, feel_good, "feel_good", "0.1", 0, 1e6, 0, "eta_fg: weight of optimism at the first observation of an episode")
 /* clang-format on */
 
-static const char *const preset_names[] = {"auto", "small", "atari", NULL};
-static const lgv_param param_table[] = {PARAM_ROWS(preset_names), {0}};
-static const lgv_param feel_good_table[] = {PARAM_ROWS(preset_names), FEEL_GOOD_ROW, {0}};
+static const lgv_param param_table[] = {DQN_SMALL_OR_ATARI_ROW, PARAM_ROWS, {0}};
+static const lgv_param feel_good_table[] = {DQN_SMALL_OR_ATARI_ROW, PARAM_ROWS, FEEL_GOOD_ROW, {0}};
 
 typedef struct self {
   dqn core;
@@ -333,7 +333,11 @@ static const lgv_preset adam_lmcdqn_presets[] = {
     {0}};
 static const char *const adam_lmcdqn_preset_names[] = {"auto",   "small", "one-hot",
                                                        "cyclic", "atari", NULL};
-static const lgv_param adam_lmcdqn_table[] = {PARAM_ROWS(adam_lmcdqn_preset_names), {0}};
+static const lgv_param adam_lmcdqn_table[] = {
+    DQN_PRESET_ROW(adam_lmcdqn_preset_names,
+                   "atari for images, one-hot for one-hot observations, else small"),
+    PARAM_ROWS,
+    {0}};
 
 const lgv_agent_type lgv__agent_adam_lmcdqn =
     LANGEVIN_DQN("adam-lmcdqn", "Langevin Monte Carlo DQN with Adam SGLD (the paper's Algorithm 2)",

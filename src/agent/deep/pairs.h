@@ -5,7 +5,7 @@
  * with the mean y and the sum of squares S = sum of (y_i - y)^2,
  *     noise^2  = (M + S) / n,     M the greatest S / n of all pairs,
  *     weight   = n / (sigma^2 + noise^2).
- * So the noise of the targets is measured, not guessed: M counts as one more observation, hence a
+ * So the noise of the targets is measured, not guessed: M counts as one more observation, so a
  * pair seen once is as uncertain as the noisiest pair, and with n its own noise takes over. Where
  * nothing is random all S are 0 and sigma alone remains.
  *
@@ -30,8 +30,7 @@ typedef struct pairs {
 
 /* length: of observations; most: distinct transitions. */
 void lgv__pairs_layout(pairs *p, int32_t length, int32_t actions, int64_t most, lgv_layout *layout);
-/* What contradicts the invariants in data that came from a file, or NULL. env: whose observations
- * they are. */
+/* How loaded data violate the invariants, or NULL. env: the environment of the observations. */
 const char *lgv__pairs_fault(const pairs *p, const lgv_env_spec *env);
 /* The number of the state seen as index; a new one if it is not known yet. */
 int64_t lgv__pairs_state(pairs *p, int32_t index);

@@ -3,6 +3,7 @@
 #include "deep_helpers.h"
 
 #include "base/memory.h"
+#include "registry.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -453,6 +454,45 @@ static void presets_follow_the_observation(void **state) {
   lgv_settings_free(settings);
 }
 
+static bool has_preset(const lgv_agent_type *type, const char *name) {
+  for (const lgv_preset *p = type->presets; p->name; p++)
+    if (strcmp(p->name, name) == 0) return true;
+  return false;
+}
+
+/* An agent offers exactly its own presets, and its help mentions no others. */
+static void preset_rows_name_the_presets_that_there_are(void **state) {
+  (void)state;
+  static const char *const names[] = {"small", "one-hot", "cyclic", "atari", "zoo"};
+  for (size_t a = 0; lgv__agents[a]; a++) {
+    const lgv_agent_type *type = lgv__agents[a];
+    if (!type->presets) continue;
+    const lgv_param *row = &type->params[0];
+    size_t offered = 0, presets = 0;
+    assert_string_equal(row->name, "preset");
+    assert_string_equal(row->choices[0], "auto");
+    while (row->choices[1 + offered]) assert_true(has_preset(type, row->choices[1 + offered++]));
+    while (type->presets[presets].name) presets++;
+    assert_int_equal(offered, presets);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+      if (strstr(row->help, names[i])) assert_true(has_preset(type, names[i]));
+  }
+}
+
+/* Their losses are cross-entropy and Huber's quantile loss, whatever agent.loss would say. */
+static void agents_with_a_loss_of_their_own_take_none(void **state) {
+  (void)state;
+  static const char *const agents[] = {"c51", "qr-dqn", "iqn"};
+  for (size_t i = 0; i < 3; i++) {
+    lgv_settings *settings = make_settings("cartpole", agents[i], "agent.loss=huber");
+    lgv_plan *plan;
+    lgv_error err = {0};
+    assert_int_equal(lgv_plan_create(settings, &plan, &err), LGV_ERR_USAGE);
+    assert_non_null(strstr(err.message, "unknown key 'agent.loss'"));
+    lgv_settings_free(settings);
+  }
+}
+
 static void parameters_that_contradict_each_other_are_refused(void **state) {
   (void)state;
   const char *const wrong[][2] = {
@@ -656,6 +696,8 @@ int main(void) {
       cmocka_unit_test(compensated_optimizers_get_a_second_vector),
       cmocka_unit_test(a_gain_multiplies_one_hot_inputs),
       cmocka_unit_test(presets_follow_the_observation),
+      cmocka_unit_test(preset_rows_name_the_presets_that_there_are),
+      cmocka_unit_test(agents_with_a_loss_of_their_own_take_none),
       cmocka_unit_test(parameters_that_contradict_each_other_are_refused),
       cmocka_unit_test(pictures_of_floats_are_no_pictures_for_convolutions),
       cmocka_unit_test(every_preset_of_every_agent_resolves),

@@ -38,7 +38,7 @@ static void open_rig(rig *t, lgv_obs_form form, lgv_rng *rng) {
                      .obs_form = form,
                      .obs_shape = {LENGTH, 1, 1},
                      .hidden = {2, {7, 5}},
-                     .outputs = 3,
+                     .outputs = 1,
                      .input_scale = 1};
   assert_int_equal(lgv__net_build(&t->n, &shape, &err), LGV_OK);
   assert_int_equal(lgv__arena_build(&t->arena, layout_rig, t, "a test", &err), LGV_OK);
@@ -51,28 +51,25 @@ static void sums_agree_with_single_samples(void **state) {
   for (int k = 0; k < 2; k++) {
     rig t = {0};
     lgv_rng rng;
-    int32_t index[ROWS], action[ROWS];
+    int32_t index[ROWS];
     float slope[ROWS], weight[ROWS];
     lgv_rng_seed(&rng, 1, "test");
     open_rig(&t, forms[k], &rng);
     for (int i = 0; i < ROWS; i++) {
       index[i] = i == 0 ? (k ? 0 : -1) : (int32_t)lgv_rng_below(&rng, LENGTH);
-      action[i] = (int32_t)lgv_rng_below(&rng, 3);
       slope[i] = (float)lgv_rng_normal(&rng);
       weight[i] = (float)lgv_rng_uniform(&rng);
-      float d_q[3] = {0};
-      d_q[action[i]] = 1;
+      const float d_q = 1;
       net_input input = {.index = &index[i]};
       lgv__net_forward(&t.n, t.w, input, 1, &t.tape);
-      lgv__net_backward(&t.n, t.w, input, 1, &t.tape, d_q, 1, t.one);
+      lgv__net_backward(&t.n, t.w, input, 1, &t.tape, &d_q, 1, t.one);
       for (int64_t p = 0; p < t.n.params; p++) {
         t.sum[p] += slope[i] * t.one[p];
         t.squares[p] += weight[i] * t.one[p] * t.one[p];
       }
     }
     lgv__net_forward(&t.n, t.w, (net_input){.index = index}, ROWS, &t.tape);
-    lgv__gauss_newton_add(&t.gn, t.w, &t.tape, index, action, slope, weight, ROWS, t.grad,
-                          t.curvature);
+    lgv__gauss_newton_add(&t.gn, t.w, &t.tape, index, slope, weight, ROWS, t.grad, t.curvature);
     for (int64_t p = 0; p < t.n.params; p++) {
       assert_float_equal(t.grad[p], t.sum[p], 1e-5);
       assert_float_equal(t.curvature[p], t.squares[p], 1e-5);
@@ -88,7 +85,7 @@ enum { BATCH = 4 };
 /* Sums over the states of a step, as the agent forms them. */
 static void sum_drawn(rig *t, const int32_t *index, const float *slope, const float *weight) {
   const state_batch *b = &t->batch;
-  int32_t at[ROWS], none[ROWS] = {0};
+  int32_t at[ROWS];
   float by[ROWS], times[ROWS];
   for (int64_t i = 0; i < b->drawn; i++) {
     at[i] = index[b->order[i]];
@@ -98,8 +95,7 @@ static void sum_drawn(rig *t, const int32_t *index, const float *slope, const fl
   memset(t->grad, 0, (size_t)t->n.params * sizeof *t->grad);
   memset(t->curvature, 0, (size_t)t->n.params * sizeof *t->curvature);
   lgv__net_forward(&t->n, t->w, (net_input){.index = at}, b->drawn, &t->tape);
-  lgv__gauss_newton_add(&t->gn, t->w, &t->tape, at, none, by, times, b->drawn, t->grad,
-                        t->curvature);
+  lgv__gauss_newton_add(&t->gn, t->w, &t->tape, at, by, times, b->drawn, t->grad, t->curvature);
 }
 
 /* Of shared parameters the scaled gradient, of rows m times the gradient in the steps that draw
@@ -114,7 +110,7 @@ static void drawn_sums_have_the_full_ones_as_their_means(void **state) {
   lgv_rng rng;
   rig t = {.batch = {.size = BATCH, .decay = 0.99}};
   lgv_rng_seed(&rng, 2, "test");
-  t.batch.shared = 7 + 7 * 5 + 5 + 5 * 3 + 3; /* all but the 6 rows of 7 */
+  t.batch.shared = 7 + 7 * 5 + 5 + 5 + 1; /* all but the 6 rows of 7 */
   open_rig(&t, LGV_FORM_ONE_HOT, &rng);
   int64_t first = t.n.layer[0].biases;
   assert_int_equal(t.n.params - first, t.batch.shared);

@@ -1,5 +1,5 @@
-/* What agents learn that learn distributions of returns: the distributions themselves, where these
- * are known, and what parameters make of the agents. */
+/* Agents that learn distributions of returns: they find known distributions, and their parameters
+ * have the promised effects. */
 #include "deep_helpers.h"
 
 #include <math.h>
