@@ -1,10 +1,9 @@
 /* export: a trained policy as one C file. */
 #include "cli.h"
 
-enum { CHECKPOINT, OUT, NAME };
+enum { OUT, NAME };
 
 static const cli_option options[] = {
-    [CHECKPOINT] = {"checkpoint", 0, "FILE", "the checkpoint, in place of DIR"},
     [OUT] = {"out", 'o', "FILE", "the file to write, such as policy.c"},
     [NAME] = {"name", 0, "NAME", "the prefix of its functions (default policy)"},
     {0},

@@ -7,10 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHECKPOINT, EPISODES, SEED, DELAY, VIDEO };
+enum { EPISODES, SEED, DELAY, VIDEO };
 
 static const cli_option options[] = {
-    [CHECKPOINT] = {"checkpoint", 0, "FILE", "the checkpoint, in place of DIR"},
     [EPISODES] = {"episodes", 0, "K", "episodes to show (default 1)"},
     [SEED] = {"seed", 0, "S", "seed of the episodes (default 0)"},
     [DELAY] = {"delay", 0, "SECONDS", "time between two steps (default 1/15), in videos, too"},
