@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* ---- One thread. How threads split a sum shows in its last bits: an OpenBLAS with its own threads
- * returns other singular vectors of a 24 x 24 matrix on two threads than on one. Which BLAS is present
- * is known only when the program is loaded, so its switch is looked up then. ---- */
+ * returns other singular vectors of a 24 x 24 matrix on two threads than on one. Which BLAS is
+ * present is known only when the program is loaded, so its switch is looked up then. ---- */
 
 static pthread_once_t one_thread_once = PTHREAD_ONCE_INIT;
 
