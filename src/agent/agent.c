@@ -241,7 +241,7 @@ lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err) {
 lgv_status lgv_agent_policy(const lgv_agent *agent, int64_t stage, int64_t state,
                             double *probabilities, lgv_error *err) {
   const lgv_env_spec *env = &agent->problem.env;
-  LGV_TRY(lgv__agent_check_usable(agent, err));
+  if (agent->corrupt) return lgv__agent_check_usable(agent, err); /* hot: one call per state */
   if (!agent->type->policy)
     return lgv_fail(err, LGV_ERR_USAGE, "the policy of %s is not fixed within an episode",
                     agent->type->name);
