@@ -1,27 +1,13 @@
 /* lgv_agent_export: the file compiles without a warning and says what the library says, for every
  * agent and every kind of observation. */
-#include "file_helpers.h"
 #include "registry.h"
 #include "run_helpers.h"
+#include "temp_root.h"
 
 #include <dlfcn.h>
 #include <math.h>
 
 enum { MOST_NUMBERS = 40 * 40 * 2, LENGTH = 7, ACTIONS = 3, TRIES = 200 };
-
-static char root[TEMP_SIZE];
-
-static int make_root(void **state) {
-  (void)state;
-  make_temp(root);
-  return 0;
-}
-
-static int remove_root(void **state) {
-  (void)state;
-  remove_tree(root);
-  return 0;
-}
 
 typedef struct exported {
   void *library;

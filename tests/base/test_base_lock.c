@@ -1,37 +1,23 @@
 /* Lock files: one holder at a time, even when the file is removed and created again. */
 #include "base/lock.h"
 
-#include "file_helpers.h"
+#include "temp_root.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-static char directory[TEMP_SIZE];
-
-static int set_up(void **state) {
-  (void)state;
-  make_temp(directory);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  remove_tree(directory);
-  return 0;
-}
-
 static bool take(lgv_lock *lock, double patience) {
   lgv_error err = {0};
-  if (lgv__lock_take(lock, directory, patience, &err) != LGV_OK) fail_msg("%s", err.message);
+  if (lgv__lock_take(lock, root, patience, &err) != LGV_OK) fail_msg("%s", err.message);
   return lock->descriptor >= 0;
 }
 
 static bool is_there(void) {
   char path[PATH_MAX];
   struct stat info;
-  join(path, directory, LGV_LOCK_NAME);
+  join(path, root, LGV_LOCK_NAME);
   return stat(path, &info) == 0;
 }
 
@@ -94,5 +80,5 @@ int main(void) {
       cmocka_unit_test(the_dead_hold_nothing),
       cmocka_unit_test(a_removed_file_is_no_lock),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return cmocka_run_group_tests(tests, make_root, remove_root);
 }

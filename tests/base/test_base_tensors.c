@@ -1,22 +1,8 @@
 /* Files of named arrays: their content, and that blocks of rows store only the filled rows. */
 #include "base/tensors.h"
 
-#include "file_helpers.h"
 #include "run_helpers.h"
-
-static char root[TEMP_SIZE];
-
-static int make_root(void **state) {
-  (void)state;
-  make_temp(root);
-  return 0;
-}
-
-static int remove_root(void **state) {
-  (void)state;
-  remove_tree(root);
-  return 0;
-}
+#include "temp_root.h"
 
 enum { ROWS = 1000, WIDTH = 7 };
 

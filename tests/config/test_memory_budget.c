@@ -5,25 +5,11 @@
 #include "env/env.h"
 #include "registry.h"
 
-#include "file_helpers.h"
 #include "run_helpers.h"
+#include "temp_root.h"
 #include "tiny_world.h"
 
 #include <sys/stat.h>
-
-static char root[TEMP_SIZE];
-
-static int make_root(void **state) {
-  (void)state;
-  make_temp(root);
-  return 0;
-}
-
-static int remove_root(void **state) {
-  (void)state;
-  remove_tree(root);
-  return 0;
-}
 
 /* ---- what there is ---- */
 

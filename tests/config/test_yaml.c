@@ -1,30 +1,16 @@
 /* Settings from files: the ways to write them, what is refused and where, and the way back from a
  * run's own config.json. */
-#include "file_helpers.h"
+#include "temp_root.h"
 #include "tiny_world.h"
 
 #include "config/plan.h"
-
-static char directory[TEMP_SIZE];
-
-static int set_up(void **state) {
-  (void)state;
-  make_temp(directory);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  remove_tree(directory);
-  return 0;
-}
 
 /* Loads a text as a file; returns the settings, or NULL and the message in *err. */
 static lgv_settings *load(const char *text, lgv_error *err) {
   char path[PATH_MAX];
   lgv_settings *s = make_settings(NULL, NULL, NULL);
-  write_text(directory, "c.yaml", text);
-  join(path, directory, "c.yaml");
+  write_text(root, "c.yaml", text);
+  join(path, root, "c.yaml");
   if (lgv_settings_load(s, path, err) == LGV_OK) return s;
   lgv_settings_free(s);
   return NULL;
@@ -84,8 +70,8 @@ static void a_file_replaces_what_was_set_before_and_not_after(void **state) {
   char path[PATH_MAX];
   lgv_error err = {0};
   lgv_settings *s = make_settings(NULL, NULL, "agent.lambda=1 agent.beta=1");
-  write_text(directory, "c.yaml", "agent.lambda: 2\nagent.delta: 2\n");
-  join(path, directory, "c.yaml");
+  write_text(root, "c.yaml", "agent.lambda: 2\nagent.delta: 2\n");
+  join(path, root, "c.yaml");
   assert_int_equal(lgv_settings_load(s, path, &err), LGV_OK);
   assert_int_equal(lgv_settings_assign(s, "agent.delta=3", "--set", &err), LGV_OK);
   assert_holds(s, "agent.lambda", "2");
@@ -210,7 +196,7 @@ static void config_json_is_a_configuration(void **state) {
     lgv_run *run;
     char out[PATH_MAX], path[PATH_MAX], name[32], seed[32];
     snprintf(name, sizeof name, "run-%zu", i);
-    join(out, directory, name);
+    join(out, root, name);
     join(path, out, "config.json");
     assert_int_equal(lgv_run_create(plan, 7, out, &run, &err), LGV_OK);
     lgv_run_free(run);
@@ -238,5 +224,5 @@ int main(void) {
       cmocka_unit_test(a_file_that_is_not_there_is_an_io_error),
       cmocka_unit_test(config_json_is_a_configuration),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return cmocka_run_group_tests(tests, make_root, remove_root);
 }

@@ -1,24 +1,10 @@
 /* TensorBoard's event file: what TensorBoard reads from it, and that a run which was stopped and
  * resumed leaves the one of a run that was not, but for the times. */
-#include "file_helpers.h"
 #include "gym_helpers.h"
 #include "record/event_file.h"
 #include "run_helpers.h"
+#include "temp_root.h"
 #include "train/run.h"
-
-static char root[TEMP_SIZE];
-
-static int make_root(void **state) {
-  (void)state;
-  make_temp(root);
-  return 0;
-}
-
-static int remove_root(void **state) {
-  (void)state;
-  remove_tree(root);
-  return 0;
-}
 
 static lgv_run *open_run(const lgv_plan *plan, const char *name, bool resume) {
   char directory[PATH_MAX];

@@ -1,6 +1,6 @@
 /* What pictures and tables are made of: columns of a CSV file, curves over seeds, ticks, labels. */
-#include "file_helpers.h"
 #include "run_helpers.h"
+#include "temp_root.h"
 
 #include "report/data/csv_file.h"
 #include "report/data/curve.h"
@@ -12,26 +12,12 @@
 #include <math.h>
 #include <sys/stat.h>
 
-static char directory[TEMP_SIZE];
-
-static int set_up(void **state) {
-  (void)state;
-  make_temp(directory);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  remove_tree(directory);
-  return 0;
-}
-
 /* ---- CSV ---- */
 
 static lgv_status read_csv(const char *text, lgv_series *series, lgv_error *err) {
   char path[PATH_MAX];
-  write_text(directory, "m.csv", text);
-  join(path, directory, "m.csv");
+  write_text(root, "m.csv", text);
+  join(path, root, "m.csv");
   return lgv__csv_read(path, "step", "value", series, err);
 }
 
@@ -61,21 +47,21 @@ static void default_columns_have_one_order(void **state) {
   lgv_error err = {0};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const char *x = NULL, *y = NULL, *own_x = "episode", *own_y = "loss";
-    write_text(directory, "metrics.csv", cases[i].header);
-    assert_int_equal(lgv__choose_columns(directory, false, &x, &y, &err), LGV_OK);
+    write_text(root, "metrics.csv", cases[i].header);
+    assert_int_equal(lgv__choose_columns(root, false, &x, &y, &err), LGV_OK);
     assert_string_equal(x, cases[i].shown_x);
     assert_string_equal(y, cases[i].shown_y);
     x = y = NULL;
-    assert_int_equal(lgv__choose_columns(directory, true, &x, &y, &err), LGV_OK);
+    assert_int_equal(lgv__choose_columns(root, true, &x, &y, &err), LGV_OK);
     assert_string_equal(x, cases[i].reached_x);
     assert_string_equal(y, cases[i].reached_y);
-    assert_int_equal(lgv__choose_columns(directory, true, &own_x, &own_y, &err), LGV_OK);
+    assert_int_equal(lgv__choose_columns(root, true, &own_x, &own_y, &err), LGV_OK);
     assert_string_equal(own_x, "episode");
     assert_string_equal(own_y, "loss");
   }
   const char *x = NULL, *y = NULL;
-  write_text(directory, "metrics.csv", "step,loss\n");
-  assert_int_equal(lgv__choose_columns(directory, false, &x, &y, &err), LGV_ERR_USAGE);
+  write_text(root, "metrics.csv", "step,loss\n");
+  assert_int_equal(lgv__choose_columns(root, false, &x, &y, &err), LGV_ERR_USAGE);
 }
 
 static void broken_files_are_placed(void **state) {
@@ -106,8 +92,8 @@ static const char config[] = "{\"env\": {\"name\": \"e\", \"n\": %s}, \"agent\":
 static void make_run(const char *name, const char *n, const char *agent, const char *lambda,
                      const char *metrics) {
   char path[PATH_MAX], text[512];
-  join(path, directory, name);
-  for (char *c = path + strlen(directory) + 1; *c; c++) { /* parents too */
+  join(path, root, name);
+  for (char *c = path + strlen(root) + 1; *c; c++) { /* parents too */
     if (*c != '/') continue;
     *c = '\0';
     mkdir(path, 0777);
@@ -126,7 +112,7 @@ static void open_groups(lgv_groups *groups, const char *const *names, size_t cou
   for (size_t i = 0; i < count; i++) {
     const char *equals = strchr(names[i], '=');
     int label = equals ? (int)(equals - names[i]) + 1 : 0;
-    snprintf(paths[i], PATH_MAX, "%.*s%s/%s", label, names[i], directory, names[i] + label);
+    snprintf(paths[i], PATH_MAX, "%.*s%s/%s", label, names[i], root, names[i] + label);
     inputs[i] = paths[i];
   }
   const lgv_selection selection = {.inputs = inputs, .count = count};
@@ -242,7 +228,7 @@ static void labels_tell_the_groups_apart(void **state) {
 static void open_selection(lgv_groups *groups, lgv_selection s, const char *name) {
   char path[PATH_MAX];
   lgv_error err = {0};
-  join(path, directory, name);
+  join(path, root, name);
   s.inputs = (const char *[]){path};
   s.count = 1;
   if (lgv__groups_open(groups, &s, &err) != LGV_OK) fail_msg("%s", err.message);
@@ -253,7 +239,7 @@ static void assert_rows(const lgv_groups *groups, size_t count, const char *cons
   for (size_t i = 0; i < count; i++) assert_string_equal(groups->rows[i].label, labels[i]);
 }
 
-/* A directory of experiments: rows are agents, the sizes of a problem are their tasks. */
+/* A root of experiments: rows are agents, the sizes of a problem are their tasks. */
 static void groups_of_one_label_are_one_row(void **state) {
   (void)state;
   const char *m = "step,value\n1,1\n";
@@ -261,7 +247,7 @@ static void groups_of_one_label_are_one_row(void **state) {
   make_run("many/a-10", "10", "a", "1", m);
   make_run("many/a-9/seed-0", "9", "a", "2", m);
   make_run("many/b-9", "9", "b", "1", m);
-  write_text(directory, "many/note.txt", "not a run");
+  write_text(root, "many/note.txt", "not a run");
   lgv_groups g;
   open_selection(&g, (lgv_selection){.over = "env.n"}, "many");
   assert_rows(&g, 2, (const char *[]){"a", "b"});
@@ -283,7 +269,7 @@ static void groups_of_one_label_are_one_row(void **state) {
   assert_rows(&g, 2, (const char *[]){"lambda 2", "lambda 1"});
   assert_int_equal(g.rows[1].count, 3);
   lgv__groups_close(&g);
-  write_text(directory, "many/table.csv", "index,directory,x\n0,b-10,1\n1,a-10,1\n");
+  write_text(root, "many/table.csv", "index,root,x\n0,b-10,1\n1,a-10,1\n");
   open_selection(&g, (lgv_selection){.over = "env.n"}, "many");
   assert_rows(&g, 2, (const char *[]){"b", "a"}); /* in the sweep's own order */
   lgv__groups_close(&g);
@@ -309,7 +295,7 @@ static void wrong_selections_are_refused(void **state) {
   (void)state;
   make_run("few/a", "1", "a", "1", "step,value\n1,1\n");
   char path[PATH_MAX], twice[PATH_MAX + 2];
-  join(path, directory, "few");
+  join(path, root, "few");
   snprintf(twice, sizeof twice, "a=%s", path);
   const char *const few[] = {path};
   const struct {
@@ -337,7 +323,7 @@ static void wrong_selections_are_refused(void **state) {
 static void make_result(const char *name, const char *members) {
   char path[PATH_MAX], text[512];
   make_run(name, "1", "a", "1", "step,value\n1,1\n");
-  join(path, directory, name);
+  join(path, root, name);
   snprintf(text, sizeof text, "{\"seed\": 0, \"steps\": 40, \"episodes\": 8, %s}\n", members);
   write_text(path, "summary.json", text);
 }
@@ -467,5 +453,5 @@ int main(void) {
       cmocka_unit_test(ranges_have_room_and_keep_zero),
       cmocka_unit_test(tables_align_and_wrap),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return cmocka_run_group_tests(tests, make_root, remove_root);
 }

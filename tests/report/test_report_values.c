@@ -1,21 +1,7 @@
 /* langevin plot --values, and the backup that its optimal values are made of. */
-#include "file_helpers.h"
 #include "report/plot/plot.h"
 #include "run_helpers.h"
-
-static char root[TEMP_SIZE];
-
-static int make_root(void **state) {
-  (void)state;
-  make_temp(root);
-  return 0;
-}
-
-static int remove_root(void **state) {
-  (void)state;
-  remove_tree(root);
-  return 0;
-}
+#include "temp_root.h"
 
 /* Five states, 13 steps: from the last one, going right pays 13; from the first, left pays 0.001
  * and leaves 12 steps, 4 of them to get there. */

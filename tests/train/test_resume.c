@@ -2,22 +2,8 @@
  */
 #include "registry.h"
 
-#include "file_helpers.h"
 #include "outside_world.h"
-
-static char root[TEMP_SIZE];
-
-static int make_root(void **state) {
-  (void)state;
-  make_temp(root);
-  return 0;
-}
-
-static int remove_root(void **state) {
-  (void)state;
-  remove_tree(root);
-  return 0;
-}
+#include "temp_root.h"
 
 static size_t read_all(const char *directory, const char *name, char **bytes) {
   char path[PATH_MAX];
