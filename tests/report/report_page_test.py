@@ -178,7 +178,6 @@ def main():
     if not program:
         print("skipped: there is no chromium; `make test-report` installs it")
         sys.exit(77)
-    os.environ["LSAN_OPTIONS"] = f"suppressions={pathlib.Path(__file__).parent / 'lsan.supp'}"  # for sanitized builds
     with tempfile.TemporaryDirectory() as temporary:
         root = pathlib.Path(temporary)
         make_runs(langevin, root)
