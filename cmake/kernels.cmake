@@ -2,7 +2,7 @@
 # set. LGV_ISA names the set (LGV_KERNEL(name) appends it to every global name of a file) and
 # LGV_LANES is the number of floats in its vectors: a type wider than the hardware is many times
 # slower than one that fits. `ref` is plain scalar C, always built; the other sets are tested
-# against it. LGV_KERNELS_X86 tells src/math/kernels.c which sets exist.
+# against it. src/math/kernels.c learns from LGV_KERNELS_X86 which sets exist.
 #
 # Only the matrix products may contract into fused multiply-adds.
 file(GLOB kernel_sources CONFIGURE_DEPENDS src/math/kernel_*.c src/optim/optim_*.c)

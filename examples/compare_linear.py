@@ -1,4 +1,4 @@
-"""The regret of linear agents on a problem of one's own: a chain of 6 states against a current, from arrays.
+"""The regret of linear agents on your own problem: a chain of 6 states against a current, from arrays.
 
     pip install . && python examples/compare_linear.py
 """

@@ -326,7 +326,7 @@ class Agent:
             call("lgv_agent_q_values", pointer, packed, batch.count, q.ctypes.data)
             return q if batch.batched else q[0]
 
-    # ---- A loop of one's own
+    # ---- For your own loop
 
     def act(self, observation: Any, *, stream: int = 0) -> int:
         """The action of training for one observation. An episode begins with the first call, and after one that has

@@ -13,7 +13,7 @@ typedef struct lgv_curve {
 
 typedef struct lgv_curve_spec {
   const char *x, *y; /* columns of metrics.csv */
-  double optimal;    /* not 0: y = regret is worked out from returns where it was not recorded */
+  double optimal;    /* not 0: y = regret is computed from returns where it was not recorded */
   size_t smooth;     /* each value becomes the mean of itself and the smooth - 1 rows before it */
   lgv_statistic statistic;
   bool standard_error; /* the band: one to each side; else the 95 % interval */
