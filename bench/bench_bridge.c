@@ -73,7 +73,7 @@ static lgv_status stretch(subject *s, double *seconds, lgv_error *err) {
     lgv_obs obs;
     lgv_outcome outcome;
     if (s->over) LGV_TRY(lgv_env_reset(s->env, &obs, err));
-    LGV_TRY(lgv_env_step(s->env, i % 2, &outcome, &obs, err));
+    LGV_TRY(lgv_env_step(s->env, &(lgv_action){.choice = i % 2}, &outcome, &obs, err));
     s->over = outcome.terminated || outcome.truncated;
   }
   *seconds = lgv__now() - begun;

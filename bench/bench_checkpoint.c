@@ -19,14 +19,14 @@ static const struct {
     {"MLP 4-64-64, 10 000 steps",
      "agent.name=adam-lmcdqn agent.preset=small agent.hidden=64,64 agent.replay=10010 "
      "agent.warmup=10005",
-     {.obs_shape = {4, 1, 1}, .actions = 2, .reward_max = 1},
+     {.obs_shape = {4, 1, 1}, .actions = {.count = 2}, .reward_max = 1},
      10000},
     {"Nature CNN, 2 000 pictures",
      "agent.name=adam-lmcdqn agent.preset=atari agent.replay=2010 agent.warmup=2005",
      {.obs_kind = LGV_OBS_BYTE,
       .obs_shape = {84, 84, 4},
       .frames = 4,
-      .actions = 18,
+      .actions = {.count = 18},
       .reward_max = 1},
      2000},
 };

@@ -27,18 +27,18 @@ static const struct problem {
      {.obs_kind = LGV_OBS_BYTE,
       .obs_shape = {84, 84, 4},
       .frames = 4,
-      .actions = 18,
+      .actions = {.count = 18},
       .reward_min = -1,
       .reward_max = 1}},
     {"MLP 4-64-64",
      "agent.preset=small agent.hidden=64,64 agent.batch=64",
-     {.obs_shape = {VECTOR_LENGTH, 1, 1}, .actions = 2, .reward_max = 1}},
+     {.obs_shape = {VECTOR_LENGTH, 1, 1}, .actions = {.count = 2}, .reward_max = 1}},
 };
 static const struct problem chain = {"MLP 100-32-32-2",
                                      "agent.preset=small agent.hidden=32,32",
                                      {.obs_form = LGV_FORM_THERMOMETER,
                                       .obs_shape = {CHAIN_LENGTH, 1, 1},
-                                      .actions = 2,
+                                      .actions = {.count = 2},
                                       .reward_max = 1}};
 
 enum { IMAGE, VECTOR, PROBLEMS };
@@ -111,7 +111,7 @@ static lgv_status count_operations(subject *s, int c, int which, lgv_error *err)
   net_shape shape = {.obs_kind = env->obs_kind,
                      .obs_shape = {env->obs_shape[0], env->obs_shape[1], env->obs_shape[2]},
                      .hidden = which == IMAGE ? (lgv_ints){1, {512}} : (lgv_ints){2, {64, 64}},
-                     .outputs = env->actions * counted[c].atoms[which],
+                     .outputs = env->actions.count * counted[c].atoms[which],
                      .cosines = counted[c].cosines[which],
                      .taus = taus ? taus : 1};
   net n;
@@ -133,7 +133,7 @@ static lgv_status update(void *context, lgv_error *err) {
   subject *s = context;
   lgv_transition t = {.obs = {s->obs, -1, s->stage},
                       .next = {s->next, -1, s->stage + 1},
-                      .action = (int32_t)(s->stage % 2),
+                      .action = &(lgv_action){.choice = (int32_t)(s->stage % 2)},
                       .reward = 0.1};
   s->stage++;
   return lgv_agent_observe(s->agent, &t, err);
@@ -142,10 +142,10 @@ static lgv_status update(void *context, lgv_error *err) {
 static lgv_status make_observations(subject *s, const lgv_env_spec *env, lgv_error *err) {
   size_t bytes = obs_bytes(env);
   s->obs = lgv__calloc(2, bytes);
-  s->q = lgv__calloc((size_t)ACTORS * (size_t)env->actions, sizeof *s->q);
+  s->q = lgv__calloc((size_t)ACTORS * (size_t)env->actions.count, sizeof *s->q);
   if (!s->obs || !s->q) return lgv__out_of_memory(err, "a benchmark");
   s->next = s->obs + bytes;
-  for (int i = 0; i < ACTORS; i++) s->seen[i] = (lgv_obs){s->obs, -1, 0};
+  for (int i = 0; i < ACTORS; i++) s->seen[i] = (lgv_obs){.data = s->obs, .state = -1};
   lgv_rng rng;
   lgv_rng_seed(&rng, 1, "bench.deep");
   if (env->obs_kind == LGV_OBS_BYTE)
@@ -179,7 +179,7 @@ static lgv_status open_subject(subject *s, const char *agent, const struct probl
 
 static lgv_status act(void *context, lgv_error *err) {
   subject *s = context;
-  int32_t action;
+  lgv_action action;
   return lgv_agent_act(s->agent, &s->seen[0], LGV_TRAIN, &action, err);
 }
 

@@ -16,7 +16,7 @@ enum { STEPS = 1000, HEIGHT = 210, WIDTH = 160, SIZE = 84, FRAMES = 4 };
 
 typedef struct subject {
   lgv_env *env;
-  int32_t action[STEPS];
+  lgv_action action[STEPS];
   bool over;
 } subject;
 
@@ -65,7 +65,7 @@ static lgv_status take_steps(void *context, lgv_error *err) {
     lgv_obs obs;
     lgv_outcome outcome;
     if (s->over) LGV_TRY(lgv_env_reset(s->env, &obs, err));
-    LGV_TRY(lgv_env_step(s->env, s->action[i], &outcome, &obs, err));
+    LGV_TRY(lgv_env_step(s->env, &s->action[i], &outcome, &obs, err));
     s->over = outcome.terminated || outcome.truncated;
   }
   return LGV_OK;
@@ -82,7 +82,7 @@ static lgv_status measure_env(const lgv_env_type *type, bench_report *report, lg
   LGV_TRY(status);
   lgv_rng_seed(&rng, 1, "bench.envs.actions");
   for (int i = 0; i < STEPS; i++)
-    s.action[i] = (int32_t)lgv_rng_below(&rng, lgv_env_get_spec(s.env)->actions);
+    s.action[i].choice = (int32_t)lgv_rng_below(&rng, lgv_env_get_spec(s.env)->actions.count);
   bench_count count = {.units = STEPS, .unit = "step"};
   status = bench_measure(report, type->name, count, take_steps, &s, err);
   lgv_env_free(s.env);

@@ -20,16 +20,19 @@ static const struct {
   bool prioritized;
 } lines[] = {
     {"84 x 84 x 4, 20 000 pictures: uniform",
-     {.obs_kind = LGV_OBS_BYTE, .obs_shape = {84, 84, 4}, .frames = 4, .actions = 4},
+     {.obs_kind = LGV_OBS_BYTE, .obs_shape = {84, 84, 4}, .frames = 4, .actions = {.count = 4}},
      PICTURES,
      false},
     {"84 x 84 x 4, 20 000 pictures: by priority",
-     {.obs_kind = LGV_OBS_BYTE, .obs_shape = {84, 84, 4}, .frames = 4, .actions = 4},
+     {.obs_kind = LGV_OBS_BYTE, .obs_shape = {84, 84, 4}, .frames = 4, .actions = {.count = 4}},
      PICTURES,
      true},
-    {"4 floats, 1 000 000 steps: uniform", {.obs_shape = {4, 1, 1}, .actions = 2}, VECTORS, false},
+    {"4 floats, 1 000 000 steps: uniform",
+     {.obs_shape = {4, 1, 1}, .actions = {.count = 2}},
+     VECTORS,
+     false},
     {"4 floats, 1 000 000 steps: by priority, and new priorities",
-     {.obs_shape = {4, 1, 1}, .actions = 2},
+     {.obs_shape = {4, 1, 1}, .actions = {.count = 2}},
      VECTORS,
      true},
 };

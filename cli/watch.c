@@ -31,7 +31,7 @@ typedef struct scene {
   bool terminal; /* draws in place; else one line per step */
   int lines;     /* of the drawing on the screen */
   int64_t step;
-  int32_t action;
+  lgv_action action;
   double reward, sum;
 } scene;
 
@@ -41,7 +41,7 @@ static void print_status(const scene *s) {
   if (s->step == 0)
     printf("step 0\n");
   else
-    printf("step %lld  action %d  reward %g  return %g\n", (long long)s->step, s->action, s->reward,
+    printf("step %lld  action %d  reward %g  return %g\n", (long long)s->step, s->action.choice, s->reward,
            s->sum);
 }
 
@@ -137,7 +137,7 @@ static lgv_status play(const lgv_trained *trained, request *r, scene *s, lgv_err
   while (status == LGV_OK && !outcome.terminated && !outcome.truncated &&
          s->step < strtoll(most_steps, NULL, 10)) {
     status = lgv_agent_act(lgv_trained_agent(trained), &obs, LGV_EVAL, &s->action, err);
-    if (status == LGV_OK) status = lgv_env_step(s->env, s->action, &outcome, &obs, err);
+    if (status == LGV_OK) status = lgv_env_step(s->env, &s->action, &outcome, &obs, err);
     if (status != LGV_OK) break;
     s->reward = outcome.reward;
     s->sum += outcome.reward;

@@ -45,7 +45,7 @@ static lgv_status lock_spec(const void *params, lgv_env_spec *spec, lgv_error *e
   *spec = (lgv_env_spec){
       .obs_shape = {(int32_t)p->length + 1, 1, 1}, /* one-hot, for agents that use it */
       .obs_form = LGV_FORM_ONE_HOT,
-      .actions = CHOICES,
+      .actions = {.count = CHOICES},
       .states = p->length + 1,
       .horizon = p->length,
       .stationary = true,
@@ -104,12 +104,12 @@ static lgv_status lock_reset(void *self, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status lock_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
-                            lgv_error *err) {
+static lgv_status lock_step(void *self, const lgv_action *action, lgv_rng *rng,
+                            lgv_outcome *outcome, lgv_error *err) {
   (void)rng, (void)err; /* a random lock would draw from rng, and only from it */
   lock *l = self;
   bool jammed = l->at[0] == l->length;
-  bool right = !jammed && action == right_digit(l->at[0]);
+  bool right = !jammed && action->choice == right_digit(l->at[0]);
   bool opened = right && l->at[0] == l->length - 1;
   if (!opened) l->at[0] = right ? l->at[0] + 1 : l->length;
   l->at[1]++;

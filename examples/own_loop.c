@@ -27,12 +27,12 @@ static lgv_status play_season(lgv_agent *agent, lgv_rng *world, double *total, l
   lgv_obs today = {.state = 0, .stage = 0};
   *total = 0;
   while (status == LGV_OK && today.stage < DAYS) {
-    int32_t order;
+    lgv_action order;
     status = lgv_agent_act(agent, &today, LGV_TRAIN, &order, err);
     if (status != LGV_OK) break;
-    lgv_transition t = {.obs = today, .action = order};
-    t.next =
-        (lgv_obs){.state = sell(today.state, order, world, &t.reward), .stage = today.stage + 1};
+    lgv_transition t = {.obs = today, .action = &order};
+    t.next.state = sell(today.state, order.choice, world, &t.reward);
+    t.next.stage = today.stage + 1;
     t.truncated = t.next.stage == DAYS; /* the season ends, not the shop */
     status = lgv_agent_observe(agent, &t, err);
     *total += t.reward;
@@ -44,7 +44,7 @@ static lgv_status play_season(lgv_agent *agent, lgv_rng *world, double *total, l
 static lgv_status make_agent(lgv_agent **agent, lgv_error *err) {
   /* what the agent must know about the problem */
   const lgv_env_spec shop = {.obs_shape = {STOCK_MAX + 1, 1, 1},
-                             .actions = ORDERS,
+                             .actions = {.count = ORDERS},
                              .states = STOCK_MAX + 1,
                              .horizon = DAYS,
                              .stationary = true,

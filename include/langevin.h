@@ -162,6 +162,9 @@ LGV_API LGV_CHECK lgv_status lgv_model_add_row(lgv_model *model, int64_t stage, 
 LGV_API void lgv_model_set_reward(lgv_model *model, int64_t stage, int64_t state, int32_t action,
                                   double mean);
 LGV_API void lgv_model_set_start(lgv_model *model, int64_t state, double probability);
+/* Forbids an action: it needs no transitions, and no optimal policy takes it. Every state allows at
+ * least one. */
+LGV_API void lgv_model_forbid(lgv_model *model, int64_t stage, int64_t state, int32_t action);
 LGV_API LGV_CHECK lgv_status lgv_model_seal(lgv_model *model, lgv_error *err);
 /* Values by backward induction. values has (H+1) x S entries, the last row 0; policy has H x S x A
  * probabilities. */
@@ -174,6 +177,34 @@ LGV_API double lgv_model_q(const lgv_model *model, int64_t stage, int64_t state,
 LGV_API double lgv_model_start_mean(const lgv_model *model,
                                     const double *values); /* E over the start state */
 
+/* ---- Actions ---- */
+
+/* A space of actions. Multi-discrete: one action makes several choices at once, its parts. A box:
+ * one number per part. */
+typedef enum lgv_action_kind { LGV_DISCRETE, LGV_MULTI_DISCRETE, LGV_BOX } lgv_action_kind;
+
+enum { LGV_MOST_PARTS = 64 };
+
+typedef struct lgv_action_space {
+  lgv_action_kind kind;
+  int32_t count;                                   /* of choices, all parts together; box: 0 */
+  int32_t parts;                                   /* multi-discrete and box; discrete: 0 or 1 */
+  int32_t choices[LGV_MOST_PARTS];                 /* multi-discrete: of each part */
+  float low[LGV_MOST_PARTS], high[LGV_MOST_PARTS]; /* box: bounds of each part */
+} lgv_action_space;
+
+LGV_API lgv_action_space lgv_discrete(int32_t count);
+/* Only the first LGV_MOST_PARTS are copied; a space with more parts is refused where it is used. */
+LGV_API lgv_action_space lgv_multi_discrete(int32_t parts, const int32_t *choices);
+LGV_API lgv_action_space lgv_box(int32_t parts, const float *low, const float *high);
+
+/* One action of a space. */
+typedef union lgv_action {
+  int32_t choice;                  /* discrete: 0..count - 1 */
+  int32_t choices[LGV_MOST_PARTS]; /* multi-discrete: one per part */
+  float values[LGV_MOST_PARTS];    /* box: one per part */
+} lgv_action;
+
 /* ---- Environments ---- */
 
 typedef enum lgv_obs_kind { LGV_OBS_FLOAT, LGV_OBS_BYTE } lgv_obs_kind;
@@ -183,9 +214,13 @@ typedef struct lgv_env_spec {
   lgv_obs_kind obs_kind;
   lgv_obs_form obs_form; /* lets a network exploit a sparse first layer */
   int32_t obs_shape[3];  /* (height, width, channels) of images; (length, 1, 1) of vectors */
-  int32_t frames; /* images: the channels are this many pictures, oldest first, so that a replay
-                   * keeps the newest only; 0 or 1: one picture */
-  int32_t actions;
+  int32_t vector;        /* floats that accompany a picture: in the data they follow it, at the next
+                          * multiple of 4 bytes; 0: none */
+  int32_t frames; /* the observation is a stack of this many, oldest first, so that a replay keeps
+                   * the newest only: pictures along their channels, vectors (also those beside a
+                   * picture) one after the other; 0 or 1: no stack */
+  lgv_action_space actions;
+  bool masked;          /* observations say which choices are allowed */
   int64_t states;       /* number of states if finite, else 0 */
   int64_t horizon;      /* steps after which every episode has ended, or 0 */
   bool stationary;      /* rewards and transitions do not depend on the stage */
@@ -210,12 +245,14 @@ typedef struct lgv_preset {
   const char *values;
 } lgv_preset;
 
-/* What an agent sees. data: obs_shape floats or bytes (agents with LGV_NEEDS_STATES leave it
- * alone); state: index if finite, else -1; stage: 0, 1, ... */
+/* What an agent sees. data: obs_shape floats or bytes, then `vector` floats (agents with
+ * LGV_NEEDS_STATES leave it alone); state: index if finite, else -1; stage: 0, 1, ... */
 typedef struct lgv_obs {
   const void *data;
   int64_t state;
   int64_t stage;
+  const uint8_t *mask; /* (actions.count), part after part: 0 where a choice is forbidden; NULL:
+                        * everything is allowed */
 } lgv_obs;
 
 /* Services the caller provides to an environment running in another process. */
@@ -255,10 +292,13 @@ typedef struct lgv_env_type {
   /* Optional: the exact model, sealed; it belongs to self and lives until close. */
   const lgv_model *(*model)(const void *self);
   lgv_status (*reset)(void *self, lgv_rng *rng, lgv_error *err);
-  lgv_status (*step)(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+  lgv_status (*step)(void *self, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
                      lgv_error *err);
   void (*observe)(const void *self, void *data); /* writes the observation */
-  int64_t (*state_index)(const void *self);      /* NULL if states are not finite */
+  /* If the spec is masked: which choices the current state allows, (actions.count), part after
+   * part, 1 or 0. Every part allows one at least, except after the task ended. */
+  void (*mask)(const void *self, uint8_t *allowed);
+  int64_t (*state_index)(const void *self); /* NULL if states are not finite */
   const char *const *counter_names; /* optional, NULL-terminated: events counted since creation */
   void (*counters)(const void *self, int64_t *values);
   /* Optional: turns the parameters of training into those of evaluation (rewards as they are, whole
@@ -274,7 +314,7 @@ typedef struct lgv_env_type {
   /* Instead of step, for environments that run elsewhere: step_begin sends the action and returns
    * at once, step_end waits for the outcome, so that several environments can step at the same
    * time. */
-  lgv_status (*step_begin)(void *self, int32_t action, lgv_rng *rng, lgv_error *err);
+  lgv_status (*step_begin)(void *self, const lgv_action *action, lgv_rng *rng, lgv_error *err);
   lgv_status (*step_end)(void *self, lgv_rng *rng, lgv_outcome *outcome, lgv_error *err);
   /* Instead of spec, for an environment outside this process: starts it and fills spec. Called
    * before layout; once it succeeded, close is called even if a later call fails. host outlives
@@ -301,7 +341,7 @@ typedef enum lgv_mode { LGV_TRAIN, LGV_EVAL } lgv_mode;
 
 typedef struct lgv_transition {
   lgv_obs obs, next;
-  int32_t action;
+  const lgv_action *action;
   double reward;
   bool terminated, truncated;
 } lgv_transition;
@@ -319,15 +359,21 @@ typedef struct lgv_problem {
   lgv_rng *init, *act, *replay, *noise, *eval; /* the agent's own streams; NULL while counting */
 } lgv_problem;
 
-enum { LGV_NEEDS_STATES = 1, LGV_NEEDS_HORIZON = 2, LGV_SETTLES_PER_EPISODE = 4 };
+/* Traits of an agent. */
+enum {
+  LGV_NEEDS_STATES = 1,
+  LGV_NEEDS_HORIZON = 2,
+  LGV_SETTLES_PER_EPISODE = 4,  /* the policy is fixed within an episode */
+  LGV_TAKES_MULTI_DISCRETE = 8, /* beside discrete actions */
+  LGV_TAKES_BOX = 16            /* instead of discrete actions */
+};
 
 typedef struct lgv_policy_parts lgv_policy_parts; /* the library's own */
 
 typedef struct lgv_agent_type {
   const char *name;
   const char *summary;
-  unsigned
-      traits; /* LGV_NEEDS_... ; LGV_SETTLES_PER_EPISODE: the policy is fixed within an episode */
+  unsigned traits; /* LGV_NEEDS_STATES | ... */
   const lgv_param *params;
   size_t params_size, state_size;
   /* Optional. agent.preset chooses one by name; auto takes `atari` for images, `one-hot` for
@@ -342,11 +388,13 @@ typedef struct lgv_agent_type {
   lgv_status (*open)(void *self, lgv_error *err); /* optional: initial values, after placing */
   void (*close)(void *self);                      /* optional */
   lgv_status (*begin_episode)(void *self, lgv_error *err);
-  lgv_status (*act)(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action, lgv_error *err);
+  lgv_status (*act)(void *self, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
+                    lgv_error *err);
   lgv_status (*observe)(void *self, const lgv_transition *transition, lgv_error *err);
   lgv_status (*end_episode)(void *self, lgv_error *err);
-  /* Optional: action probabilities of the current episode's policy at (stage, state). */
-  void (*policy)(const void *self, int64_t stage, int64_t state, double *probabilities);
+  /* Optional: action probabilities of the current episode's policy at the stage, state and mask of
+   * an observation, whose data may be NULL. */
+  void (*policy)(const void *self, const lgv_obs *obs, double *probabilities);
   const char *const *stat_names; /* optional, NULL-terminated: columns of metrics.csv */
   void (*stats)(const void *self, double *values);
   /* Optional, for agents that learn from several environments at once (problem->streams), each with
@@ -428,22 +476,22 @@ LGV_API const lgv_model *lgv_env_get_model(const lgv_env *env); /* NULL if it ha
 LGV_API LGV_CHECK lgv_status lgv_env_reset(lgv_env *env, lgv_obs *obs, lgv_error *err);
 /* The observation stays valid until the second next step or reset, so (obs, next) can be used
  * together. */
-LGV_API LGV_CHECK lgv_status lgv_env_step(lgv_env *env, int32_t action, lgv_outcome *outcome,
-                                          lgv_obs *next, lgv_error *err);
+LGV_API LGV_CHECK lgv_status lgv_env_step(lgv_env *env, const lgv_action *action,
+                                          lgv_outcome *outcome, lgv_obs *next, lgv_error *err);
 enum { LGV_RENDER_SIZE = 4096 };
 /* The current state in lines of text, or as pixels; false if the environment has none. text: of
  * LGV_RENDER_SIZE bytes. */
 LGV_API bool lgv_env_render(const lgv_env *env, char *text);
 LGV_API bool lgv_env_picture(const lgv_env *env, lgv_picture *picture);
 
-enum { LGV_RESET = -1 };
 /* One step of several environments with the same spec; those in processes of their own work at the
- * same time. An action of LGV_RESET begins a new episode instead. data: (count x obs_shape), where
- * the observations are copied to. A wrong action changes nothing; after any other failure reset
- * them all. */
+ * same time. reset (count, may be NULL): where true, a new episode begins instead. data: (count
+ * observations), where these are copied to; masks: (count x actions.count) the same, or NULL. A
+ * wrong action changes nothing; after any other failure reset them all. */
 LGV_API LGV_CHECK lgv_status lgv_env_step_all(lgv_env *const *envs, size_t count,
-                                              const int32_t *actions, void *data,
-                                              lgv_outcome *outcomes, lgv_error *err);
+                                              const lgv_action *actions, const bool *reset,
+                                              void *data, uint8_t *masks, lgv_outcome *outcomes,
+                                              lgv_error *err);
 
 /* Reads agent.name, agent.*, optim.* and run.envs. episodes and steps: how long it will be trained
  * (0 if unknown). */
@@ -455,12 +503,13 @@ LGV_API void lgv_agent_free(lgv_agent *agent);
 LGV_API LGV_CHECK lgv_status lgv_agent_set_stream(lgv_agent *agent, int32_t stream, lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode,
-                                           int32_t *action, lgv_error *err);
+                                           lgv_action *action, lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition,
                                                lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err);
-/* Probabilities at (stage, state), for agents whose policy is fixed within an episode. */
-LGV_API LGV_CHECK lgv_status lgv_agent_policy(const lgv_agent *agent, int64_t stage, int64_t state,
+/* Probabilities at the stage, state and mask of an observation, for agents whose policy is fixed
+ * within an episode. Its data may be NULL. */
+LGV_API LGV_CHECK lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs,
                                               double *probabilities, lgv_error *err);
 /* Q of every action at each of `count` observations, q (count x actions): those by which the agent
  * acts in LGV_EVAL, or their mean where evaluations draw (a member of an ensemble, the noise of a

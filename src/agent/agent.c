@@ -113,7 +113,7 @@ lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bo
   if ((type->traits & LGV_NEEDS_HORIZON) && problem->env.horizon == 0)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%s needs an environment whose episodes have a fixed horizon", type->name);
-  double pairs = (double)problem->env.states * problem->env.actions;
+  double pairs = (double)problem->env.states * problem->env.actions.count;
   if ((type->traits & LGV_NEEDS_STATES) && (double)problem->env.horizon * pairs * pairs > 0x1p62)
     return lgv_fail(err, LGV_ERR_MEMORY, "%s needs more memory than this machine can address",
                     type->name); /* and sizes of its tables would overflow */
@@ -201,19 +201,30 @@ static lgv_status check_obs(const lgv_agent *agent, const lgv_obs *obs, lgv_erro
                   agent->type->name, (long long)obs->stage);
 }
 
-lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                          lgv_error *err) {
+  const lgv_action_space *space = &agent->problem.env.actions;
   LGV_TRY(check_obs(agent, obs, err));
-  return lgv__agent_act(agent, obs, mode, action, err);
+  if (obs->mask && !lgv__mask_allows(space, obs->mask))
+    return lgv_fail(err, LGV_ERR_USAGE, "%s: the mask at stage %lld allows no action",
+                    agent->type->name, (long long)obs->stage);
+  LGV_TRY(lgv__agent_act(agent, obs, mode, action, err));
+  return lgv__action_check(space, obs->mask, action, agent->type->name, err);
 }
 
-lgv_status lgv__agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+lgv_status lgv__agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                           lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
   return agent->type->act(agent->self, obs, mode, action, err);
 }
 
 lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition, lgv_error *err) {
+  if (!transition->action)
+    return lgv_fail(err, LGV_ERR_USAGE, "%s: the transition has no action", agent->type->name);
+  if (transition->next.mask && !agent->problem.env.masked)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%s was made for observations without masks: set lgv_env_spec.masked",
+                    agent->type->name);
   LGV_TRY(check_obs(agent, &transition->obs, err));
   LGV_TRY(check_obs(agent, &transition->next, err));
   return lgv__agent_observe(agent, transition, err);
@@ -227,9 +238,9 @@ lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition
                     "%s cannot learn from the reward %g, which is not finite in single precision: "
                     "scale the rewards",
                     agent->type->name, transition->reward);
-  if (transition->action < 0 || transition->action >= agent->problem.env.actions)
-    return lgv_fail(err, LGV_ERR_USAGE, "action %d is outside 0..%d", transition->action,
-                    agent->problem.env.actions - 1);
+  const lgv_env_spec *env = &agent->problem.env;
+  LGV_TRY(lgv__action_check(&env->actions, transition->obs.mask, transition->action,
+                            agent->type->name, err));
   return agent->type->observe(agent->self, transition, err);
 }
 
@@ -238,17 +249,17 @@ lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err) {
   return agent->type->end_episode(agent->self, err);
 }
 
-lgv_status lgv_agent_policy(const lgv_agent *agent, int64_t stage, int64_t state,
-                            double *probabilities, lgv_error *err) {
+lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs, double *probabilities,
+                            lgv_error *err) {
   const lgv_env_spec *env = &agent->problem.env;
   if (agent->corrupt) return lgv__agent_check_usable(agent, err); /* hot: one call per state */
   if (!agent->type->policy)
     return lgv_fail(err, LGV_ERR_USAGE, "the policy of %s is not fixed within an episode",
                     agent->type->name);
-  if (stage < 0 || stage >= env->horizon || state < 0 || state >= env->states)
+  if (obs->stage < 0 || obs->stage >= env->horizon || obs->state < 0 || obs->state >= env->states)
     return lgv_fail(err, LGV_ERR_USAGE, "stage %lld, state %lld: outside the problem",
-                    (long long)stage, (long long)state);
-  agent->type->policy(agent->self, stage, state, probabilities);
+                    (long long)obs->stage, (long long)obs->state);
+  agent->type->policy(agent->self, obs, probabilities);
   return LGV_OK;
 }
 
@@ -257,10 +268,10 @@ lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count
   LGV_TRY(lgv__agent_check_usable(agent, err));
   if (!agent->type->q_values)
     return lgv_fail(err, LGV_ERR_USAGE, "%s has no values of actions", agent->type->name);
+  size_t actions = (size_t)agent->problem.env.actions.count;
   for (size_t i = 0; i < count; i++) {
     LGV_TRY(check_obs(agent, &obs[i], err));
-    LGV_TRY(agent->type->q_values(agent->self, &obs[i], q + i * (size_t)agent->problem.env.actions,
-                                  err));
+    LGV_TRY(agent->type->q_values(agent->self, &obs[i], q + i * actions, err));
   }
   return LGV_OK;
 }
@@ -317,9 +328,10 @@ lgv_status lgv_agent_load(lgv_agent *agent, const char *path, lgv_error *err) {
   return status;
 }
 
-int32_t lgv__argmax(const double *values, int32_t count, lgv_rng *rng) {
-  int32_t best = 0, ties = 1;
-  for (int32_t i = 1; i < count; i++) {
+int32_t lgv__argmax(const double *values, const uint8_t *mask, int32_t count, lgv_rng *rng) {
+  int32_t best = lgv__first_allowed(mask, count), ties = 1;
+  for (int32_t i = best + 1; i < count; i++) {
+    if (mask && !mask[i]) continue;
     if (values[i] > values[best]) {
       best = i;
       ties = 1;
@@ -330,6 +342,22 @@ int32_t lgv__argmax(const double *values, int32_t count, lgv_rng *rng) {
   if (ties == 1) return best;
   int64_t skip = lgv_rng_below(rng, ties);
   for (int32_t i = best; i < count; i++)
-    if (values[i] == values[best] && skip-- == 0) return i;
+    if ((!mask || mask[i]) && values[i] == values[best] && skip-- == 0) return i;
   return best;
+}
+
+int32_t lgv__first_allowed(const uint8_t *mask, int32_t count) {
+  int32_t i = 0;
+  while (mask && i < count && !mask[i]) i++;
+  return i < count ? i : 0;
+}
+
+int32_t lgv__uniform_choice(const uint8_t *mask, int32_t count, lgv_rng *rng) {
+  int32_t allowed = 0;
+  if (!mask) return (int32_t)lgv_rng_below(rng, count);
+  for (int32_t i = 0; i < count; i++) allowed += mask[i] != 0;
+  int64_t skip = lgv_rng_below(rng, allowed > 0 ? allowed : 1);
+  for (int32_t i = 0; i < count; i++)
+    if (mask[i] && skip-- == 0) return i;
+  return 0;
 }

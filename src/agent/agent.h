@@ -32,11 +32,14 @@ void lgv__agent_stats(const lgv_agent *agent, double *values);
 /* lgv_agent_act and lgv_agent_observe for observations that came out of an lgv_env, which has
  * already checked that they are finite. */
 LGV_CHECK lgv_status lgv__agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode,
-                                    int32_t *action, lgv_error *err);
+                                    lgv_action *action, lgv_error *err);
 LGV_CHECK lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition,
                                         lgv_error *err);
 
+/* Choices that a mask (NULL: all are allowed) allows. */
 /* The one tie rule: an index of the greatest value, uniform among equals. */
-int32_t lgv__argmax(const double *values, int32_t count, lgv_rng *rng);
+int32_t lgv__argmax(const double *values, const uint8_t *mask, int32_t count, lgv_rng *rng);
+int32_t lgv__first_allowed(const uint8_t *mask, int32_t count); /* 0 if there is none */
+int32_t lgv__uniform_choice(const uint8_t *mask, int32_t count, lgv_rng *rng);
 
 #endif

@@ -60,13 +60,18 @@ static int32_t first_greatest(const double *x, int32_t count) {
 
 static lgv_status choose(writer *w, const lgv_obs *obs, const double *q, double *scratch,
                          int32_t *action, lgv_error *err) {
-  if (w->parts.votes) return lgv_agent_act(w->agent, obs, LGV_EVAL, action, err);
+  if (w->parts.votes) {
+    lgv_action chosen;
+    LGV_TRY(lgv_agent_act(w->agent, obs, LGV_EVAL, &chosen, err));
+    *action = chosen.choice;
+    return LGV_OK;
+  }
   const double *by = q;
   if (lgv__agent_type(w->agent)->policy) {
-    LGV_TRY(lgv_agent_policy(w->agent, obs->stage, obs->state, scratch, err));
+    LGV_TRY(lgv_agent_policy(w->agent, obs, scratch, err));
     by = scratch;
   }
-  *action = first_greatest(by, w->env->actions);
+  *action = first_greatest(by, w->env->actions.count);
   return LGV_OK;
 }
 
@@ -74,14 +79,14 @@ static lgv_status choose(writer *w, const lgv_obs *obs, const double *q, double 
  * thermometer: row r has r leading ones. */
 static lgv_obs row_obs(const writer *w, int64_t row, float *data) {
   const lgv_env_spec *env = w->env;
-  if (w->parts.by_stage) return (lgv_obs){NULL, row % env->states, row / env->states};
+  if (w->parts.by_stage) return (lgv_obs){.state = row % env->states, .stage = row / env->states};
   for (int32_t i = 0; i < env->obs_shape[0]; i++)
     data[i] = env->obs_form == LGV_FORM_THERMOMETER ? i < row : i == row - 1;
-  return (lgv_obs){data, row - 1, 0};
+  return (lgv_obs){.data = data, .state = row - 1};
 }
 
 static lgv_status put_rows(writer *w, int64_t rows, bool actions, lgv_error *err) {
-  int32_t A = w->env->actions, action;
+  int32_t A = w->env->actions.count, action = 0;
   float *data = lgv__calloc((size_t)w->env->obs_shape[0], sizeof *data);
   double *q = lgv__calloc(2 * (size_t)A, sizeof *q);
   lgv_status status = data && q ? LGV_OK : lgv__out_of_memory(err, "an export");
@@ -105,7 +110,8 @@ static lgv_status put_rows(writer *w, int64_t rows, bool actions, lgv_error *err
 }
 
 static lgv_status put_tables(writer *w, int64_t rows, lgv_error *err) {
-  fprintf(w->file, "static const double values[%lld] = {\n  ", (long long)(rows * w->env->actions));
+  fprintf(w->file, "static const double values[%lld] = {\n  ",
+          (long long)(rows * w->env->actions.count));
   LGV_TRY(put_rows(w, rows, false, err));
   fprintf(w->file, "};\n\nstatic const int actions[%lld] = {\n  ", (long long)rows);
   LGV_TRY(put_rows(w, rows, true, err));
@@ -124,7 +130,8 @@ static void put_lookups(writer *w, const char *arguments, const char *row) {
           "  int row = %s;\n"
           "  return row < 0 ? -1 : actions[row];\n"
           "}\n",
-          w->name, arguments, row, w->env->actions, w->env->actions, w->name, arguments, row);
+          w->name, arguments, row, w->env->actions.count, w->env->actions.count, w->name, arguments,
+          row);
 }
 
 static lgv_status put_stage_table(writer *w, lgv_error *err) {
@@ -134,7 +141,7 @@ static lgv_status put_stage_table(writer *w, lgv_error *err) {
           "/* Stages 0 to %lld, states 0 to %lld; outside of them the action is -1. */\n"
           "int %s_act(int stage, int state);\n"
           "void %s_q(int stage, int state, double *q); /* q: %d values */\n\n",
-          H - 1, S - 1, w->name, w->name, env->actions);
+          H - 1, S - 1, w->name, w->name, env->actions.count);
   LGV_TRY(put_tables(w, H * S, err));
   fprintf(w->file,
           "static int row_of(int stage, int state) {\n"
@@ -154,7 +161,7 @@ static lgv_status put_index_table(writer *w, lgv_error *err) {
           "int %s_act(const float *obs);\n"
           "void %s_q(const float *obs, double *q); /* q: %d values */\n\n",
           n, thermometer ? "some leading ones, then zeros" : "one of them 1, the others 0", w->name,
-          w->name, w->env->actions);
+          w->name, w->env->actions.count);
   LGV_TRY(put_tables(w, n + 1, err));
   fprintf(w->file,
           "static int row_of(const float *obs) {\n"
@@ -292,7 +299,7 @@ static lgv_status put_psi(writer *w, const net *n, lgv_error *err) {
 static void put_members(writer *w) {
   const lgv_policy_parts *p = &w->parts;
   const char *type = w->env->obs_kind == LGV_OBS_BYTE ? "unsigned char" : "float";
-  int32_t A = w->env->actions, outputs = p->net->shape.outputs;
+  int32_t A = w->env->actions.count, outputs = p->net->shape.outputs;
   fprintf(w->file, "static void members(const %s *obs, double q[][%d]) {\n", type, A);
   fprintf(w->file, "  float out[%d];\n  int copy, i%s;\n", outputs, p->atoms > 1 ? ", j" : "");
   if (p->prior) fprintf(w->file, "  float fixed[%d];\n", outputs);
@@ -332,7 +339,7 @@ static void put_members(writer *w) {
 
 static void put_choice(writer *w) {
   const char *type = w->env->obs_kind == LGV_OBS_BYTE ? "unsigned char" : "float";
-  int32_t A = w->env->actions;
+  int32_t A = w->env->actions.count;
   long long M = w->parts.copies * w->parts.heads;
   fprintf(w->file,
           "static int greatest(const double *q) {\n"
@@ -375,7 +382,7 @@ static lgv_status put_network(writer *w, lgv_error *err) {
   const lgv_env_spec *env = w->env;
   bool bytes = env->obs_kind == LGV_OBS_BYTE;
   fprintf(w->file, "/* obs: (%d x %d x %d) %s; q: %d values. */\n", env->obs_shape[0],
-          env->obs_shape[1], env->obs_shape[2], bytes ? "bytes" : "floats", env->actions);
+          env->obs_shape[1], env->obs_shape[2], bytes ? "bytes" : "floats", env->actions.count);
   fprintf(w->file, "int %s_act(const %s *obs);\nvoid %s_q(const %s *obs, double *q);\n\n", w->name,
           bytes ? "unsigned char" : "float", w->name, bytes ? "unsigned char" : "float");
   if (p->z) fputs("#include <math.h> /* exp */\n\n", w->file);
@@ -413,7 +420,7 @@ static lgv_status check(const writer *w, lgv_error *err) {
     return lgv_fail(err, LGV_ERR_USAGE, "%s cannot be exported for these observations", type->name);
   double rows = w->parts.by_stage ? (double)w->env->horizon * (double)w->env->states
                                   : (double)w->env->obs_shape[0] + 1;
-  if ((w->parts.by_stage || by_index) && rows * w->env->actions > 1e8)
+  if ((w->parts.by_stage || by_index) && rows * w->env->actions.count > 1e8)
     return lgv_fail(err, LGV_ERR_USAGE, "a table of %.0f rows is too large to export", rows);
   return LGV_OK;
 }
@@ -423,7 +430,7 @@ static lgv_status put_policy(writer *w, lgv_error *err) {
       w->file,
       "/* A trained %s, written by langevin %s. C99; nothing is allocated, and nothing is kept\n"
       " * between calls. Actions are 0 to %d. */\n\n",
-      lgv__agent_type(w->agent)->name, lgv_version(), w->env->actions - 1);
+      lgv__agent_type(w->agent)->name, lgv_version(), w->env->actions.count - 1);
   if (w->parts.by_stage) return put_stage_table(w, err);
   return w->env->obs_form != LGV_FORM_DENSE ? put_index_table(w, err) : put_network(w, err);
 }

@@ -6,11 +6,38 @@
 
 #include "langevin.h"
 
+/* ---- Actions ---- */
+
+/* What is wrong with a space of actions ("no action"), or NULL. */
+const char *lgv__actions_fault(const lgv_action_space *space);
+bool lgv__same_actions(const lgv_action_space *a, const lgv_action_space *b);
+
+/* The choices that an action of a space makes at once. */
+static inline int32_t lgv__action_parts(const lgv_action_space *space) {
+  return space->kind == LGV_DISCRETE ? 1 : space->parts;
+}
+
+static inline int32_t lgv__part_choices(const lgv_action_space *space, int32_t part) {
+  return space->kind == LGV_DISCRETE ? space->count : space->choices[part];
+}
+
+/* Whether an action belongs to the space and mask (may be NULL) allows it. Fills err otherwise;
+ * who: the environment or agent whose action it is. */
+LGV_CHECK lgv_status lgv__action_check(const lgv_action_space *space, const uint8_t *mask,
+                                       const lgv_action *action, const char *who, lgv_error *err);
+/* Whether every part of a mask allows a choice. */
+bool lgv__mask_allows(const lgv_action_space *space, const uint8_t *mask);
+
+/* ---- Observations ---- */
+
 /* What is wrong with the observations of a spec, and with the rest of it ("no action"), or NULL. */
 const char *lgv__obs_fault(const lgv_env_spec *spec);
 const char *lgv__spec_fault(const lgv_env_spec *spec);
-/* The number of entries of an observation. */
+/* The number of entries of a picture, or of a vector without a picture. */
 size_t lgv__obs_count(const lgv_env_spec *spec);
+/* The bytes of an observation's data: those entries, then spec->vector floats. */
+size_t lgv__obs_bytes(const lgv_env_spec *spec);
+size_t lgv__obs_vector_at(const lgv_env_spec *spec); /* where these floats begin, in bytes */
 /* Whether no entry is NaN or infinite; bytes never are. */
 bool lgv__obs_is_finite(const lgv_env_spec *spec, const void *data);
 /* Stacks pictures of (pixels x depth) bytes, oldest first, into one of (pixels x frames x depth).

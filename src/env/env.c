@@ -25,9 +25,10 @@ struct lgv_env {
   lgv_env_spec spec;
   lgv_arena arena;
   lgv_rng *rng;
-  void *obs[2];    /* the last two observations, alternately */
-  int32_t pending; /* the action of the step that has begun */
-  int64_t *clock;  /* (CLOCK_SIZE) */
+  void *obs[2];       /* the last two observations, alternately */
+  uint8_t *mask[2];   /* theirs; NULL if the spec is not masked */
+  lgv_action pending; /* of the step that has begun */
+  int64_t *clock;     /* (CLOCK_SIZE) */
 };
 
 enum {
@@ -62,14 +63,35 @@ static const char *clock_fault(const void *context) {
   return NULL;
 }
 
+/* The values of a mask decide which actions exist, so a loaded one is checked. */
+static const char *mask_fault(const void *context) {
+  const lgv_env *env = context;
+  const uint8_t *mask = env->mask[env->clock[CURRENT]];
+  for (int i = 0; i < 2; i++)
+    for (int32_t a = 0; a < env->spec.actions.count; a++)
+      if (env->mask[i][a] > 1) return "a mask that is neither 0 nor 1";
+  bool ok = !env->clock[RUNNING] || lgv__mask_allows(&env->spec.actions, mask);
+  return ok ? NULL : "a mask that allows no action";
+}
+
+static void layout_masks(lgv_env *env, lgv_layout *layout) {
+  size_t count = (size_t)env->spec.actions.count;
+  env->mask[0] = lgv_layout_array(layout, "env.mask0", LGV_U8, count, LGV_KEEP);
+  env->mask[1] = lgv_layout_array(layout, "env.mask1", LGV_U8, count, LGV_KEEP);
+  lgv_layout_check(layout, mask_fault, env);
+}
+
 static void layout_env(void *context, lgv_layout *layout) {
   lgv_env *env = context;
-  lgv_dtype dtype = env->spec.obs_kind == LGV_OBS_BYTE ? LGV_U8 : LGV_F32;
+  bool bytes = env->spec.obs_kind == LGV_OBS_BYTE;
+  lgv_dtype dtype = bytes ? LGV_U8 : LGV_F32;
+  size_t entries = lgv__obs_bytes(&env->spec) / (bytes ? 1 : sizeof(float));
   env->rng = lgv__layout_rng(layout, "env.rng");
   env->clock = lgv_layout_array(layout, "env.clock", LGV_I64, CLOCK_SIZE, LGV_KEEP);
   lgv_layout_check(layout, clock_fault, env);
-  env->obs[0] = lgv_layout_array(layout, "env.obs0", dtype, lgv__obs_count(&env->spec), LGV_KEEP);
-  env->obs[1] = lgv_layout_array(layout, "env.obs1", dtype, lgv__obs_count(&env->spec), LGV_KEEP);
+  env->obs[0] = lgv_layout_array(layout, "env.obs0", dtype, entries, LGV_KEEP);
+  env->obs[1] = lgv_layout_array(layout, "env.obs1", dtype, entries, LGV_KEEP);
+  if (env->spec.masked) layout_masks(env, layout);
   env->type->layout(env->self, env->params, &env->spec, layout);
 }
 
@@ -78,6 +100,8 @@ static lgv_status check_spec(const lgv_env *env, lgv_error *err) {
   if (!fault) fault = lgv__spec_fault(&env->spec);
   if (!fault && env->spec.states > 0 && !env->type->state_index)
     fault = "finitely many states, but no index of the current one";
+  if (!fault && env->spec.masked && (!env->type->mask || env->spec.actions.kind == LGV_BOX))
+    fault = "masks, but no hook that writes them, or no choices to forbid";
   if (!fault) return LGV_OK;
   return lgv_fail(err, LGV_ERR_ENV, "%s: the spec has %s", env->type->name, fault);
 }
@@ -88,7 +112,7 @@ static lgv_status check_opened(const lgv_env *env, lgv_error *err) {
   if (s->feature_dim > 0 && !s->features)
     return lgv_fail(err, LGV_ERR_ENV, "%s: the spec has a feature_dim, but no table of features",
                     env->type->name);
-  if (m && (m->states != s->states || m->actions != s->actions || m->horizon != s->horizon))
+  if (m && (m->states != s->states || m->actions != s->actions.count || m->horizon != s->horizon))
     return lgv_fail(err, LGV_ERR_ENV, "%s: the model and the spec differ in size", env->type->name);
   return LGV_OK;
 }
@@ -162,13 +186,26 @@ void lgv__env_counters(const lgv_env *env, int64_t *values) {
 
 lgv_obs lgv__env_obs(const lgv_env *env) {
   int64_t state = env->type->state_index ? env->type->state_index(env->self) : -1;
-  return (lgv_obs){env->obs[env->clock[CURRENT]], state, env->clock[STAGE]};
+  int64_t now = env->clock[CURRENT];
+  return (lgv_obs){
+      .data = env->obs[now], .state = state, .stage = env->clock[STAGE], .mask = env->mask[now]};
 }
 
 void lgv_env_seed(lgv_env *env, uint64_t seed) { lgv_rng_seed(env->rng, seed, "env"); }
 
-static lgv_status next_obs(lgv_env *env, lgv_obs *obs, lgv_error *err) {
+/* ended: the task has ended, so that there may be nothing left to choose. */
+static lgv_status next_mask(lgv_env *env, bool ended, lgv_error *err) {
+  uint8_t *mask = env->mask[env->clock[CURRENT]];
+  env->type->mask(env->self, mask);
+  for (int32_t a = 0; a < env->spec.actions.count; a++) mask[a] = mask[a] != 0;
+  if (ended || lgv__mask_allows(&env->spec.actions, mask)) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_ENV, "%s: the mask at stage %lld allows no action", env->type->name,
+                  (long long)env->clock[STAGE]);
+}
+
+static lgv_status next_obs(lgv_env *env, bool ended, lgv_obs *obs, lgv_error *err) {
   env->clock[CURRENT] ^= 1;
+  if (env->spec.masked) LGV_TRY(next_mask(env, ended, err));
   void *data = env->obs[env->clock[CURRENT]];
   env->type->observe(env->self, data);
   if (!lgv__obs_is_finite(&env->spec, data))
@@ -185,25 +222,23 @@ lgv_status lgv_env_reset(lgv_env *env, lgv_obs *obs, lgv_error *err) {
   env->clock[RUNNING] = 0;
   env->clock[STAGE] = 0;
   LGV_TRY(env->type->reset(env->self, env->rng, err));
-  LGV_TRY(next_obs(env, obs, err));
+  LGV_TRY(next_obs(env, false, obs, err));
   env->clock[RUNNING] = 1;
   return LGV_OK;
 }
 
-static lgv_status check_action(const lgv_env *env, int32_t action, lgv_error *err) {
+static lgv_status check_action(const lgv_env *env, const lgv_action *action, lgv_error *err) {
   if (!env->clock[RUNNING])
     return lgv_fail(err, LGV_ERR_USAGE, "%s: no episode is running; call reset before step",
                     env->type->name);
-  if (action < 0 || action >= env->spec.actions)
-    return lgv_fail(err, LGV_ERR_USAGE, "%s: action %d is outside 0..%d", env->type->name, action,
-                    env->spec.actions - 1);
-  return LGV_OK;
+  const uint8_t *mask = env->mask[env->clock[CURRENT]];
+  return lgv__action_check(&env->spec.actions, mask, action, env->type->name, err);
 }
 
-lgv_status lgv__env_step_begin(lgv_env *env, int32_t action, lgv_error *err) {
+lgv_status lgv__env_step_begin(lgv_env *env, const lgv_action *action, lgv_error *err) {
   LGV_TRY(check_action(env, action, err));
   env->clock[RUNNING] = 0;
-  env->pending = action;
+  env->pending = *action;
   return env->type->step_begin ? env->type->step_begin(env->self, action, env->rng, err) : LGV_OK;
 }
 
@@ -211,10 +246,10 @@ lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next, 
   const lgv_env_type *type = env->type;
   *outcome = (lgv_outcome){0};
   LGV_TRY(type->step_begin ? type->step_end(env->self, env->rng, outcome, err)
-                           : type->step(env->self, env->pending, env->rng, outcome, err));
+                           : type->step(env->self, &env->pending, env->rng, outcome, err));
   if (!isfinite(outcome->reward)) return not_finite(env, "reward", "is not a finite number", err);
   env->clock[STAGE]++;
-  LGV_TRY(next_obs(env, next, err));
+  LGV_TRY(next_obs(env, outcome->terminated, next, err));
   bool continues = !(outcome->terminated || outcome->truncated);
   if (continues && env->clock[STAGE] == env->spec.horizon)
     return lgv_fail(err, LGV_ERR_ENV, "%s: the episode did not end at its horizon, %lld steps",
@@ -223,31 +258,33 @@ lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next, 
   return LGV_OK;
 }
 
-lgv_status lgv_env_step(lgv_env *env, int32_t action, lgv_outcome *outcome, lgv_obs *next,
+lgv_status lgv_env_step(lgv_env *env, const lgv_action *action, lgv_outcome *outcome, lgv_obs *next,
                         lgv_error *err) {
   LGV_TRY(lgv__env_step_begin(env, action, err));
   return lgv__env_step_end(env, outcome, next, err);
 }
 
-/* Copies an observation to position n of a batch. */
-static void copy_obs(const lgv_env *env, const lgv_obs *obs, size_t n, void *data) {
-  size_t item = env->spec.obs_kind == LGV_OBS_BYTE ? 1 : sizeof(float);
-  size_t size = lgv__obs_count(&env->spec) * item;
+/* Copies an observation and its mask to position n of a batch. */
+static void copy_obs(const lgv_env *env, const lgv_obs *obs, size_t n, void *data, uint8_t *masks) {
+  size_t size = lgv__obs_bytes(&env->spec), actions = (size_t)env->spec.actions.count;
   memcpy((char *)data + n * size, obs->data, size);
+  if (masks && obs->mask) memcpy(masks + n * actions, obs->mask, actions);
+  if (masks && !obs->mask) memset(masks + n * actions, 1, actions);
 }
 
-lgv_status lgv_env_step_all(lgv_env *const *envs, size_t count, const int32_t *actions, void *data,
-                            lgv_outcome *outcomes, lgv_error *err) {
+lgv_status lgv_env_step_all(lgv_env *const *envs, size_t count, const lgv_action *actions,
+                            const bool *reset, void *data, uint8_t *masks, lgv_outcome *outcomes,
+                            lgv_error *err) {
   for (size_t i = 0; i < count; i++) /* before any step, so that a wrong call changes nothing */
-    if (actions[i] != LGV_RESET) LGV_TRY(check_action(envs[i], actions[i], err));
+    if (!reset || !reset[i]) LGV_TRY(check_action(envs[i], &actions[i], err));
   for (size_t i = 0; i < count; i++)
-    if (actions[i] != LGV_RESET) LGV_TRY(lgv__env_step_begin(envs[i], actions[i], err));
+    if (!reset || !reset[i]) LGV_TRY(lgv__env_step_begin(envs[i], &actions[i], err));
   for (size_t i = 0; i < count; i++) {
     lgv_obs obs;
     outcomes[i] = (lgv_outcome){0};
-    LGV_TRY(actions[i] == LGV_RESET ? lgv_env_reset(envs[i], &obs, err)
-                                    : lgv__env_step_end(envs[i], &outcomes[i], &obs, err));
-    copy_obs(envs[i], &obs, i, data);
+    LGV_TRY(reset && reset[i] ? lgv_env_reset(envs[i], &obs, err)
+                              : lgv__env_step_end(envs[i], &outcomes[i], &obs, err));
+    copy_obs(envs[i], &obs, i, data, masks);
   }
   return LGV_OK;
 }

@@ -84,12 +84,12 @@ static double wrap(double angle) {
 
 static double bound(double speed, double most) { return fmin(fmax(speed, -most), most); }
 
-static lgv_status step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+static lgv_status step(void *self, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
                        lgv_error *err) {
   (void)rng;
   (void)err;
   double *x = ((lgv_classic *)self)->x;
-  runge_kutta(x, action - 1);
+  runge_kutta(x, action->choice - 1);
   x[THETA1] = wrap(x[THETA1]);
   x[THETA2] = wrap(x[THETA2]);
   x[OMEGA1] = bound(x[OMEGA1], 4 * pi);

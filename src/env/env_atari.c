@@ -170,7 +170,7 @@ static lgv_status connect_worker(void *self_, const void *p_, const lgv_host *ho
                          .obs_form = LGV_FORM_DENSE,
                          .obs_shape = {(int32_t)p->size, (int32_t)p->size, (int32_t)p->stack},
                          .frames = (int32_t)p->stack,
-                         .actions = s->hello.actions,
+                         .actions = {.count = s->hello.actions},
                          .stationary = true,
                          .reward_min = p->clip ? -1 : -INFINITY,
                          .reward_max = p->clip ? 1 : INFINITY};
@@ -354,10 +354,11 @@ static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
   return begin_game(s, rng, err);
 }
 
-static lgv_status step_begin(void *self_, int32_t action, lgv_rng *rng, lgv_error *err) {
+static lgv_status step_begin(void *self_, const lgv_action *action, lgv_rng *rng, lgv_error *err) {
   (void)rng;
   self *s = self_;
-  lgv_status status = lgv__remote_send_step(s->worker, action, (int32_t)s->p->frame_skip, err);
+  lgv_status status =
+      lgv__remote_send_step(s->worker, action->choice, (int32_t)s->p->frame_skip, err);
   s->lost = status != LGV_OK;
   return s->lost ? replace(s, status, err) : LGV_OK;
 }

@@ -30,12 +30,12 @@ static lgv_status reset(void *self, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+static lgv_status step(void *self, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
                        lgv_error *err) {
   (void)rng;
   (void)err;
   double *x = ((lgv_classic *)self)->x, total = cart_mass + pole_mass;
-  double moment = pole_mass * half_length, force = action == RIGHT ? push : -push;
+  double moment = pole_mass * half_length, force = action->choice == RIGHT ? push : -push;
   double c = cos(x[THETA]), s = sin(x[THETA]);
   double pushed = (force + moment * (x[OMEGA] * x[OMEGA]) * s) / total;
   double turn =

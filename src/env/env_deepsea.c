@@ -121,11 +121,11 @@ static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
   return lgv__tabular_reset(self_, rng, err);
 }
 
-static lgv_status step(void *self_, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+static lgv_status step(void *self_, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
                        lgv_error *err) {
   self *s = self_;
   int64_t n = s->p->n, cell = s->tabular.at[LGV_AT_STATE], row = cell / n, column = cell % n;
-  bool right = action == s->right[cell];
+  bool right = action->choice == s->right[cell];
   LGV_TRY(lgv__tabular_step(self_, action, rng, outcome, err));
   bool at_end = row == n - 1 && (column == 0 || column == n - 1);
   if (s->p->stochastic && at_end) outcome->reward += lgv_rng_normal(rng);

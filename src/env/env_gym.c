@@ -115,7 +115,7 @@ static lgv_status connect_worker(void *self_, const void *p, const lgv_host *hos
   *spec = (lgv_env_spec){.obs_kind = (lgv_obs_kind)h->obs_kind,
                          .obs_form = (lgv_obs_form)h->obs_form,
                          .obs_shape = {h->shape[0], h->shape[1], h->shape[2]},
-                         .actions = h->actions,
+                         .actions = {.count = h->actions},
                          .states = h->states,
                          .horizon = h->horizon,
                          .stationary = true,
@@ -196,10 +196,10 @@ static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
   return lgv__remote_reset(s->worker, seed, &s->now, err);
 }
 
-static lgv_status step_begin(void *self_, int32_t action, lgv_rng *rng, lgv_error *err) {
+static lgv_status step_begin(void *self_, const lgv_action *action, lgv_rng *rng, lgv_error *err) {
   (void)rng, (void)err;
   self *s = self_;
-  s->sent = lgv__remote_send_step(s->worker, action, 1, &s->send_error);
+  s->sent = lgv__remote_send_step(s->worker, action->choice, 1, &s->send_error);
   return LGV_OK; /* step_end reports a failure */
 }
 

@@ -89,7 +89,7 @@ static void layout(void *self_, const void *p, const lgv_env_spec *env, lgv_layo
   self *s = self_;
   s->p = p;
   lgv__tabular_layout(self_, p, env, out);
-  size_t features = (size_t)(env->states * env->actions * env->feature_dim);
+  size_t features = (size_t)(env->states * env->actions.count * env->feature_dim);
   s->phi = lgv_layout_array(out, "env.features", LGV_F64, features, LGV_SCRATCH);
 }
 
@@ -190,8 +190,9 @@ static lgv_status build(self *s, stage *work, lgv_error *err) {
 
 static lgv_status open_env(void *self_, lgv_env_spec *env, lgv_error *err) {
   self *s = self_;
-  LGV_TRY(lgv_model_create(env->states, env->actions, env->horizon, false, &s->tabular.model, err));
-  size_t S = (size_t)env->states, SA = S * (size_t)env->actions, d = (size_t)env->feature_dim;
+  LGV_TRY(lgv_model_create(env->states, env->actions.count, env->horizon, false, &s->tabular.model,
+                           err));
+  size_t S = (size_t)env->states, SA = S * (size_t)env->actions.count, d = (size_t)env->feature_dim;
   double *memory = lgv__calloc(SA * S + SA + d * S + d, sizeof *memory);
   lgv_status status = memory ? LGV_OK : lgv__out_of_memory(err, "a linear MDP");
   if (memory) {

@@ -33,12 +33,12 @@ static lgv_status reset(void *self, lgv_rng *rng, lgv_error *err) {
 
 static double clip(double x, double low, double high) { return fmin(fmax(x, low), high); }
 
-static lgv_status step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+static lgv_status step(void *self, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
                        lgv_error *err) {
   (void)rng;
   (void)err;
   double *x = ((lgv_classic *)self)->x;
-  double velocity = x[VELOCITY] + ((action - 1) * push - cos(3 * x[POSITION]) * gravity);
+  double velocity = x[VELOCITY] + ((action->choice - 1) * push - cos(3 * x[POSITION]) * gravity);
   velocity = clip(velocity, -most_speed, most_speed);
   x[POSITION] = clip(x[POSITION] + velocity, most_left, most_right);
   x[VELOCITY] = x[POSITION] == most_left && velocity < 0 ? 0 : velocity;

@@ -94,7 +94,7 @@ static lgv_status open_env(void *self_, lgv_env_spec *env, lgv_error *err) {
   return status;
 }
 
-static lgv_status step(void *self_, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+static lgv_status step(void *self_, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
                        lgv_error *err) {
   self *s = self_;
   LGV_TRY(lgv__tabular_step(self_, action, rng, outcome, err));

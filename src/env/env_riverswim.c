@@ -92,11 +92,11 @@ static lgv_status open_env(void *self_, lgv_env_spec *env, lgv_error *err) {
   return status;
 }
 
-static lgv_status step(void *self_, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+static lgv_status step(void *self_, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
                        lgv_error *err) {
   self *s = self_;
   int64_t last = s->p->n - 1;
-  bool at_reward = s->tabular.at[LGV_AT_STATE] == last && action == RIGHT;
+  bool at_reward = s->tabular.at[LGV_AT_STATE] == last && action->choice == RIGHT;
   LGV_TRY(lgv__tabular_step(self_, action, rng, outcome, err));
   if (at_reward && s->p->variant != OSBAND)
     outcome->reward = s->tabular.at[LGV_AT_STATE] == last ? 1 : 0;

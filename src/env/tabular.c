@@ -10,7 +10,7 @@ lgv_env_spec lgv__tabular_spec(int64_t states, int32_t actions, int64_t horizon,
       .obs_kind = LGV_OBS_FLOAT,
       .obs_form = LGV_FORM_ONE_HOT,
       .obs_shape = {(int32_t)states, 1, 1},
-      .actions = actions,
+      .actions = {.count = actions},
       .states = states,
       .horizon = horizon,
       .stationary = stationary,
@@ -48,15 +48,15 @@ lgv_status lgv__tabular_reset(void *self, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-lgv_status lgv__tabular_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
-                             lgv_error *err) {
+lgv_status lgv__tabular_step(void *self, const lgv_action *action, lgv_rng *rng,
+                             lgv_outcome *outcome, lgv_error *err) {
   lgv_tabular *t = self;
   if (t->at[LGV_AT_STAGE] >= t->model->horizon) /* only after a corrupt checkpoint */
     return lgv_fail(err, LGV_ERR_ENV, "the episode did not end at its horizon, %lld steps",
                     (long long)t->model->horizon);
   int64_t stage = t->at[LGV_AT_STAGE]++, state = t->at[LGV_AT_STATE];
-  outcome->reward = lgv__model_reward(t->model, stage, state, action);
-  int64_t next = lgv__model_draw_next(t->model, stage, state, action, rng);
+  outcome->reward = lgv__model_reward(t->model, stage, state, action->choice);
+  int64_t next = lgv__model_draw_next(t->model, stage, state, action->choice, rng);
   bool out_of_time = stage + 1 == t->model->horizon;
   outcome->terminated = next == LGV_END || (out_of_time && !t->clock_truncates);
   outcome->truncated = !outcome->terminated && out_of_time;

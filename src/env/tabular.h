@@ -21,8 +21,8 @@ void lgv__tabular_layout(void *self, const void *params, const lgv_env_spec *spe
 void lgv__tabular_close(void *self);
 const lgv_model *lgv__tabular_model(const void *self);
 lgv_status lgv__tabular_reset(void *self, lgv_rng *rng, lgv_error *err);
-lgv_status lgv__tabular_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
-                             lgv_error *err);
+lgv_status lgv__tabular_step(void *self, const lgv_action *action, lgv_rng *rng,
+                             lgv_outcome *outcome, lgv_error *err);
 void lgv__tabular_observe_one_hot(const void *self, void *data);
 int64_t lgv__tabular_state(const void *self);
 

@@ -81,6 +81,13 @@ net_input lgv__replay_input(const lgv_env_spec *env, const void *encoded) {
 
 /* ---- Memory ---- */
 
+static void layout_masks(replay *r, size_t rows, lgv_layout *layout) {
+  size_t n = (size_t)r->streams, bytes = ((size_t)r->env.actions.count + 7) / 8;
+  r->mask_bytes = (int64_t)bytes;
+  r->mask = lgv__layout_rows(layout, "replay.mask", LGV_U8, rows, n * bytes, r->rows);
+  r->lost_mask = lgv_layout_array(layout, "replay.lost_mask", LGV_U8, n * bytes, LGV_KEEP);
+}
+
 void lgv__replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int64_t capacity,
                         int32_t n_step, double gamma, lgv_layout *layout) {
   size_t rows = (size_t)(capacity / streams), n = (size_t)streams, bytes = stored_bytes(env);
@@ -88,15 +95,18 @@ void lgv__replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int
   r->streams = streams;
   r->capacity = capacity / streams * streams;
   r->obs_bytes = (int64_t)bytes;
+  r->parts = lgv__action_parts(&env->actions);
   r->n_step = n_step;
   r->gamma = gamma;
   r->cursor = lgv_layout_array(layout, "replay.cursor", LGV_I64, n * REPLAY_CURSORS, LGV_KEEP);
   r->rows = lgv_layout_array(layout, "replay.rows", LGV_I64, 1, LGV_KEEP);
   r->obs = lgv__layout_rows(layout, "replay.obs", LGV_U8, rows, n * bytes, r->rows);
-  r->action = lgv__layout_rows(layout, "replay.action", LGV_I32, rows, n, r->rows);
+  r->action =
+      lgv__layout_rows(layout, "replay.action", LGV_I32, rows, n * (size_t)r->parts, r->rows);
   r->reward = lgv__layout_rows(layout, "replay.reward", LGV_F32, rows, n, r->rows);
   r->terminated = lgv__layout_rows(layout, "replay.terminated", LGV_U8, rows, n, r->rows);
   r->lost_first = lgv_layout_array(layout, "replay.lost_first", LGV_U8, n * bytes, LGV_KEEP);
+  if (env->masked) layout_masks(r, rows, layout);
   r->age = lgv__layout_rows(layout, "replay.age", LGV_I32, rows, n, r->rows);
 }
 
@@ -108,9 +118,15 @@ void lgv__replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bo
   b->obs = lgv_layout_array(layout, "batch.obs", LGV_U8, (2 + with_first) * bytes, LGV_SCRATCH);
   b->first = b->obs && with_first ? b->obs + bytes : NULL;
   b->next = b->obs ? b->obs + (1 + with_first) * bytes : NULL;
-  b->action = lgv_layout_array(layout, "batch.action", LGV_I32, n, LGV_SCRATCH);
+  b->action = lgv_layout_array(layout, "batch.action", LGV_I32, n * (size_t)r->parts, LGV_SCRATCH);
   b->reward = lgv_layout_array(layout, "batch.reward", LGV_F32, n, LGV_SCRATCH);
   b->discount = lgv_layout_array(layout, "batch.discount", LGV_F32, n, LGV_SCRATCH);
+  if (!r->env.masked) return;
+  size_t masks = n * (size_t)r->env.actions.count;
+  b->obs_mask =
+      lgv_layout_array(layout, "batch.mask", LGV_U8, (2 + with_first) * masks, LGV_SCRATCH);
+  b->first_mask = b->obs_mask && with_first ? b->obs_mask + masks : NULL;
+  b->next_mask = b->obs_mask ? b->obs_mask + (1 + with_first) * masks : NULL;
 }
 
 /* ---- Writing ---- */
@@ -127,6 +143,20 @@ static void store(replay *r, int64_t entry, const lgv_obs *obs) {
   const uint8_t *newest = (const uint8_t *)obs->data + channels - depth;
   for (int64_t i = 0; i < pixels_of(&r->env); i++)
     memcpy(out + i * depth, newest + i * channels, (size_t)depth);
+}
+
+static bool has_action(const replay *r, int64_t entry) { return r->action[entry * r->parts] >= 0; }
+
+static void store_mask(replay *r, int64_t entry, const uint8_t *mask) {
+  if (!r->mask) return;
+  uint8_t *bits = r->mask + entry * r->mask_bytes;
+  memset(bits, mask ? 0 : 0xff, (size_t)r->mask_bytes);
+  for (int32_t a = 0; mask && a < r->env.actions.count; a++)
+    bits[a / 8] |= (uint8_t)((mask[a] != 0) << a % 8);
+}
+
+static void load_mask(const replay *r, const uint8_t *bits, uint8_t *mask) {
+  for (int32_t a = 0; a < r->env.actions.count; a++) mask[a] = bits[a / 8] >> a % 8 & 1;
 }
 
 /* The usual case, a single stream, needs no division. */
@@ -155,9 +185,11 @@ static int64_t back(const replay *r, int64_t entry, int64_t steps) {
 }
 
 static void forget(replay *r, int64_t entry) {
-  cursor_of(r, entry)[REPLAY_ACTIONS] -= r->action[entry] >= 0;
-  uint8_t *first = r->lost_first + stream_of(r, entry) * r->obs_bytes;
-  if (r->age[entry] == 0) memcpy(first, stored(r, entry), (size_t)r->obs_bytes);
+  int64_t stream = stream_of(r, entry), n = r->mask_bytes;
+  cursor_of(r, entry)[REPLAY_ACTIONS] -= has_action(r, entry);
+  if (r->age[entry] > 0) return;
+  memcpy(r->lost_first + stream * r->obs_bytes, stored(r, entry), (size_t)r->obs_bytes);
+  if (r->mask) memcpy(r->lost_mask + stream * n, r->mask + entry * n, (size_t)n);
 }
 
 /* Makes the stream's next entry its newest one. */
@@ -171,7 +203,8 @@ static void append(replay *r, int64_t stream, const lgv_obs *obs, int32_t age) {
   if (c[REPLAY_FILLED] > *r->rows) *r->rows = c[REPLAY_FILLED];
   c[REPLAY_HEAD] = entry;
   store(r, entry, obs);
-  r->action[entry] = -1;
+  store_mask(r, entry, obs->mask);
+  for (int32_t p = 0; p < r->parts; p++) r->action[entry * r->parts + p] = -1;
   r->reward[entry] = 0;
   r->terminated[entry] = 0;
   r->age[entry] = age;
@@ -186,7 +219,7 @@ int64_t lgv__replay_add(replay *r, int64_t stream, const lgv_transition *t) {
       c[REPLAY_FILLED] && !c[REPLAY_ENDED] && t->obs.stage > 0 && t->obs.stage == c[REPLAY_STAGE];
   if (!continues) append(r, stream, &t->obs, 0);
   int64_t entry = c[REPLAY_HEAD];
-  r->action[entry] = t->action;
+  memcpy(r->action + entry * r->parts, t->action->choices, (size_t)r->parts * sizeof *r->action);
   r->reward[entry] = (float)t->reward;
   r->terminated[entry] = t->terminated;
   c[REPLAY_ACTIONS]++;
@@ -214,7 +247,7 @@ static int64_t older_entries(const replay *r, int64_t entry) {
 bool lgv__replay_can_draw(const replay *r, int64_t entry) {
   int64_t needed = frames_of(&r->env) - 1;
   if (r->age[entry] < needed) needed = r->age[entry];
-  return r->action[entry] >= 0 && (needed == 0 || older_entries(r, entry) >= needed);
+  return has_action(r, entry) && (needed == 0 || older_entries(r, entry) >= needed);
 }
 
 static int64_t stream_size(const replay *r, int64_t stream) {
@@ -223,7 +256,7 @@ static int64_t stream_size(const replay *r, int64_t stream) {
   if (filled < length_of_ring(r)) return size;
   int64_t entry = oldest_of(r, stream);
   for (int32_t i = 0; i < frames_of(&r->env) - 1 && i < filled; i++) {
-    size -= r->action[entry] >= 0 && !lgv__replay_can_draw(r, entry);
+    size -= has_action(r, entry) && !lgv__replay_can_draw(r, entry);
     entry = lgv__replay_following(r, entry);
   }
   return size;
@@ -250,11 +283,16 @@ static void load(const replay *r, int64_t entry, unsigned char *out) {
   lgv__obs_interleave(picture, frames, pixels_of(&r->env), depth_of(&r->env), out);
 }
 
+/* Whether the entry with which the entry's episode began has been overwritten. */
+static bool lost_its_first(const replay *r, int64_t entry) {
+  return r->age[entry] > older_entries(r, entry);
+}
+
 /* The observation with which the entry's episode began. */
 static void load_first(const replay *r, int64_t entry, unsigned char *out) {
   int32_t frames = frames_of(&r->env), age = r->age[entry];
   const uint8_t *lost = r->lost_first + stream_of(r, entry) * r->obs_bytes;
-  const uint8_t *first = age <= older_entries(r, entry) ? stored(r, back(r, entry, age)) : lost;
+  const uint8_t *first = lost_its_first(r, entry) ? lost : stored(r, back(r, entry, age));
   if (frames == 1) {
     memcpy(out, first, (size_t)r->obs_bytes);
     return;
@@ -272,13 +310,24 @@ static int64_t look_ahead(const replay *r, int64_t entry, float *reward, float *
     int64_t next = lgv__replay_following(r, entry);
     sum += weight * (double)r->reward[entry];
     weight *= r->gamma;
-    if (l + 1 == r->n_step || r->action[next] < 0) {
+    if (l + 1 == r->n_step || !has_action(r, next)) {
       *reward = (float)sum;
       *discount = r->terminated[entry] ? 0 : (float)weight;
       return next;
     }
     entry = next;
   }
+}
+
+static void gather_masks(const replay *r, replay_batch *b, int64_t i, int64_t next) {
+  int64_t entry = b->entry[i], n = r->mask_bytes, at = i * r->env.actions.count;
+  load_mask(r, r->mask + entry * n, b->obs_mask + at);
+  load_mask(r, r->mask + next * n, b->next_mask + at);
+  if (!b->first) return;
+  const uint8_t *lost = r->lost_mask + stream_of(r, entry) * n;
+  const uint8_t *first =
+      lost_its_first(r, entry) ? lost : r->mask + back(r, entry, r->age[entry]) * n;
+  load_mask(r, first, b->first_mask + at);
 }
 
 void lgv__replay_gather(const replay *r, replay_batch *b) {
@@ -288,8 +337,11 @@ void lgv__replay_gather(const replay *r, replay_batch *b) {
     size_t at = (size_t)i * bytes;
     load(r, entry, b->obs + at);
     if (b->first) load_first(r, entry, b->first + at);
-    load(r, look_ahead(r, entry, &b->reward[i], &b->discount[i]), b->next + at);
-    b->action[i] = r->action[entry];
+    int64_t next = look_ahead(r, entry, &b->reward[i], &b->discount[i]);
+    load(r, next, b->next + at);
+    memcpy(b->action + i * r->parts, r->action + entry * r->parts,
+           (size_t)r->parts * sizeof *b->action);
+    if (r->mask) gather_masks(r, b, i, next);
   }
 }
 
@@ -338,6 +390,17 @@ static bool is_observation(const replay *r, const uint8_t *stored) {
   return lgv__replay_is_index(&r->env, index);
 }
 
+/* One choice of every part, or none of any. */
+static bool is_action(const replay *r, int64_t entry) {
+  const int32_t *choice = r->action + entry * r->parts;
+  bool acted = choice[0] >= 0;
+  for (int32_t p = 0; p < r->parts; p++)
+    if (!lgv__is_within(choice[p], acted ? 0 : -1,
+                        acted ? lgv__part_choices(&r->env.actions, p) - 1 : -1))
+      return false;
+  return true;
+}
+
 static const char *cursor_fault(const replay *r, int64_t stream) {
   const int64_t *c = r->cursor + stream * REPLAY_CURSORS;
   int64_t filled = c[REPLAY_FILLED], head = c[REPLAY_HEAD], ring = length_of_ring(r);
@@ -358,15 +421,14 @@ static const char *entry_fault(const replay *r, int64_t stream) {
   bool begins = c[REPLAY_FILLED] < length_of_ring(r); /* nothing was overwritten yet */
   int32_t age = begins || c[REPLAY_FILLED] == 0 ? 0 : r->age[entry];
   for (int64_t i = 0; i < c[REPLAY_FILLED]; i++, entry = lgv__replay_following(r, entry)) {
-    int32_t action = r->action[entry];
+    bool acted = has_action(r, entry);
     bool newest = i + 1 == c[REPLAY_FILLED];
     if (age < 0 || r->age[entry] != age) return "replay.age: a step whose age does not follow";
-    if (!lgv__is_within(action, -1, r->env.actions - 1) || (newest && action >= 0))
-      return "replay.action: an action that cannot be";
+    if (!is_action(r, entry) || (newest && acted)) return "replay.action: an action that cannot be";
     if (r->terminated[entry] > 1) return "replay.terminated: neither 0 nor 1";
     if (!is_observation(r, stored(r, entry))) return "replay.obs: an observation that cannot be";
-    age = action >= 0 ? next_age(age) : 0;
-    actions += action >= 0;
+    age = acted ? next_age(age) : 0;
+    actions += acted;
   }
   return actions == c[REPLAY_ACTIONS] ? NULL
                                       : "replay.cursor: another number of actions than there are";

@@ -40,18 +40,22 @@ enum {
 typedef struct replay {
   lgv_env_spec env;
   int64_t streams;
-  int64_t capacity;  /* entries of all streams together; a multiple of their number */
-  int64_t obs_bytes; /* per stored observation */
+  int64_t capacity;   /* entries of all streams together; a multiple of their number */
+  int64_t obs_bytes;  /* per stored observation */
+  int64_t mask_bytes; /* per stored mask, one bit per choice; 0 if the spec is not masked */
+  int32_t parts;      /* of an action */
   int32_t n_step;
   double gamma;
   int64_t *cursor;     /* (streams x REPLAY_CURSORS) */
   int64_t *rows;       /* (1): entries in use, of the stream with the most */
   uint8_t *obs;        /* (capacity x obs_bytes) */
-  int32_t *action;     /* (capacity): -1 where no action has been taken */
+  uint8_t *mask;       /* (capacity x mask_bytes): what each observation allows; or NULL */
+  int32_t *action;     /* (capacity x parts): -1 where no action has been taken */
   float *reward;       /* (capacity) */
   uint8_t *terminated; /* (capacity): whether the action there ended the task */
   int32_t *age;        /* (capacity): steps since the episode began */
   uint8_t *lost_first; /* (streams x obs_bytes): the most recently overwritten first observation */
+  uint8_t *lost_mask;  /* (streams x mask_bytes): of that observation; or NULL */
 } replay;
 
 /* A minibatch, gathered into buffers that are ready for a network. The observations are stored in
@@ -61,9 +65,11 @@ typedef struct replay_batch {
   int64_t *entry;                    /* (size): the source of each sample */
   unsigned char *obs, *first, *next; /* (size) observations each, in net_input form; first: where
                                       * the episode began, or NULL if it was not asked for */
-  int32_t *action;                   /* (size) */
-  float *reward;                     /* (size): sum over l < m of gamma^l r */
-  float *discount;                   /* (size): gamma^m, or 0 where the episode terminated */
+  uint8_t *obs_mask, *first_mask, *next_mask; /* (size x choices) each, bytes of 0 or 1, in the
+                                               * same order; NULL if the spec is not masked */
+  int32_t *action;                            /* (size x parts) */
+  float *reward;                              /* (size): sum over l < m of gamma^l r */
+  float *discount; /* (size): gamma^m, or 0 where the episode terminated */
 } replay_batch;
 
 /* capacity is divided among the streams and rounded down. The last array declared is a row block.

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "config/plan.h"
 #include "config/run_directory.h"
 #include "config/settings_yaml.h"
@@ -20,8 +21,8 @@
 bool lgv__same_problem(const lgv_env_spec *a, const lgv_env_spec *b, bool with_horizon) {
   return a->obs_kind == b->obs_kind && a->obs_form == b->obs_form &&
          memcmp(a->obs_shape, b->obs_shape, sizeof a->obs_shape) == 0 && a->frames == b->frames &&
-         a->actions == b->actions && a->states == b->states && a->feature_dim == b->feature_dim &&
-         (!with_horizon || a->horizon == b->horizon);
+         lgv__same_actions(&a->actions, &b->actions) && a->states == b->states &&
+         a->feature_dim == b->feature_dim && (!with_horizon || a->horizon == b->horizon);
 }
 
 lgv_status lgv__open_eval_env(const lgv_plan *plan, uint64_t seed, const char *purpose,
@@ -50,11 +51,11 @@ static lgv_status play(lgv_agent *agent, lgv_env *env, int64_t most_steps, lgv_s
   else
     obs = lgv__env_obs(env);
   while (e->steps < most_steps && !outcome.terminated && !outcome.truncated) {
-    int32_t action;
+    lgv_action action;
     if (e->steps % ASK_EVERY == ASK_EVERY - 1 && stop.asked && stop.asked(stop.context))
       return lgv_fail(err, LGV_ERR_INTERRUPTED, LGV_INTERRUPTED);
     LGV_TRY(lgv__agent_act(agent, &obs, LGV_EVAL, &action, err));
-    LGV_TRY(lgv_env_step(env, action, &outcome, &obs, err));
+    LGV_TRY(lgv_env_step(env, &action, &outcome, &obs, err));
     e->episode_return += outcome.reward;
     e->steps++;
   }

@@ -227,10 +227,10 @@ lgv_status lgv__stream_begin(lgv_stream *stream, lgv_agent *agent, lgv_error *er
 }
 
 lgv_status lgv__stream_act(lgv_stream *stream, lgv_agent *agent, lgv_error *err) {
-  stream->step = (lgv_transition){.obs = stream->obs};
+  stream->step = (lgv_transition){.obs = stream->obs, .action = &stream->action};
   LGV_TRY(lgv_agent_set_stream(agent, stream->index, err));
-  LGV_TRY(lgv__agent_act(agent, &stream->obs, LGV_TRAIN, &stream->step.action, err));
-  return lgv__env_step_begin(stream->env, stream->step.action, err);
+  LGV_TRY(lgv__agent_act(agent, &stream->obs, LGV_TRAIN, &stream->action, err));
+  return lgv__env_step_begin(stream->env, &stream->action, err);
 }
 
 lgv_status lgv__stream_learn(lgv_stream *stream, lgv_agent *agent, lgv_error *err) {

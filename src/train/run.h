@@ -18,6 +18,7 @@ typedef struct lgv_stream {
   lgv_env *env;
   int32_t index; /* which of the agent's environments it is */
   lgv_obs obs;
+  lgv_action action;
   lgv_transition step; /* the current one */
 } lgv_stream;
 

@@ -22,6 +22,7 @@
 #include "agent/export.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/spec.h"
 
 #include <string.h>
 
@@ -155,34 +156,38 @@ static const float *copy_values(self *s, int64_t copy, const lgv_obs *obs) {
   return s->act_q;
 }
 
-static int32_t vote(self *s, const lgv_obs *obs) {
+/* Per part of the action. */
+static void vote(self *s, const lgv_obs *obs, lgv_action *action) {
   dqn *c = &s->core;
-  int32_t ballot[MOST_MEMBERS];
+  lgv_action ballot[MOST_MEMBERS];
   for (int64_t copy = 0, k = 0; copy < c->sizes.copies; copy++) {
     const float *q = copy_values(s, copy, obs);
     for (int32_t head = 0; head < c->sizes.heads; head++)
-      ballot[k++] = lgv__dqn_greedy(c, q + head * c->A, LGV_EVAL);
+      lgv__dqn_greedy(c, q + head * c->A, obs, LGV_EVAL, &ballot[k++]);
   }
-  for (int32_t a = 0; a < c->A; a++) c->values[a] = 0;
-  for (int64_t k = 0; k < s->p->heads; k++) c->values[ballot[k]]++;
-  return lgv__argmax(c->values, c->A, c->eval);
+  for (int32_t p = 0; p < c->parts; p++) {
+    int32_t count = lgv__part_choices(&c->env.actions, p);
+    for (int32_t a = 0; a < count; a++) c->values[a] = 0;
+    for (int64_t k = 0; k < s->p->heads; k++) c->values[ballot[k].choices[p]]++;
+    action->choices[p] = lgv__argmax(c->values, NULL, count, c->eval);
+  }
 }
 
-static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                       lgv_error *err) {
   (void)err;
   self *s = self_;
   dqn *c = &s->core;
   bool evaluates = mode == LGV_EVAL;
   if (evaluates && s->p->eval == VOTE) {
-    *action = vote(s, obs);
+    vote(s, obs, action);
     return LGV_OK;
   }
   int64_t actor = evaluates ? c->replay.streams : c->stream;
   if (evaluates && obs->stage == 0) s->member[actor] = draw_member(s, c->eval);
   int64_t member = s->member[actor], copy = member / c->sizes.heads;
   const float *q = copy_values(s, copy, obs) + member % c->sizes.heads * c->A;
-  *action = epsilon_greedy_action(&s->p->base.epsilon, c, q, mode);
+  epsilon_greedy_action(&s->p->base.epsilon, c, q, obs, mode, action);
   return LGV_OK;
 }
 

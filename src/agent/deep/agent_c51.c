@@ -122,7 +122,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   self *s = self_;
   s->p = params_;
   lgv__dqn_layout(&s->core, &s->p->base.dqn, problem, sizes_of(s->p), out);
-  size_t n = (size_t)s->p->atoms, A = (size_t)problem->env.actions;
+  size_t n = (size_t)s->p->atoms, A = (size_t)problem->env.actions.count;
   s->z = lgv_layout_array(out, "z", LGV_F32, n, LGV_SCRATCH);
   s->p_next = lgv_layout_array(out, "p_next", LGV_F32, n, LGV_SCRATCH);
   s->m = lgv_layout_array(out, "m", LGV_F32, n, LGV_SCRATCH);
@@ -149,11 +149,11 @@ static const float *values_of(self *s, const lgv_obs *obs) {
   return c->act_q;
 }
 
-static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                       lgv_error *err) {
   (void)err;
   self *s = self_;
-  *action = epsilon_greedy_action(&s->p->base.epsilon, &s->core, values_of(s, obs), mode);
+  epsilon_greedy_action(&s->p->base.epsilon, &s->core, values_of(s, obs), obs, mode, action);
   return LGV_OK;
 }
 

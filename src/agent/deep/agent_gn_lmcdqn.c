@@ -185,19 +185,20 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   lgv_status built = lgv__net_build(&s->net, &shape, NULL); /* resolve checked it */
   assert(built == LGV_OK);
   (void)built;
-  size_t n = (size_t)s->net.params, actions = (size_t)s->env.actions;
+  size_t n = (size_t)s->net.params, actions = (size_t)s->env.actions.count;
   s->count = lgv_layout_array(out, "counters", LGV_I64, COUNTERS, LGV_KEEP);
   lgv_layout_check(out, counter_fault, s);
   s->stat = lgv_layout_array(out, "stats", LGV_F64, STATS, LGV_KEEP);
   s->noise = lgv_layout_array(out, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
   s->w = lgv_layout_array(out, "w", LGV_F32, actions * n, LGV_KEEP);
   s->center = lgv_layout_array(out, "centre", LGV_F32, actions, LGV_KEEP);
-  lgv__pairs_layout(&s->data, (int32_t)s->net.layer[0].inputs, s->env.actions, s->p->capacity, out);
+  lgv__pairs_layout(&s->data, (int32_t)s->net.layer[0].inputs, s->env.actions.count, s->p->capacity,
+                    out);
   size_t states = (size_t)s->data.capacity;
   s->batch = (state_batch){.size = s->p->batch,
                            .decay = s->p->curvature_decay,
                            .shared = s->net.params - first_shared(s)};
-  lgv__state_batch_layout(&s->batch, s->data.capacity, s->env.actions, out);
+  lgv__state_batch_layout(&s->batch, s->data.capacity, s->env.actions.count, out);
   s->best = lgv_layout_array(out, "best", LGV_F32, states, LGV_KEEP);
   lgv_layout_check(out, data_fault, s);
   s->grad = lgv_layout_array(out, "grad", LGV_F32, n, LGV_SCRATCH);
@@ -248,7 +249,7 @@ static void center_values(self *s, int32_t action) {
 static lgv_status open_agent(void *self_, lgv_error *err) {
   (void)err;
   self *s = self_;
-  for (int32_t a = 0; a < s->env.actions; a++) {
+  for (int32_t a = 0; a < s->env.actions.count; a++) {
     for (int32_t l = 0; l < s->net.n_layers; l++) {
       const net_layer *layer = &s->net.layer[l];
       for (int64_t i = 0; i < layer->n_weights + layer->n_biases; i++) {
@@ -365,7 +366,7 @@ static void advance(self *s) {
   s->stat[STAT_Q_MAX] = -INFINITY;
   s->stat[STAT_NOISE] = sqrt(lgv__pairs_set_targets(&s->data, s->best, s->p->gamma, s->p->sigma));
   lgv__state_batch_draw(&s->batch, s->data.states[0], s->draw);
-  for (int32_t a = 0; a < s->env.actions; a++) {
+  for (int32_t a = 0; a < s->env.actions.count; a++) {
     differentiate(s, a);
     note_values(s, a);
     follow(s, a);
@@ -376,7 +377,7 @@ static void advance(self *s) {
 /* A number that is not finite spreads to the end of an episode: it is enough to look there. */
 static lgv_status check(self *s, lgv_error *err) {
   double norm = 0;
-  for (int64_t i = 0; i < s->env.actions * s->net.params; i++)
+  for (int64_t i = 0; i < s->env.actions.count * s->net.params; i++)
     norm += (double)s->w[i] * (double)s->w[i];
   s->stat[STAT_WEIGHT_NORM] = sqrt(norm);
   if (isfinite(norm) && isfinite(s->stat[STAT_LOSS])) return LGV_OK;
@@ -397,7 +398,7 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
 /* Values of all actions; returns the greatest. */
 static double evaluate(self *s, int32_t index) {
   double most = -INFINITY;
-  for (int32_t a = 0; a < s->env.actions; a++) {
+  for (int32_t a = 0; a < s->env.actions.count; a++) {
     s->values[a] = (double)lgv__net_forward(&s->net, weights_of(s, a), (net_input){.index = &index},
                                             1, &s->act_tape)[0];
     most = fmax(most, s->values[a]);
@@ -405,14 +406,15 @@ static double evaluate(self *s, int32_t index) {
   return most;
 }
 
-static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                       lgv_error *err) {
   (void)err;
   self *s = self_;
   int32_t index;
   lgv__replay_encode(&s->env, obs, &index);
   evaluate(s, index);
-  *action = lgv__argmax(s->values, s->env.actions, mode == LGV_TRAIN ? s->act : s->eval);
+  lgv_rng *stream = mode == LGV_TRAIN ? s->act : s->eval;
+  action->choice = lgv__argmax(s->values, obs->mask, s->env.actions.count, stream);
   return LGV_OK;
 }
 
@@ -422,7 +424,7 @@ static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error
   int32_t index;
   lgv__replay_encode(&s->env, obs, &index);
   evaluate(s, index);
-  memcpy(q, s->values, (size_t)s->env.actions * sizeof *q);
+  memcpy(q, s->values, (size_t)s->env.actions.count * sizeof *q);
   return LGV_OK;
 }
 
@@ -442,7 +444,7 @@ static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) 
   s->count[COUNT_STEPS]++;
   meet(s, obs);
   meet(s, next);
-  if (!lgv__pairs_add(&s->data, obs, t->action, t->reward, next, t->terminated))
+  if (!lgv__pairs_add(&s->data, obs, t->action->choice, t->reward, next, t->terminated))
     return lgv_fail(err, LGV_ERR_USAGE,
                     "more than agent.capacity = %lld distinct transitions: raise it",
                     (long long)s->p->capacity);

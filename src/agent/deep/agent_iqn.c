@@ -114,7 +114,7 @@ static void mean(const self *s, const float *z, int64_t rows, int64_t taus, floa
     }
 }
 
-static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                       lgv_error *err) {
   (void)err;
   self *s = self_;
@@ -123,7 +123,7 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
   lgv_rng *stream = mode == LGV_TRAIN ? s->noise : c->eval;
   int64_t K = s->p->taus_act;
   mean(s, draw_quantiles(s, c->w, c->seen, 1, K, stream, &c->act_tape), 1, K, c->act_q);
-  *action = epsilon_greedy_action(&s->p->base.epsilon, c, c->act_q, mode);
+  epsilon_greedy_action(&s->p->base.epsilon, c, c->act_q, obs, mode, action);
   return LGV_OK;
 }
 

@@ -139,7 +139,7 @@ static lgv_status open_agent(void *self_, lgv_error *err) {
 
 /* ---- hooks ---- */
 
-static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                       lgv_error *err) {
   (void)err;
   self *s = self_;
@@ -147,7 +147,7 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *a
   noisy *n = mode == LGV_TRAIN ? &s->online : &s->eval;
   resample(s, n, mode == LGV_TRAIN ? s->noise : c->eval);
   compose(s, n, c->w);
-  *action = lgv__dqn_greedy(c, lgv__dqn_values(c, n->w, obs), mode);
+  lgv__dqn_greedy(c, lgv__dqn_values(c, n->w, obs), obs, mode, action);
   return LGV_OK;
 }
 

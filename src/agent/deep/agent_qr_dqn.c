@@ -98,11 +98,11 @@ static const float *values_of(self *s, const lgv_obs *obs) {
   return c->act_q;
 }
 
-static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                       lgv_error *err) {
   (void)err;
   self *s = self_;
-  *action = epsilon_greedy_action(&s->p->base.epsilon, &s->core, values_of(s, obs), mode);
+  epsilon_greedy_action(&s->p->base.epsilon, &s->core, values_of(s, obs), obs, mode, action);
   return LGV_OK;
 }
 

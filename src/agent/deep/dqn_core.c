@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/param.h"
+#include "base/spec.h"
 #include "math/kernels.h"
 
 #include <assert.h>
@@ -44,7 +45,7 @@ net_shape lgv__dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t h
       .obs_form = env->obs_form,
       .obs_shape = {env->obs_shape[0], env->obs_shape[1], env->obs_shape[2]},
       .hidden = p->hidden,
-      .outputs = env->actions * heads,
+      .outputs = env->actions.count * heads,
       .shared_bias = p->shared_bias,
       .input_scale = input_scale(p, env),
   };
@@ -85,8 +86,9 @@ lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes
                             lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
   sizes = complete(sizes);
-  if ((double)env->actions * sizes.heads * sizes.atoms > INT32_MAX)
-    return lgv_fail(err, LGV_ERR_USAGE, "%d actions are too many for a network", env->actions);
+  if ((double)env->actions.count * sizes.heads * sizes.atoms > INT32_MAX)
+    return lgv_fail(err, LGV_ERR_USAGE, "%d actions are too many for a network",
+                    env->actions.count);
   net_shape shape = shape_of(p, env, sizes);
   net built;
   LGV_TRY(lgv__net_build(&built, &shape, err));
@@ -201,7 +203,8 @@ void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dq
   c->env = problem->env;
   c->sizes = complete(sizes);
   build_net(c);
-  c->A = problem->env.actions;
+  c->A = problem->env.actions.count;
+  c->parts = lgv__action_parts(&problem->env.actions);
   c->outputs = c->sizes.heads * c->A * c->sizes.atoms;
   c->dim = c->sizes.vectors * c->net.params;
   c->optimizer = problem->optimizer;
@@ -242,9 +245,29 @@ void lgv__dqn_copy_values(const dqn *c, const float *values, double *q) {
   for (int32_t a = 0; a < c->A; a++) q[a] = (double)values[a];
 }
 
-int32_t lgv__dqn_greedy(dqn *c, const float *q, lgv_mode mode) {
+/* The mask of the part whose choices begin at `first`. */
+static const uint8_t *mask_of(const uint8_t *mask, int32_t first) {
+  return mask ? mask + first : NULL;
+}
+
+void lgv__dqn_greedy(dqn *c, const float *q, const lgv_obs *obs, lgv_mode mode,
+                     lgv_action *action) {
+  lgv_rng *stream = lgv__dqn_act_stream(c, mode);
   lgv__dqn_copy_values(c, q, c->values);
-  return lgv__argmax(c->values, c->A, lgv__dqn_act_stream(c, mode));
+  for (int32_t p = 0, first = 0; p < c->parts; p++) {
+    int32_t count = lgv__part_choices(&c->env.actions, p);
+    action->choices[p] = lgv__argmax(c->values + first, mask_of(obs->mask, first), count, stream);
+    first += count;
+  }
+}
+
+void lgv__dqn_uniform(dqn *c, const lgv_obs *obs, lgv_mode mode, lgv_action *action) {
+  lgv_rng *stream = lgv__dqn_act_stream(c, mode);
+  for (int32_t p = 0, first = 0; p < c->parts; p++) {
+    int32_t count = lgv__part_choices(&c->env.actions, p);
+    action->choices[p] = lgv__uniform_choice(mask_of(obs->mask, first), count, stream);
+    first += count;
+  }
 }
 
 /* ---- learning ---- */
@@ -300,18 +323,38 @@ void lgv__dqn_forward_next(dqn *c, const float *w, const float *w_target) {
   c->q_target = forward(c, w_target, c->batch.next, c->p->batch, &c->target_tape);
 }
 
-int32_t lgv__dqn_first_best(const float *q, int32_t count) {
-  int32_t best = 0;
-  for (int32_t a = 1; a < count; a++)
-    if (q[a] > q[best]) best = a;
+int32_t lgv__dqn_best_of_part(const dqn *c, const float *q, const uint8_t *mask, int32_t part,
+                              int32_t first) {
+  int32_t count = lgv__part_choices(&c->env.actions, part);
+  const float *value = q + first;
+  const uint8_t *allowed = mask_of(mask, first);
+  int32_t best = lgv__first_allowed(allowed, count);
+  for (int32_t a = best + 1; a < count; a++)
+    if ((!allowed || allowed[a]) && value[a] > value[best]) best = a;
   return best;
+}
+
+float lgv__dqn_best_value(const dqn *c, const float *select, const uint8_t *mask,
+                          const float *value) {
+  float sum = 0;
+  for (int32_t p = 0, first = 0; p < c->parts; p++) {
+    sum += value[first + lgv__dqn_best_of_part(c, select, mask, p, first)];
+    first += lgv__part_choices(&c->env.actions, p);
+  }
+  return sum / (float)c->parts;
+}
+
+/* The mask of sample i, for masks (batch x A) or NULL. */
+static const uint8_t *mask_at(const dqn *c, const uint8_t *masks, int64_t i) {
+  return masks ? masks + i * c->A : NULL;
 }
 
 void lgv__dqn_targets_from(const dqn *c, const float *select, const float *value, int64_t stride,
                            float *y) {
   for (int64_t i = 0; i < c->p->batch; i++) {
-    int32_t best = lgv__dqn_first_best(select + i * stride, c->A);
-    y[i] = c->batch.reward[i] + c->batch.discount[i] * value[i * stride + best];
+    const uint8_t *mask = mask_at(c, c->batch.next_mask, i);
+    float best = lgv__dqn_best_value(c, select + i * stride, mask, value + i * stride);
+    y[i] = c->batch.reward[i] + c->batch.discount[i] * best;
   }
 }
 
@@ -321,7 +364,8 @@ void lgv__dqn_targets(dqn *c) {
 
 void lgv__dqn_choose(dqn *c) {
   for (int64_t i = 0; i < c->p->batch; i++)
-    c->best[i] = lgv__dqn_first_best(c->mean + i * c->A, c->A);
+    c->best[i] =
+        lgv__dqn_best_of_part(c, c->mean + i * c->A, mask_at(c, c->batch.next_mask, i), 0, 0);
 }
 
 bool lgv__dqn_target_due(const dqn *c) { return c->count[DQN_UPDATES] % c->p->target_every == 0; }
@@ -352,14 +396,20 @@ static float huber(float w, float e, float *slope) {
 }
 
 void lgv__dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, float *d_q) {
-  float share = 1.0f / (float)c->p->batch;
+  float share = 1.0f / (float)(c->p->batch * c->parts);
   double sum = 0;
   for (int64_t i = 0; i < c->p->batch; i++) {
-    int64_t at = i * c->outputs + c->batch.action[i];
-    float e = q[at] - y[i], w = weight ? weight[i] : 1, slope;
-    sum += (double)(c->p->loss == DQN_HUBER ? huber(w, e, &slope) : mse(w, e, &slope));
-    d_q[at] += share * slope;
-    c->error[i] = fabsf(e);
+    const int32_t *choice = c->batch.action + i * c->parts;
+    float w = weight ? weight[i] : 1, error = 0;
+    for (int32_t p = 0, first = 0; p < c->parts; p++) {
+      int64_t at = i * c->outputs + first + choice[p];
+      float e = q[at] - y[i], slope;
+      sum += (double)(c->p->loss == DQN_HUBER ? huber(w, e, &slope) : mse(w, e, &slope));
+      d_q[at] += share * slope;
+      error += fabsf(e);
+      first += lgv__part_choices(&c->env.actions, p);
+    }
+    c->error[i] = error / (float)c->parts;
   }
   c->loss += sum * (double)share;
 }
@@ -420,7 +470,7 @@ static void take_q_stats(dqn *c) {
   double sum = 0, squares = 0, most = -INFINITY, B = (double)c->p->batch;
   for (int64_t i = 0; i < c->p->batch; i++) {
     const float *q = c->mean ? c->mean + i * c->A : c->q + i * c->outputs;
-    double best = (double)q[lgv__dqn_first_best(q, c->A)];
+    double best = (double)lgv__dqn_best_value(c, q, mask_at(c, c->batch.obs_mask, i), q);
     sum += best;
     squares += best * best;
     if (best > most) most = best;

@@ -131,7 +131,8 @@ typedef struct dqn {
   const dqn_params *p;
   lgv_env_spec env;
   dqn_sizes sizes;
-  int32_t A, outputs; /* outputs = heads x A x atoms */
+  int32_t A, outputs; /* A: choices of all parts together; outputs = heads x A x atoms */
+  int32_t parts;      /* of an action: choices made at once */
   net net;
   int64_t dim; /* parameters of one copy: vectors x net.params */
   const lgv_optim_type *optimizer;
@@ -183,9 +184,17 @@ void lgv__dqn_layout(dqn *c, const dqn_params *params, const lgv_problem *proble
 /* The network's outputs for one observation, (outputs), until the next call. They are Q unless the
  * agent is distributional. */
 const float *lgv__dqn_values(dqn *c, const float *w, const lgv_obs *obs);
-/* The one tie rule of lgv__argmax. */
-int32_t lgv__dqn_greedy(dqn *c, const float *q, lgv_mode mode);
-int32_t lgv__dqn_first_best(const float *q, int32_t count); /* the lowest index, for targets */
+/* Per part of the action: the greatest of q, (A), that the observation's mask allows, by the one
+ * tie rule of lgv__argmax; or a uniform draw among those. */
+void lgv__dqn_greedy(dqn *c, const float *q, const lgv_obs *obs, lgv_mode mode, lgv_action *action);
+void lgv__dqn_uniform(dqn *c, const lgv_obs *obs, lgv_mode mode, lgv_action *action);
+/* For targets: the choice of the greatest q, (A), that a mask (or NULL) allows, the lowest among
+ * equals, in the part whose choices begin at `first`. */
+int32_t lgv__dqn_best_of_part(const dqn *c, const float *q, const uint8_t *mask, int32_t part,
+                              int32_t first);
+/* The mean over parts of value[best], best being the greatest of select in its part. */
+float lgv__dqn_best_value(const dqn *c, const float *select, const uint8_t *mask,
+                          const float *value);
 lgv_rng *lgv__dqn_act_stream(dqn *c, lgv_mode mode);
 void lgv__dqn_copy_values(const dqn *c, const float *values, double *q); /* (A), for q_values */
 
@@ -202,8 +211,9 @@ void lgv__dqn_forward(dqn *c, const float *w, const float *w_target);
  * targets, then lgv__dqn_forward_obs, which leaves the tape as lgv__dqn_backward needs it. */
 void lgv__dqn_forward_next(dqn *c, const float *w, const float *w_target);
 void lgv__dqn_forward_obs(dqn *c, const float *w);
-/* y[i] = reward + discount value[i, argmax_a select[i, a]], the lowest index among equals; rows of
- * select and value are `stride` apart. */
+/* y[i] = reward + discount value[i, argmax_a select[i, a]], the lowest index among equals of those
+ * that the mask of the next observation allows; of actions with several parts the mean over them
+ * (Tavakoli et al., 2018, Eq. 3 with the mean). Rows of select and value are `stride` apart. */
 void lgv__dqn_targets_from(const dqn *c, const float *select, const float *value, int64_t stride,
                            float *y);
 void lgv__dqn_targets(dqn *c); /* the same for q_next or q_target, one head */
@@ -217,10 +227,10 @@ static inline int64_t dqn_atoms_at(const dqn *c, int64_t row, int32_t action) {
 bool lgv__dqn_target_due(const dqn *c); /* whether this update copies w to w- */
 /* w- = w for a copy, if that is due; returns whether. */
 bool lgv__dqn_refresh_target(dqn *c, int64_t copy);
-/* Clears d_q and the loss; lgv__dqn_loss_add then adds one head's: weight (or NULL: 1) multiplies
- * each sample's loss; q and d_q begin at the head's first action, rows are `outputs` apart. Huber's
- * slope is cut at 1 with the weight in it, clip(w e, -1, 1), as DQN Zoo has it. Errors of the head
- * become c->error. */
+/* Clears d_q and the loss; lgv__dqn_loss_add then adds one head's, the mean over the parts of an
+ * action: weight (or NULL: 1) multiplies each sample's loss; q and d_q begin at the head's first
+ * action, rows are `outputs` apart. Huber's slope is cut at 1 with the weight in it, clip(w e, -1,
+ * 1), as DQN Zoo has it. Errors of the head become c->error. */
 void lgv__dqn_loss_clear(dqn *c);
 void lgv__dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, float *d_q);
 /* The same for an agent with a loss of its own: adds sample i's and scales its derivatives, `count`

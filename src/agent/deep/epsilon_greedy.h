@@ -39,12 +39,14 @@ static inline double epsilon_of(const epsilon_params *p, const dqn *c) {
 }
 
 /* Greedy in q, (A), but for uniform actions. With epsilon = 0 no draw is made for it. */
-static inline int32_t epsilon_greedy_action(const epsilon_params *p, dqn *c, const float *q,
-                                            lgv_mode mode) {
+static inline void epsilon_greedy_action(const epsilon_params *p, dqn *c, const float *q,
+                                         const lgv_obs *obs, lgv_mode mode, lgv_action *action) {
   double epsilon = mode == LGV_TRAIN ? epsilon_of(p, c) : p->eval;
   lgv_rng *stream = lgv__dqn_act_stream(c, mode);
-  if (epsilon > 0 && lgv_rng_uniform(stream) < epsilon) return (int32_t)lgv_rng_below(stream, c->A);
-  return lgv__dqn_greedy(c, q, mode);
+  if (epsilon > 0 && lgv_rng_uniform(stream) < epsilon)
+    lgv__dqn_uniform(c, obs, mode, action);
+  else
+    lgv__dqn_greedy(c, q, obs, mode, action);
 }
 
 #endif

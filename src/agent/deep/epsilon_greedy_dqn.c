@@ -33,12 +33,12 @@ static void layout(void *self_, const void *params, const lgv_problem *problem, 
 
 /* ---- acting ---- */
 
-static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                       lgv_error *err) {
   (void)err;
   self *s = self_;
   dqn *c = &s->core;
-  *action = epsilon_greedy_action(s->epsilon, c, lgv__dqn_values(c, c->w, obs), mode);
+  epsilon_greedy_action(s->epsilon, c, lgv__dqn_values(c, c->w, obs), obs, mode, action);
   return LGV_OK;
 }
 

@@ -37,6 +37,7 @@
 #include "agent/export.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/spec.h"
 
 #include <math.h>
 #include <string.h>
@@ -144,18 +145,17 @@ static lgv_status actor(self *s, const lgv_obs *obs, lgv_mode mode, const float 
   return LGV_OK;
 }
 
-static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                       lgv_error *err) {
   self *s = self_;
   dqn *c = &s->core;
   const float *w = NULL;
   LGV_TRY(actor(s, obs, mode, &w, err));
   bool warms_up = mode == LGV_TRAIN && c->count[DQN_STEPS] < c->p->warmup;
-  if (warms_up && s->p->warmup_actions == UNIFORM) {
-    *action = (int32_t)lgv_rng_below(c->act, c->A);
-    return LGV_OK;
-  }
-  *action = lgv__dqn_greedy(c, lgv__dqn_values(c, w, obs), mode);
+  if (warms_up && s->p->warmup_actions == UNIFORM)
+    lgv__dqn_uniform(c, obs, mode, action);
+  else
+    lgv__dqn_greedy(c, lgv__dqn_values(c, w, obs), obs, mode, action);
   return LGV_OK;
 }
 
@@ -173,12 +173,16 @@ static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error
 static void add_feel_good(self *s) {
   dqn *c = &s->core;
   int64_t B = c->p->batch;
-  float share = (float)s->p->feel_good / (float)B;
-  for (int64_t i = B; i < 2 * B; i++) {
-    const float *q = c->q + i * c->outputs;
-    int32_t best = lgv__dqn_first_best(q, c->A);
-    c->d_q[i * c->outputs + best] -= share;
-    c->loss -= (double)(share * q[best]);
+  float share = (float)s->p->feel_good / (float)(B * c->parts);
+  for (int64_t i = 0; i < B; i++) {
+    int64_t at = (B + i) * c->outputs;
+    const uint8_t *mask = c->batch.first_mask ? c->batch.first_mask + i * c->A : NULL;
+    for (int32_t p = 0, first = 0; p < c->parts; p++) {
+      int32_t best = first + lgv__dqn_best_of_part(c, c->q + at, mask, p, first);
+      c->d_q[at + best] -= share;
+      c->loss -= (double)(share * c->q[at + best]);
+      first += lgv__part_choices(&c->env.actions, p);
+    }
   }
 }
 

@@ -53,7 +53,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double bonus = n.H * sqrt(n.d * log(n.d * n.T / p->lsvi.delta));
-  double step = sqrt(2 * log(problem->env.actions) / (n.H * n.T));
+  double step = sqrt(2 * log(problem->env.actions.count) / (n.H * n.T));
   LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "lambda", 1, err));
   LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "bonus", bonus, err));
   return lgv__lsvi_prescribe(param_table, p, is_set, "step", step, err);
@@ -77,26 +77,26 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
 }
 
 /* The softmax of the logits, shifted so that the greatest is exp(0). */
-static void policy(const void *self_, int64_t stage, int64_t state, double *pi) {
+static void policy(const void *self_, const lgv_obs *obs, double *pi) {
   const self *s = self_;
   const lsvi *c = &s->core;
-  const double *logits = s->logits + stage * c->SA + state * c->A;
+  const double *logits = s->logits + obs->stage * c->SA + obs->state * c->A;
   double most = logits[0], sum = 0;
   for (int32_t a = 1; a < c->A; a++) most = logits[a] > most ? logits[a] : most;
   for (int32_t a = 0; a < c->A; a++) sum += pi[a] = exp(logits[a] - most);
   for (int32_t a = 0; a < c->A; a++) pi[a] /= sum;
 }
 
-static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                       lgv_error *err) {
   self *s = self_;
   LGV_TRY(lgv__lsvi_check_obs(&s->core, obs, err));
-  policy(s, obs->stage, obs->state, s->pi);
+  policy(s, obs, s->pi);
   double u = lgv_rng_uniform(mode == LGV_TRAIN ? s->core.act : s->core.eval);
-  *action = 0;
+  action->choice = 0;
   for (int32_t a = 0; a < s->core.A; a++) {
     if (s->pi[a] == 0) continue;
-    *action = a; /* the last possible one, should rounding leave u >= 0 */
+    action->choice = a; /* the last possible one, should rounding leave u >= 0 */
     if ((u -= s->pi[a]) < 0) break;
   }
   return LGV_OK;
@@ -108,7 +108,7 @@ static void backup_mean(self *s, int64_t h) {
   for (int64_t x = 0; x < c->S; x++) {
     const double *q = lgv__lsvi_q(c, h) + x * c->A;
     double mean = 0;
-    policy(s, h, x, s->pi);
+    policy(s, &(lgv_obs){.state = x, .stage = h}, s->pi);
     for (int32_t a = 0; a < c->A; a++) mean += s->pi[a] * q[a];
     c->v[h * c->S + x] = mean;
   }

@@ -42,7 +42,7 @@ lgv_status lgv__lsvi_prescribe(const lgv_param *table, void *params, const bool 
 int64_t lgv__lsvi_feature_dim(const lsvi_params *p, const lgv_env_spec *env) {
   bool own = p->features == LSVI_FEATURES_ENV ||
              (p->features == LSVI_FEATURES_AUTO && env->feature_dim > 0);
-  return own ? env->feature_dim : env->states * env->actions;
+  return own ? env->feature_dim : env->states * env->actions.count;
 }
 
 lgv_status lgv__lsvi_resolve(lsvi_params *p, const lgv_problem *problem, lgv_error *err) {
@@ -135,7 +135,7 @@ void lgv__lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem,
   c->p = p;
   c->H = env->horizon;
   c->S = env->states;
-  c->A = env->actions;
+  c->A = env->actions.count;
   c->SA = c->S * c->A;
   c->d = lgv__lsvi_feature_dim(p, env);
   c->pooled = p->pool == LSVI_POOL_TRUE;
@@ -365,22 +365,23 @@ void lgv__lsvi_policy_parts(const void *self, lgv_policy_parts *parts) {
   parts->by_stage = true;
 }
 
-lgv_status lgv__lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+lgv_status lgv__lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                                 lgv_error *err) {
   lsvi *c = self;
   LGV_TRY(lgv__lsvi_check_obs(c, obs, err));
   const double *q = values_at(c, obs->stage, obs->state);
-  *action = lgv__argmax(q, c->A, mode == LGV_TRAIN ? c->act : c->eval);
+  action->choice = lgv__argmax(q, obs->mask, c->A, mode == LGV_TRAIN ? c->act : c->eval);
   return LGV_OK;
 }
 
-void lgv__lsvi_policy_greedy(const void *self, int64_t stage, int64_t state, double *p) {
+void lgv__lsvi_policy_greedy(const void *self, const lgv_obs *obs, double *p) {
   const lsvi *c = self;
-  const double *q = values_at(c, stage, state);
-  double best = q[0], ties = 0;
-  for (int32_t a = 1; a < c->A; a++) best = q[a] > best ? q[a] : best;
-  for (int32_t a = 0; a < c->A; a++) ties += q[a] == best;
-  for (int32_t a = 0; a < c->A; a++) p[a] = q[a] == best ? 1 / ties : 0;
+  const double *q = values_at(c, obs->stage, obs->state);
+  const uint8_t *mask = obs->mask;
+  double best = q[lgv__first_allowed(mask, c->A)], ties = 0;
+  for (int32_t a = 0; a < c->A; a++) best = (!mask || mask[a]) && q[a] > best ? q[a] : best;
+  for (int32_t a = 0; a < c->A; a++) ties += p[a] = (!mask || mask[a]) && q[a] == best;
+  for (int32_t a = 0; a < c->A; a++) p[a] = p[a] > 0 ? 1 / ties : 0;
 }
 
 lgv_status lgv__lsvi_observe(void *self, const lgv_transition *t, lgv_error *err) {
@@ -394,7 +395,7 @@ lgv_status lgv__lsvi_observe(void *self, const lgv_transition *t, lgv_error *err
   if (!ended && !is_state)
     return lgv_fail(err, LGV_ERR_USAGE, "the next state %lld is outside 0..%lld",
                     (long long)t->next.state, (long long)c->S - 1);
-  step[PATH_PAIR] = t->obs.state * c->A + t->action;
+  step[PATH_PAIR] = t->obs.state * c->A + t->action->choice;
   step[PATH_NEXT] = ended ? LGV_END : t->next.state;
   step[PATH_REACHED] = 1;
   c->path_reward[h] = t->reward;

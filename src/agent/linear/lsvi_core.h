@@ -144,13 +144,13 @@ LGV_CHECK lgv_status lgv__lsvi_check_finite(const lsvi *core, const char *what, 
 
 /* ---- hooks that agents share; core is the first member of their state ---- */
 lgv_status lgv__lsvi_open(void *self, lgv_error *err);
-lgv_status lgv__lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+lgv_status lgv__lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                                 lgv_error *err);
 lgv_status lgv__lsvi_observe(void *self, const lgv_transition *transition, lgv_error *err);
 lgv_status lgv__lsvi_absorb(void *self, lgv_error *err); /* end_episode: the path becomes data */
 lgv_status lgv__lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
 void lgv__lsvi_policy_parts(const void *self, lgv_policy_parts *parts);
-void lgv__lsvi_policy_greedy(const void *self, int64_t stage, int64_t state, double *probabilities);
+void lgv__lsvi_policy_greedy(const void *self, const lgv_obs *obs, double *probabilities);
 /* What happened at stage h of the current episode; false if it was not reached. */
 bool lgv__lsvi_path_step(const lsvi *core, int64_t h, int64_t *pair, int64_t *next);
 /* Adds n(s,a,s') to counts[s'], and the number of episodes that ended there to counts[S]. */

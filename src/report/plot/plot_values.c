@@ -58,7 +58,7 @@ static lgv_status read_agent(picture *p, lgv_error *err) {
   if (!data) return lgv__out_of_memory(err, "a picture");
   lgv_status status = LGV_OK;
   for (int64_t s = 0; s < p->states && status == LGV_OK; s++) {
-    lgv_obs obs = {data, s, stage_of(p, s)};
+    lgv_obs obs = {.data = data, .state = s, .stage = stage_of(p, s)};
     observe(p, s, data);
     status = lgv_agent_q_values(p->agent, &obs, 1, p->q + s * p->actions, err);
   }
@@ -126,7 +126,7 @@ static lgv_status read_values(picture *p, lgv_error *err) {
   char agent[LGV_TEXT_SIZE], title[LGV_TEXT_SIZE + 128];
   const lgv_env_spec *spec = lgv_env_get_spec(p->env);
   p->states = spec->states;
-  p->actions = spec->actions;
+  p->actions = spec->actions.count;
   if (p->states < 1 || p->states > MOST_STATES || (int64_t)spec->obs_shape[0] != p->states)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "--values draws environments with finitely many states, such as nchain, "
