@@ -11,7 +11,7 @@ enum { ACTIONS = 3, LENGTH = 5 };
 
 static const lgv_env_spec spec = {.obs_shape = {LENGTH, 1, 1},
                                   .obs_form = LGV_FORM_ONE_HOT,
-                                  .actions = ACTIONS,
+                                  .actions = {.count = ACTIONS},
                                   .states = LENGTH,
                                   .horizon = 4,
                                   .stationary = true,
@@ -29,8 +29,10 @@ static lgv_agent *make_agent(const char *name, const lgv_env_spec *env) {
 }
 
 static lgv_transition make_step(void) {
-  return (lgv_transition){
-      .obs = {here, 0, 0}, .next = {there, 1, 1}, .action = ACTIONS - 1, .reward = 0.5};
+  return (lgv_transition){.obs = {.data = here},
+                          .next = {.data = there, .state = 1, .stage = 1},
+                          .action = choice(ACTIONS - 1),
+                          .reward = 0.5};
 }
 
 static void assert_refused(lgv_status found, lgv_status expected, const lgv_error *err,
@@ -46,8 +48,8 @@ static void impossible_specs_are_refused(void **state) {
                                "negative number", "negative number", "lower bound",
                                "lower bound",     "no table"};
   for (size_t i = 0; i < 8; i++) wrong[i] = spec;
-  wrong[0].actions = 0;
-  wrong[1].actions = -1;
+  wrong[0].actions.count = 0;
+  wrong[1].actions.count = -1;
   wrong[2].states = -1;
   wrong[3].horizon = -1;
   wrong[4].feature_dim = -1;
@@ -71,7 +73,7 @@ static void impossible_specs_are_refused(void **state) {
 static void problems_too_large_for_any_memory_are_refused(void **state) {
   (void)state;
   lgv_env_spec wrong[] = {spec, spec, spec, spec};
-  wrong[0].actions = INT32_MAX;
+  wrong[0].actions.count = INT32_MAX;
   wrong[1].states = INT64_MAX;
   wrong[2].horizon = INT64_MAX;
   wrong[3].states = INT64_C(1) << 31;
@@ -101,7 +103,7 @@ static void steps_outside_the_problem_are_refused(void **state) {
     assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
       lgv_transition step = make_step();
-      step.action = actions[i];
+      step.action = choice(actions[i]);
       assert_refused(lgv_agent_observe(agent, &step, &err), LGV_ERR_USAGE, &err, "outside 0..2");
     }
     lgv_transition step = make_step();
@@ -119,8 +121,8 @@ static void agents_that_see_need_an_observation(void **state) {
     lgv_agent *agent = make_agent(lgv__agents[a]->name, &spec);
     lgv_error err = {0};
     double q[ACTIONS];
-    int32_t action;
-    lgv_obs nothing = {NULL, 0, 0};
+    lgv_action action;
+    lgv_obs nothing = {0};
     lgv_transition before = make_step(), after = make_step();
     before.obs.data = after.next.data = NULL;
     assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
@@ -144,8 +146,8 @@ static void numbers_that_are_not_finite_reach_no_network(void **state) {
     if (strcmp(lgv__agents[a]->name, "gn-lmcdqn") == 0) continue; /* sparse observations alone */
     lgv_agent *agent = make_agent(lgv__agents[a]->name, &dense);
     lgv_error err = {0};
-    int32_t action;
-    lgv_obs seen = {broken, 0, 2};
+    lgv_action action;
+    lgv_obs seen = {.data = broken, .stage = 2};
     lgv_transition step = make_step();
     step.next.data = endless;
     assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
@@ -215,7 +217,7 @@ static void nothing_comes_out_of_a_corrupt_agent(void **state) {
   corrupt(linear, "agent.lsvi.visits", path);
   assert_refused(lgv_agent_export(deep, path, "brain", &err), LGV_ERR_USAGE, &err,
                  "load another one");
-  assert_refused(lgv_agent_policy(linear, 0, 0, probabilities, &err), LGV_ERR_USAGE, &err,
+  assert_refused(lgv_agent_policy(linear, &(lgv_obs){0}, probabilities, &err), LGV_ERR_USAGE, &err,
                  "load another one");
   lgv_agent_free(deep);
   lgv_agent_free(linear);

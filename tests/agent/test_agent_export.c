@@ -58,7 +58,7 @@ static lgv_obs draw_obs(const lgv_env_spec *env, lgv_rng *rng, void *data) {
     else
       ((float *)data)[i] = env->obs_form == LGV_FORM_ONE_HOT ? i == one : i <= one;
   }
-  return (lgv_obs){data, env->states > 0 ? one : -1, 0};
+  return (lgv_obs){.data = data, .state = env->states > 0 ? one : -1};
 }
 
 static void train(lgv_agent *agent, const lgv_env_spec *env, int steps) {
@@ -72,7 +72,7 @@ static void train(lgv_agent *agent, const lgv_env_spec *env, int steps) {
     if (stage == 0) assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
     lgv_transition t = {.obs = draw_obs(env, &rng, data[i % 2]),
                         .next = draw_obs(env, &rng, data[1 - i % 2]),
-                        .action = (int32_t)lgv_rng_below(&rng, env->actions),
+                        .action = choice((int32_t)lgv_rng_below(&rng, env->actions.count)),
                         .reward = lgv_rng_uniform(&rng),
                         .terminated = last};
     t.obs.stage = stage;
@@ -103,13 +103,13 @@ static void compare(const double *found, const double *expected, int32_t count, 
 
 /* Whether evaluations always take the same action there: a tie of votes is drawn again each time.
  */
-static bool draws_agree(lgv_agent *agent, const lgv_obs *obs, int32_t *action) {
+static bool draws_agree(lgv_agent *agent, const lgv_obs *obs, lgv_action *action) {
   lgv_error err = {0};
-  int32_t other;
+  lgv_action other;
   assert_int_equal(lgv_agent_act(agent, obs, LGV_EVAL, action, &err), LGV_OK);
   for (int i = 0; i < 12; i++) {
     assert_int_equal(lgv_agent_act(agent, obs, LGV_EVAL, &other, &err), LGV_OK);
-    if (other != *action) return false;
+    if (other.choice != action->choice) return false;
   }
   return true;
 }
@@ -126,14 +126,14 @@ static void check_observations(lgv_agent *agent, const lgv_env_spec *env, bool v
   for (int i = 0; i < TRIES; i++) {
     lgv_obs obs = draw_obs(env, &rng, data);
     double expected[ACTIONS], found[ACTIONS], lead;
-    int32_t action;
+    lgv_action action;
     assert_int_equal(lgv_agent_q_values(agent, &obs, 1, expected, &err), LGV_OK);
     e.q(data, found);
-    compare(found, expected, env->actions, label);
-    int32_t best = greatest(expected, env->actions, &lead);
+    compare(found, expected, env->actions.count, label);
+    int32_t best = greatest(expected, env->actions.count, &lead);
     if (votes) {
       if (!draws_agree(agent, &obs, &action)) continue;
-      assert_int_equal(e.act(data), action);
+      assert_int_equal(e.act(data), action.choice);
       clear++;
     } else if (lead > 1e-4) {
       if (e.act(data) != best) fail_msg("%s: action %d, not %d", label, e.act(data), best);
@@ -145,7 +145,7 @@ static void check_observations(lgv_agent *agent, const lgv_env_spec *env, bool v
 }
 
 static lgv_env_spec dense_spec(void) {
-  return (lgv_env_spec){.obs_shape = {LENGTH, 1, 1}, .actions = ACTIONS, .horizon = 10};
+  return (lgv_env_spec){.obs_shape = {LENGTH, 1, 1}, .actions = {.count = ACTIONS}, .horizon = 10};
 }
 
 static lgv_agent *make_agent(const char *name, const char *extra, const lgv_env_spec *env) {
@@ -216,10 +216,10 @@ static void every_linear_agent(void **state) {
     int clear = 0;
     for (int h = 0; h < 10; h++)
       for (int s = 0; s < LENGTH; s++) {
-        lgv_obs obs = {NULL, s, h};
+        lgv_obs obs = {.state = s, .stage = h};
         double expected[ACTIONS], found[ACTIONS], policy[ACTIONS], lead;
         assert_int_equal(lgv_agent_q_values(agent, &obs, 1, expected, &err), LGV_OK);
-        assert_int_equal(lgv_agent_policy(agent, h, s, policy, &err), LGV_OK);
+        assert_int_equal(lgv_agent_policy(agent, &obs, policy, &err), LGV_OK);
         e.q_at(h, s, found);
         assert_memory_equal(found, expected, sizeof found); /* to the last bit */
         int32_t best = greatest(policy, ACTIONS, &lead);
@@ -247,7 +247,7 @@ static void networks_over_images(void **state) {
   lgv_env_spec env = {.obs_kind = LGV_OBS_BYTE,
                       .obs_shape = {38, 40, 2},
                       .frames = 2,
-                      .actions = ACTIONS,
+                      .actions = {.count = ACTIONS},
                       .horizon = 10};
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
     lgv_agent *agent = make_agent(settings[i][0], settings[i][1], &env);

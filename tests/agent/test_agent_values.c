@@ -36,14 +36,15 @@ static size_t copy_arrays(const lgv_agent *agent, unsigned char *out) {
 static void train(lgv_agent *agent, lgv_env *env, int episodes) {
   lgv_error err = {0};
   for (int e = 0; e < episodes; e++) {
-    lgv_transition t = {0};
+    lgv_action action;
+    lgv_transition t = {.action = &action};
     assert_int_equal(lgv_env_reset(env, &t.next, &err), LGV_OK);
     assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
     while (!t.terminated && !t.truncated) {
       lgv_outcome outcome;
       t.obs = t.next;
-      assert_int_equal(lgv_agent_act(agent, &t.obs, LGV_TRAIN, &t.action, &err), LGV_OK);
-      assert_int_equal(lgv_env_step(env, t.action, &outcome, &t.next, &err), LGV_OK);
+      assert_int_equal(lgv_agent_act(agent, &t.obs, LGV_TRAIN, &action, &err), LGV_OK);
+      assert_int_equal(lgv_env_step(env, &action, &outcome, &t.next, &err), LGV_OK);
       t.reward = outcome.reward;
       t.terminated = outcome.terminated;
       t.truncated = outcome.truncated;
@@ -66,7 +67,7 @@ static int compare(lgv_agent *agent, lgv_env *env, bool acts_by_values) {
   while (!outcome.terminated && !outcome.truncated) {
     double q[2][2];
     lgv_obs twice[2] = {obs, obs};
-    int32_t action;
+    lgv_action action;
     size_t used = copy_arrays(agent, before);
     assert_int_equal(lgv_agent_q_values(agent, twice, 2, q[0], &err), LGV_OK);
     assert_int_equal(copy_arrays(agent, after), used);
@@ -75,11 +76,11 @@ static int compare(lgv_agent *agent, lgv_env *env, bool acts_by_values) {
     assert_true(q[0][0] - q[0][0] == 0 && q[0][1] - q[0][1] == 0);
     assert_int_equal(lgv_agent_act(agent, &obs, LGV_EVAL, &action, &err), LGV_OK);
     if (acts_by_values && q[0][0] != q[0][1]) {
-      assert_int_equal(action, q[0][1] > q[0][0]);
+      assert_int_equal(action.choice, q[0][1] > q[0][0]);
       clear++;
     }
     int32_t random = (int32_t)lgv_rng_below(&rng, 2);
-    assert_int_equal(lgv_env_step(env, random, &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(env, choice(random), &outcome, &obs, &err), LGV_OK);
   }
   return clear;
 }

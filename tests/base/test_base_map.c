@@ -78,7 +78,7 @@ static const lgv_param table[] = {
 
 static lgv_status spec(const void *params, lgv_env_spec *out, lgv_error *err) {
   (void)params, (void)err;
-  *out = (lgv_env_spec){.obs_shape = {1, 1, 1}, .actions = 1, .horizon = 1};
+  *out = (lgv_env_spec){.obs_shape = {1, 1, 1}, .actions = {.count = 1}, .horizon = 1};
   return LGV_OK;
 }
 
@@ -91,7 +91,7 @@ static lgv_status reset(void *self, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+static lgv_status step(void *self, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
                        lgv_error *err) {
   (void)self, (void)action, (void)rng, (void)err;
   outcome->terminated = true;

@@ -51,7 +51,7 @@ static void native_environments_draw_themselves(void **state) {
     assert_int_equal(lgv_env_reset(env, &obs, &error), LGV_OK);
     assert_true(lgv_env_render(env, first));
     while (!outcome.terminated && !outcome.truncated) {
-      int32_t last = lgv_env_get_spec(env)->actions - 1;
+      const lgv_action *last = last_action(&lgv_env_get_spec(env)->actions);
       assert_int_equal(lgv_env_step(env, last, &outcome, &obs, &error), LGV_OK);
       assert_true(lgv_env_render(env, text));
       assert_true(strlen(text) > 0 && text[strlen(text) - 1] == '\n');
@@ -80,7 +80,7 @@ static void chains_and_grids_show_the_state(void **state) {
   settings = make_settings("deepsea", NULL, "env.n=3 env.randomize=false");
   assert_int_equal(lgv_env_create(settings, 1, &env, &error), LGV_OK);
   assert_int_equal(lgv_env_reset(env, &obs, &error), LGV_OK);
-  assert_int_equal(lgv_env_step(env, 1, &outcome, &obs, &error), LGV_OK);
+  assert_int_equal(lgv_env_step(env, choice(1), &outcome, &obs, &error), LGV_OK);
   assert_true(lgv_env_render(env, text));
   assert_string_equal(text, ". . .\n. O .\n. . .\n");
   lgv_env_free(env);

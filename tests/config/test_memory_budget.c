@@ -70,7 +70,7 @@ static lgv_status screen_spec(const void *params, lgv_env_spec *spec, lgv_error 
   *spec = (lgv_env_spec){.obs_kind = LGV_OBS_BYTE,
                          .obs_shape = {84, 84, 4},
                          .frames = 4,
-                         .actions = 18,
+                         .actions = {.count = 18},
                          .reward_min = -1,
                          .reward_max = 1};
   return LGV_OK;
@@ -150,7 +150,7 @@ static void what_is_counted_is_what_is_taken(void **state) {
     size_t taken = lgv__agent_arena(agent)->table.used + 2 * lgv__env_arena(env)->table.used;
     const lgv_env_spec *s = lgv_env_get_spec(env); /* V*, and V of a policy, which is a table too */
     size_t values = (size_t)((s->horizon + 1) * s->states) * sizeof(double);
-    size_t policy = (size_t)(s->horizon * s->states * s->actions) * sizeof(double);
+    size_t policy = (size_t)(s->horizon * s->states * s->actions.count) * sizeof(double);
     taken += plan->agent_type->policy ? 2 * values + policy : values;
     assert_int_equal(lgv_plan_memory(plan), taken);
     lgv_agent_free(agent);

@@ -197,7 +197,7 @@ static void freeway_has_three_actions_no_lives_and_a_clock_of_its_own(void **sta
   lgv_env *env = make_env("atari:freeway", NULL, 1);
   lgv_outcome outcome = {0};
   int64_t steps = 0, points = 0;
-  assert_int_equal(lgv_env_get_spec(env)->actions, 3);
+  assert_int_equal(lgv_env_get_spec(env)->actions.count, 3);
   expect_equal_pictures(reset_env(env));
   for (; !has_ended(&outcome); steps++) {
     step_env(env, 1, &outcome); /* up: the chicken crosses sooner or later */
@@ -228,7 +228,7 @@ static void the_observation_is_what_was_asked_for(void **state) {
   (void)state;
   lgv_env *env = make_env("atari:pong", "env.actions=full env.size=40 env.stack=2", 1);
   const lgv_env_spec *spec = lgv_env_get_spec(env);
-  assert_true(spec->obs_kind == LGV_OBS_BYTE && spec->frames == 2 && spec->actions == 18);
+  assert_true(spec->obs_kind == LGV_OBS_BYTE && spec->frames == 2 && spec->actions.count == 18);
   assert_true(spec->obs_shape[0] == 40 && spec->obs_shape[1] == 40 && spec->obs_shape[2] == 2);
   const uint8_t *stack = reset_env(env);
   int lit = 0;
@@ -351,7 +351,7 @@ static void a_saved_game_goes_on_as_if_nothing_had_been(void **state) {
 
 static uint64_t course_hash(const char *name, uint64_t seed) {
   lgv_env *env = make_env(name, NULL, seed);
-  int32_t actions = lgv_env_get_spec(env)->actions;
+  int32_t actions = lgv_env_get_spec(env)->actions.count;
   lgv_outcome outcome = {.terminated = true};
   uint64_t hash = 0xcbf29ce484222325;
   lgv_rng rng;
@@ -413,7 +413,7 @@ static void a_worker_that_dies_is_replaced_once(void **state) {
   step_env(env, 0, &outcome);
   assert_false(has_ended(&outcome));
   assert_int_equal(kill(only_child(), SIGKILL), 0);
-  assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_ERR_ENV);
+  assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_ERR_ENV);
   assert_non_null(strstr(err.message, "killed by signal 9"));
   lgv_env_free(env);
 }

@@ -21,7 +21,7 @@ static lgv_outcome step(bare_env *b, int32_t action) {
   lgv_error err = {0};
   lgv_rng rng;
   lgv_rng_seed(&rng, 1, "test");
-  assert_int_equal(b->type->step(b->self, action, &rng, &outcome, &err), LGV_OK);
+  assert_int_equal(b->type->step(b->self, choice(action), &rng, &outcome, &err), LGV_OK);
   return outcome;
 }
 
@@ -95,7 +95,7 @@ static void the_clock_starts_anew(void **state) {
     assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
     assert_true(obs.state == -1);
     for (int i = 0; i < 7; i++) {
-      assert_int_equal(lgv_env_step(env, 1, &outcome, &obs, &err), LGV_OK);
+      assert_int_equal(lgv_env_step(env, choice(1), &outcome, &obs, &err), LGV_OK);
       assert_true(outcome.truncated == (i == 6) && !outcome.terminated);
     }
   }

@@ -20,7 +20,7 @@ static bool same_course(lgv_env *a, lgv_env *b, int64_t steps) {
       assert_int_equal(lgv_env_reset(a, &oa, &err), LGV_OK);
       assert_int_equal(lgv_env_reset(b, &ob, &err), LGV_OK);
     }
-    int32_t action = (int32_t)lgv_rng_below(&rng, spec->actions);
+    const lgv_action *action = draw_action(&spec->actions, &rng);
     assert_int_equal(lgv_env_step(a, action, &ra, &oa, &err), LGV_OK);
     assert_int_equal(lgv_env_step(b, action, &rb, &ob, &err), LGV_OK);
     same = ra.reward == rb.reward && ra.terminated == rb.terminated &&
@@ -72,7 +72,7 @@ static void walk(bare_env *b, lgv_rng *env_rng, lgv_rng *act_rng, int64_t steps,
   for (int64_t i = 0; i < steps; i++) {
     lgv_outcome outcome = {0};
     if (*over) assert_int_equal(b->type->reset(b->self, env_rng, &err), LGV_OK);
-    int32_t action = (int32_t)lgv_rng_below(act_rng, b->spec.actions);
+    const lgv_action *action = draw_action(&b->spec.actions, act_rng);
     assert_int_equal(b->type->step(b->self, action, env_rng, &outcome, &err), LGV_OK);
     *over = outcome.terminated || outcome.truncated;
     *total += outcome.reward;
@@ -128,19 +128,20 @@ static void wrong_calls_are_refused(void **state) {
     lgv_error err = {0};
     lgv_obs obs;
     lgv_outcome outcome;
-    int32_t actions = lgv_env_get_spec(env)->actions;
-    assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_ERR_USAGE);
+    const lgv_action_space *actions = &lgv_env_get_spec(env)->actions;
+    assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_ERR_USAGE);
     assert_non_null(strstr(err.message, "reset"));
     assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
-    assert_int_equal(lgv_env_step(env, -1, &outcome, &obs, &err), LGV_ERR_USAGE);
-    assert_int_equal(lgv_env_step(env, actions, &outcome, &obs, &err), LGV_ERR_USAGE);
+    assert_int_equal(lgv_env_step(env, choice(-1), &outcome, &obs, &err), LGV_ERR_USAGE);
+    assert_int_equal(lgv_env_step(env, choice(actions->count), &outcome, &obs, &err),
+                     LGV_ERR_USAGE);
     assert_non_null(strstr(err.message, "action"));
-    do assert_int_equal(lgv_env_step(env, actions - 1, &outcome, &obs, &err), LGV_OK);
+    do assert_int_equal(lgv_env_step(env, last_action(actions), &outcome, &obs, &err), LGV_OK);
     while (!outcome.terminated && !outcome.truncated);
-    assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_ERR_USAGE);
+    assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_ERR_USAGE);
     assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
     assert_true(obs.stage == 0);
-    assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_OK);
     lgv_env_free(env);
   }
 }
@@ -245,7 +246,7 @@ static lgv_status faulty_spec(const void *params, lgv_env_spec *spec, lgv_error 
   (void)err;
   int64_t fault = ((const faulty_params *)params)->fault;
   *spec = (lgv_env_spec){.obs_shape = {fault == SPEC_NO_OBS ? 0 : 2, 1, 1},
-                         .actions = fault == SPEC_NO_ACTION ? 0 : 1,
+                         .actions = {.count = fault == SPEC_NO_ACTION ? 0 : 1},
                          .states = 4,
                          .horizon = FAULTY_HORIZON,
                          .reward_min = fault == SPEC_BOUNDS ? 2 : 0,
@@ -270,8 +271,8 @@ static lgv_status faulty_reset(void *self, lgv_rng *rng, lgv_error *err) {
   return again && f->fault == FAILED_RESET ? lgv_fail(err, LGV_ERR_ENV, "no reset") : LGV_OK;
 }
 
-static lgv_status faulty_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
-                              lgv_error *err) {
+static lgv_status faulty_step(void *self, const lgv_action *action, lgv_rng *rng,
+                              lgv_outcome *outcome, lgv_error *err) {
   (void)action;
   (void)rng;
   faulty *f = self;
@@ -329,7 +330,7 @@ static void a_sound_descriptor_runs(void **state) {
   assert_int_equal(open_faulty(NO_FAULT, &env, &err), LGV_OK);
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
   for (int i = 0; i < FAULTY_HORIZON; i++)
-    assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_OK);
   assert_true(outcome.terminated && obs.stage == FAULTY_HORIZON);
   lgv_env_free(env);
 }
@@ -369,10 +370,10 @@ static void broken_steps_are_refused(void **state) {
     assert_int_equal(open_faulty(rows[i].fault, &env, &err), LGV_OK);
     assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
     for (int64_t k = 0; k < rows[i].good_steps; k++)
-      assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
-    assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), rows[i].status);
+      assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), rows[i].status);
     if (!strstr(err.message, rows[i].part)) fail_msg("'%s' lacks '%s'", err.message, rows[i].part);
-    assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_ERR_USAGE);
+    assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_ERR_USAGE);
     lgv_env_free(env);
   }
 }
@@ -385,9 +386,9 @@ static void no_episode_runs_after_a_failed_reset(void **state) {
   lgv_outcome outcome;
   assert_int_equal(open_faulty(FAILED_RESET, &env, &err), LGV_OK);
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
-  assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
+  assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_OK);
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_ERR_ENV);
-  assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_ERR_USAGE);
+  assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_ERR_USAGE);
   lgv_env_free(env);
 }
 

@@ -89,7 +89,7 @@ static void observations_are_one_hot_and_end_in_zeros(void **state) {
       assert_true(obs.state == row * N + row);
       for (int64_t i = 0; i < N * N; i++)
         assert_true(((const float *)obs.data)[i] == (i == obs.state));
-      assert_int_equal(lgv_env_step(env, go_right(m, &obs), &outcome, &obs, &err), LGV_OK);
+      assert_int_equal(lgv_env_step(env, choice(go_right(m, &obs)), &outcome, &obs, &err), LGV_OK);
     }
     assert_true(obs.state == N * N - 1);
     for (int64_t i = 0; i < N * N; i++) assert_true(((const float *)obs.data)[i] == 0);
@@ -108,10 +108,10 @@ static void columns_are_clipped(void **state) {
   const int64_t cells[] = {1 * 4 + 0, 2 * 4 + 1, 3 * 4 + 2};
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
   for (int i = 0; i < 3; i++) {
-    assert_int_equal(lgv_env_step(env, actions[i], &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(env, choice(actions[i]), &outcome, &obs, &err), LGV_OK);
     assert_true(obs.state == cells[i]);
   }
-  assert_int_equal(lgv_env_step(env, 1, &outcome, &obs, &err), LGV_OK);
+  assert_int_equal(lgv_env_step(env, choice(1), &outcome, &obs, &err), LGV_OK);
   assert_near(outcome.reward, -0.0025, 0);
   lgv_env_free(env);
 }

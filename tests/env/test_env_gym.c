@@ -49,9 +49,9 @@ static course play_here(const char *name, const char *extra, FILE *file) {
       if (lgv_env_reset(env, &obs, &err) != LGV_OK) fail_msg("%s: %s", name, err.message);
       append(&c, obs.data, obs_size(spec));
     }
-    int32_t action = (int32_t)lgv_rng_below(&actions, spec->actions);
+    int32_t action = (int32_t)lgv_rng_below(&actions, spec->actions.count);
     fprintf(file, "%s%d", i ? "," : "", action);
-    if (lgv_env_step(env, action, &outcome, &obs, &err) != LGV_OK)
+    if (lgv_env_step(env, choice(action), &outcome, &obs, &err) != LGV_OK)
       fail_msg("%s: %s", name, err.message);
     unsigned char ends[2] = {outcome.terminated, outcome.truncated};
     append(&c, obs.data, obs_size(spec));
@@ -186,12 +186,12 @@ static void specs_say_what_was_found(void **state) {
     lgv_env *env = make_gym(rows[i].name, rows[i].extra);
     const lgv_env_spec *s = lgv_env_get_spec(env);
     if (s->obs_kind != rows[i].kind || s->obs_form != rows[i].form ||
-        s->actions != rows[i].actions || s->states != rows[i].states ||
+        s->actions.count != rows[i].actions || s->states != rows[i].states ||
         s->horizon != rows[i].horizon ||
         memcmp(s->obs_shape, rows[i].shape, sizeof s->obs_shape) != 0)
       fail_msg("%s %s: kind %d form %d shape %d %d %d actions %d states %d horizon %d",
                rows[i].name, rows[i].extra, s->obs_kind, s->obs_form, s->obs_shape[0],
-               s->obs_shape[1], s->obs_shape[2], s->actions, (int)s->states, (int)s->horizon);
+               s->obs_shape[1], s->obs_shape[2], s->actions.count, (int)s->states, (int)s->horizon);
     lgv_env_free(env);
   }
 }
@@ -220,7 +220,7 @@ static void ends_are_kept_apart_and_the_last_observation_is_there(void **state) 
       assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
       assert_true(((const float *)obs.data)[0] == 0);
       for (; !outcome.terminated && !outcome.truncated; steps++) {
-        assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
+        assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_OK);
         assert_true(((const float *)obs.data)[0] == (float)(steps + 1));
       }
       assert_int_equal(steps, rows[i].steps);
@@ -284,7 +284,7 @@ static double return_of(const char *name, const char *extra) {
   double total = 0;
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
   while (!outcome.terminated && !outcome.truncated) {
-    assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_OK);
     total += outcome.reward;
   }
   lgv_env_free(env);
@@ -310,7 +310,7 @@ static void boxes_are_scaled(void **state) {
   lgv_outcome outcome;
   lgv_error err = {0};
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
-  assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
+  assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_OK);
   assert_true(((const float *)obs.data)[0] == 0.25f);
   lgv_env_free(env);
 }

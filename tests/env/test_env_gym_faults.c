@@ -57,9 +57,9 @@ static void wrong_steps_are_refused_with_their_number(void **state) {
     snprintf(extra, sizeof extra, "env.kwargs.fault=%s", rows[i].fault);
     lgv_env *env = make_gym(FAULT, extra);
     assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
-    assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
-    assert_int_equal(lgv_env_step(env, 1, &outcome, &obs, &err), LGV_OK);
-    lgv_status status = lgv_env_step(env, 0, &outcome, &obs, &err);
+    assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(env, choice(1), &outcome, &obs, &err), LGV_OK);
+    lgv_status status = lgv_env_step(env, choice(0), &outcome, &obs, &err);
     if (status != rows[i].status) fail_msg("%s: status %d: %s", rows[i].fault, status, err.message);
     if (!strstr(err.message, rows[i].part))
       fail_msg("%s: '%s' lacks '%s'", rows[i].fault, err.message, rows[i].part);
@@ -98,8 +98,9 @@ static void the_traceback_is_told(void **state) {
   lgv_error err = {0};
   assert_int_equal(open_gym(FAULT, "env.kwargs.fault=raise", notices, &env, &err), LGV_OK);
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
-  for (int i = 0; i < 2; i++) assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
-  assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_ERR_ENV);
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_OK);
+  assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_ERR_ENV);
   assert_non_null(strstr(notices, "Traceback (most recent call last):"));
   assert_non_null(strstr(notices, "in go_wrong"));
   assert_non_null(strstr(notices, "ValueError: this environment\nis broken"));
@@ -112,8 +113,9 @@ static void the_traceback_is_told(void **state) {
 /* Two good steps, then a third that does not return. */
 static lgv_status third_step(lgv_env *env, lgv_outcome *outcome, lgv_obs *obs, lgv_error *err) {
   assert_int_equal(lgv_env_reset(env, obs, err), LGV_OK);
-  for (int i = 0; i < 2; i++) assert_int_equal(lgv_env_step(env, 0, outcome, obs, err), LGV_OK);
-  return lgv_env_step(env, 0, outcome, obs, err);
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(lgv_env_step(env, choice(0), outcome, obs, err), LGV_OK);
+  return lgv_env_step(env, choice(0), outcome, obs, err);
 }
 
 static void a_worker_that_dies_is_replaced_once(void **state) {

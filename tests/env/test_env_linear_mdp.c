@@ -139,7 +139,7 @@ static double residual(const double *basis, int64_t rank, int64_t rows, double *
 }
 
 static void features_lie_in_the_simplex(const lgv_env_spec *spec) {
-  for (int64_t row = 0; row < spec->states * spec->actions; row++) {
+  for (int64_t row = 0; row < spec->states * spec->actions.count; row++) {
     const double *phi = spec->features + row * spec->feature_dim;
     double sum = 0, norm = 0;
     for (int64_t i = 0; i < spec->feature_dim; i++) {

@@ -63,7 +63,8 @@ static void simulate(lgv_env *env, tally *t, int64_t episodes) {
     assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
     while (!outcome.terminated && !outcome.truncated) {
       int32_t action = (int32_t)lgv_rng_below(&rng, t->m->actions);
-      if (lgv_env_step(env, action, &outcome, &next, &err) != LGV_OK) fail_msg("%s", err.message);
+      if (lgv_env_step(env, choice(action), &outcome, &next, &err) != LGV_OK)
+        fail_msg("%s", err.message);
       count_step(t, &obs, action, &outcome, &next);
       total += outcome.reward;
       obs = next;

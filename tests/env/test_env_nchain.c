@@ -54,7 +54,7 @@ static void the_last_state_pays_for_right_alone(void **state) {
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
   assert_true(obs.state == 1);
   for (int i = 0; i < 5; i++) {
-    assert_int_equal(lgv_env_step(env, steps[i].action, &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(env, choice(steps[i].action), &outcome, &obs, &err), LGV_OK);
     assert_true(outcome.reward == steps[i].reward && obs.state == steps[i].next);
   }
   lgv_env_free(env);
@@ -77,7 +77,7 @@ static void observations_are_thermometers_or_one_hot(void **state) {
       assert_true(obs.state == at);
       for (int64_t i = 0; i < N; i++)
         assert_true(((const float *)obs.data)[i] == (f == 0 ? i <= at : i == at));
-      assert_int_equal(lgv_env_step(env, 1, &outcome, &obs, &err), LGV_OK);
+      assert_int_equal(lgv_env_step(env, choice(1), &outcome, &obs, &err), LGV_OK);
     }
     lgv_env_free(env);
   }

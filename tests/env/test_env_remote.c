@@ -198,10 +198,10 @@ static void a_sound_worker_serves(void **state) {
   lgv_outcome outcome;
   assert_int_equal(open_env("", NULL, &env, &err), LGV_OK);
   assert_int_equal(lgv_env_get_spec(env)->obs_shape[0], ENTRIES);
-  assert_int_equal(lgv_env_get_spec(env)->actions, 2);
+  assert_int_equal(lgv_env_get_spec(env)->actions.count, 2);
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
   for (int i = 0; i < 10000; i++)
-    assert_int_equal(lgv_env_step(env, i % 2, &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(env, choice(i % 2), &outcome, &obs, &err), LGV_OK);
   assert_true(outcome.reward == 1 && !outcome.terminated && !outcome.truncated);
   lgv_env_free(env);
   expect_no_child();
@@ -284,11 +284,12 @@ static void broken_answers_are_refused(void **state) {
         silent ? "run.env_timeout=3 run.on_worker_death=stop" : "run.on_worker_death=stop";
     assert_int_equal(open_env(rows[i].fault, extra, &env, &err), LGV_OK);
     assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
-    lgv_status status = lgv_env_step(env, 0, &outcome, &obs, &err);
+    lgv_status status = lgv_env_step(env, choice(0), &outcome, &obs, &err);
     if (status != rows[i].status) fail_msg("%s: status %d", rows[i].fault, status);
     if (!strstr(err.message, rows[i].part))
       fail_msg("%s: '%s' lacks '%s'", rows[i].fault, err.message, rows[i].part);
-    assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_ERR_USAGE); /* no episode */
+    assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err),
+                     LGV_ERR_USAGE); /* no episode */
     lgv_env_free(env);
     expect_no_child();
   }
@@ -317,7 +318,7 @@ static void answers_that_no_game_gives_are_refused(void **state) {
     assert_int_equal(lgv_settings_set(settings, "env.python", own_path, "test", &err), LGV_OK);
     if (lgv_env_create(settings, 1, &env, &err) != LGV_OK) fail_msg("%s", err.message);
     lgv_status status = lgv_env_reset(env, &obs, &err);
-    if (status == LGV_OK) status = lgv_env_step(env, 0, &outcome, &obs, &err);
+    if (status == LGV_OK) status = lgv_env_step(env, choice(0), &outcome, &obs, &err);
     assert_int_equal(status, rows[i].part ? LGV_ERR_ENV : LGV_OK);
     if (rows[i].part && !strstr(err.message, rows[i].part))
       fail_msg("%s: '%s' lacks '%s'", rows[i].fault, err.message, rows[i].part);
@@ -336,7 +337,7 @@ static void memory_cannot_be_taken_back(void **state) {
   lgv_outcome outcome;
   assert_int_equal(open_env("step-shrink", NULL, &env, &err), LGV_OK);
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
-  assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
+  assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_OK);
   lgv_env_free(env);
 }
 
@@ -353,7 +354,7 @@ static void a_traceback_is_a_notice(void **state) {
   lgv_settings_on_notice(settings, keep_notice, notices);
   assert_int_equal(lgv_env_create(settings, 1, &env, &err), LGV_OK);
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
-  assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_ERR_ENV);
+  assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_ERR_ENV);
   assert_string_equal(notices, "line one\nline two");
   lgv_env_free(env);
   lgv_settings_free(settings);
@@ -376,7 +377,7 @@ static void random_damage_does_no_harm(void **state) {
     opened += status == LGV_OK;
     if (status == LGV_OK) status = lgv_env_reset(env, &obs, &err);
     for (int i = 0; i < 5 && status == LGV_OK && !outcome.terminated && !outcome.truncated; i++) {
-      status = lgv_env_step(env, 0, &outcome, &obs, &err);
+      status = lgv_env_step(env, choice(0), &outcome, &obs, &err);
       stepped += status == LGV_OK;
     }
     if (status != LGV_OK) assert_true(strlen(err.message) > 10);
@@ -487,7 +488,7 @@ static void a_chatty_worker_does_not_fill_the_memory(void **state) {
   assert_int_equal(open_env("chatter", NULL, &env, &err), LGV_OK);
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
   for (int i = 0; i < 20000; i++) { /* 20 MB */
-    assert_int_equal(lgv_env_step(env, 0, &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(env, choice(0), &outcome, &obs, &err), LGV_OK);
     int64_t size = i % 100 == 0 ? log_size() : 0;
     if (size > most) most = size;
   }

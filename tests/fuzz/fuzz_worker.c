@@ -6,6 +6,7 @@
  * An input has a byte of choices (see the enum), a byte with the size of the shared memory in units
  * of 256 bytes, then packets, each after two bytes with its length. The memory holds the input over
  * and over. With COUNTS the answers get the right sequence numbers, which chance would not find. */
+#include "choice.h"
 #include "fuzz.h"
 
 #include "env/env.h"
@@ -103,8 +104,8 @@ static void play(lgv_env *env) {
   lgv_error err;
   bool in_episode = false, again;
   for (int i = 0; i < STEPS; i++) {
-    lgv_status status =
-        in_episode ? lgv_env_step(env, 0, &outcome, &obs, &err) : lgv_env_reset(env, &obs, &err);
+    lgv_status status = in_episode ? lgv_env_step(env, choice(0), &outcome, &obs, &err)
+                                   : lgv_env_reset(env, &obs, &err);
     if (status != LGV_OK) return;
     in_episode = !in_episode || !(outcome.terminated || outcome.truncated);
     (void)look(env);

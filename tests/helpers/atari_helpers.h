@@ -36,7 +36,8 @@ static inline const uint8_t *reset_env(lgv_env *env) {
 static inline const uint8_t *step_env(lgv_env *env, int32_t action, lgv_outcome *outcome) {
   lgv_obs obs;
   lgv_error err = {0};
-  if (lgv_env_step(env, action, outcome, &obs, &err) != LGV_OK) fail_msg("step: %s", err.message);
+  if (lgv_env_step(env, choice(action), outcome, &obs, &err) != LGV_OK)
+    fail_msg("step: %s", err.message);
   return obs.data;
 }
 

@@ -30,7 +30,7 @@ static inline void deep_layout(void *context, lgv_layout *layout) {
 static inline lgv_env_spec deep_spec(int32_t length, int32_t actions) {
   return (lgv_env_spec){.obs_form = LGV_FORM_ONE_HOT,
                         .obs_shape = {length, 1, 1},
-                        .actions = actions,
+                        .actions = {.count = actions},
                         .states = length,
                         .horizon = 4,
                         .stationary = true};
@@ -101,7 +101,7 @@ static inline lgv_obs deep_obs(const deep_rig *rig, int position, int64_t stage,
   int32_t length = rig->problem.env.obs_shape[0];
   memset(data, 0, (size_t)length * sizeof *data);
   if (position >= 0) data[position] = 1;
-  return (lgv_obs){data, position, stage};
+  return (lgv_obs){.data = data, .state = position, .stage = stage};
 }
 
 enum { DEEP_MOST_LENGTH = 64 };
@@ -111,7 +111,7 @@ static inline lgv_status deep_observe(deep_rig *rig, int64_t stage, int from, in
   float a[DEEP_MOST_LENGTH], b[DEEP_MOST_LENGTH];
   lgv_transition t = {.obs = deep_obs(rig, from, stage, a),
                       .next = deep_obs(rig, to, stage + 1, b),
-                      .action = action,
+                      .action = choice(action),
                       .reward = reward,
                       .terminated = terminated};
   return rig->type->observe(rig->self, &t, err);
@@ -156,12 +156,12 @@ static inline void deep_live(deep_rig *rig, int steps, void (*after_step)(deep_r
   lgv_rng_seed(&rng, 9, "world");
   int at = 0;
   for (int i = 0; i < steps; i++) {
-    int32_t action;
+    lgv_action action;
     if (i % 4 == 0) assert_int_equal(rig->type->begin_episode(rig->self, &err), LGV_OK);
     lgv_obs obs = deep_obs(rig, at, i % 4, data);
     assert_int_equal(rig->type->act(rig->self, &obs, LGV_TRAIN, &action, &err), LGV_OK);
-    int to = (at * 3 + action + (int)lgv_rng_below(&rng, 2)) % DEEP_LENGTH;
-    if (deep_observe(rig, i % 4, at, action, to, to == 7, i % 4 == 3, &err) != LGV_OK)
+    int to = (at * 3 + action.choice + (int)lgv_rng_below(&rng, 2)) % DEEP_LENGTH;
+    if (deep_observe(rig, i % 4, at, action.choice, to, to == 7, i % 4 == 3, &err) != LGV_OK)
       fail_msg("%s", err.message);
     if (after_step) after_step(rig);
     if (i % 4 == 3) assert_int_equal(rig->type->end_episode(rig->self, &err), LGV_OK);

@@ -46,7 +46,8 @@ static inline double play(lgv_env *env, choose_fn choose, void *context, lgv_out
   if (lgv_env_reset(env, &obs, &err) != LGV_OK) fail_msg("reset: %s", err.message);
   for (; !outcome.terminated && !outcome.truncated; n++) {
     int32_t action = choose(context, &obs);
-    if (lgv_env_step(env, action, &outcome, &obs, &err) != LGV_OK) fail_msg("%s", err.message);
+    if (lgv_env_step(env, choice(action), &outcome, &obs, &err) != LGV_OK)
+      fail_msg("%s", err.message);
     total += outcome.reward;
   }
   if (last) *last = outcome;

@@ -178,7 +178,7 @@ static inline bench *bench_open_spec(lgv_env_spec env, lmc_params params) {
 static inline bench *bench_open(int64_t states, int32_t actions, int64_t horizon,
                                 const double *features, int64_t dim, lmc_params params) {
   return bench_open_spec((lgv_env_spec){.states = states,
-                                        .actions = actions,
+                                        .actions = {.count = actions},
                                         .horizon = horizon,
                                         .clock_truncates = true,
                                         .reward_max = 1,
@@ -196,8 +196,10 @@ static inline void bench_close(bench *b) {
 static inline void bench_add(bench *b, int64_t stage, int64_t s, int32_t a, double r,
                              int64_t next) {
   lgv_error err = {0};
-  lgv_transition t = {
-      .obs = {.state = s, .stage = stage}, .next = {.state = next}, .action = a, .reward = r};
+  lgv_transition t = {.obs = {.state = s, .stage = stage},
+                      .next = {.state = next},
+                      .action = choice(a),
+                      .reward = r};
   assert_int_equal(lgv__lsvi_observe(&b->core, &t, &err), LGV_OK);
   assert_int_equal(lgv__lmc_absorb(&b->chain, &err), LGV_OK);
 }
@@ -239,7 +241,7 @@ static inline lgv_agent *make_agent(const char *name, const lgv_env_spec *spec, 
 
 static inline lgv_env_spec make_spec(int64_t states, int32_t actions, int64_t horizon) {
   return (lgv_env_spec){.states = states,
-                        .actions = actions,
+                        .actions = {.count = actions},
                         .horizon = horizon,
                         .stationary = true,
                         .clock_truncates = true,
@@ -249,8 +251,10 @@ static inline lgv_env_spec make_spec(int64_t states, int32_t actions, int64_t ho
 static inline void feed(lgv_agent *agent, int64_t stage, int64_t s, int32_t a, double r,
                         int64_t next) {
   lgv_error err = {0};
-  lgv_transition t = {
-      .obs = {.state = s, .stage = stage}, .next = {.state = next}, .action = a, .reward = r};
+  lgv_transition t = {.obs = {.state = s, .stage = stage},
+                      .next = {.state = next},
+                      .action = choice(a),
+                      .reward = r};
   assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_OK);
   assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
 }
@@ -267,9 +271,10 @@ static inline void play_episode(lgv_env *env, lgv_agent *agent) {
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
   begin(agent);
   while (!outcome.terminated && !outcome.truncated) {
-    lgv_transition t = {.obs = obs};
-    assert_int_equal(lgv_agent_act(agent, &obs, LGV_TRAIN, &t.action, &err), LGV_OK);
-    assert_int_equal(lgv_env_step(env, t.action, &outcome, &t.next, &err), LGV_OK);
+    lgv_action action;
+    lgv_transition t = {.obs = obs, .action = &action};
+    assert_int_equal(lgv_agent_act(agent, &obs, LGV_TRAIN, &action, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(env, &action, &outcome, &t.next, &err), LGV_OK);
     t.reward = outcome.reward;
     t.terminated = outcome.terminated;
     t.truncated = outcome.truncated;

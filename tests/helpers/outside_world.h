@@ -48,7 +48,7 @@ static inline lgv_status outside_spec(const void *params, lgv_env_spec *spec, lg
   const outside_params *p = params;
   *spec = (lgv_env_spec){.obs_kind = LGV_OBS_FLOAT,
                          .obs_shape = {(int32_t)p->length, 1, 1},
-                         .actions = 2,
+                         .actions = {.count = 2},
                          .reward_max = p->pay};
   return LGV_OK;
 }
@@ -79,12 +79,12 @@ static inline lgv_status outside_reset(void *self, lgv_rng *rng, lgv_error *err)
   return LGV_OK;
 }
 
-static inline lgv_status outside_step(void *self, int32_t action, lgv_rng *rng,
+static inline lgv_status outside_step(void *self, const lgv_action *action, lgv_rng *rng,
                                       lgv_outcome *outcome, lgv_error *err) {
   (void)rng, (void)err;
   outside *o = self;
   o->hidden[2] = (o->hidden[2] * 1103515245 + 12345) & 0xffffff;
-  o->hidden[0] += action + (o->hidden[2] >> 20) - 8;
+  o->hidden[0] += action->choice + (o->hidden[2] >> 20) - 8;
   *outcome = (lgv_outcome){.reward = o->p->pay, .truncated = ++o->hidden[1] == OUTSIDE_STEPS};
   return LGV_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef LGV_TESTS_RUN_HELPERS_H
 #define LGV_TESTS_RUN_HELPERS_H
 
+#include "choice.h"
 #include "langevin.h"
 
 #include <setjmp.h>

@@ -34,7 +34,7 @@ static inline lgv_status coin_spec(const void *params, lgv_env_spec *spec, lgv_e
   (void)params, (void)err;
   *spec = (lgv_env_spec){.obs_kind = LGV_OBS_FLOAT,
                          .obs_shape = {1, 1, 1},
-                         .actions = 2,
+                         .actions = {.count = 2},
                          .states = 1,
                          .horizon = COIN_HORIZON,
                          .stationary = true,
@@ -76,13 +76,14 @@ static inline lgv_status coin_reset(void *self, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-static inline lgv_status coin_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
-                                   lgv_error *err) {
+static inline lgv_status coin_step(void *self, const lgv_action *action, lgv_rng *rng,
+                                   lgv_outcome *outcome, lgv_error *err) {
   (void)rng;
   coin *c = self;
   if (++c->at[1] == c->p->fail_at) return lgv_fail(err, LGV_ERR_ENV, "the coin rolled away");
-  c->at[2] += action;
-  *outcome = (lgv_outcome){.reward = action ? 1 : 0.25, .truncated = ++c->at[0] == COIN_HORIZON};
+  c->at[2] += action->choice;
+  *outcome =
+      (lgv_outcome){.reward = action->choice ? 1 : 0.25, .truncated = ++c->at[0] == COIN_HORIZON};
   return LGV_OK;
 }
 
@@ -139,11 +140,11 @@ static inline double cycle_probability(const cycle *c) {
   return 1 - 0.5 * (double)(*c->episode % 3);
 }
 
-static inline lgv_status cycle_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
-                                   lgv_error *err) {
+static inline lgv_status cycle_act(void *self, const lgv_obs *obs, lgv_mode mode,
+                                   lgv_action *action, lgv_error *err) {
   (void)obs, (void)err;
   cycle *c = self;
-  *action = lgv_rng_uniform(mode == LGV_TRAIN ? c->act : c->eval) < cycle_probability(c);
+  action->choice = lgv_rng_uniform(mode == LGV_TRAIN ? c->act : c->eval) < cycle_probability(c);
   return LGV_OK;
 }
 
@@ -163,8 +164,8 @@ static inline lgv_status cycle_end(void *self, lgv_error *err) {
   return LGV_OK;
 }
 
-static inline void cycle_policy(const void *self, int64_t stage, int64_t state, double *p) {
-  (void)stage, (void)state;
+static inline void cycle_policy(const void *self, const lgv_obs *obs, double *p) {
+  (void)obs;
   p[1] = cycle_probability(self);
   p[0] = 1 - p[1];
 }

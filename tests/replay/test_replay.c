@@ -35,12 +35,14 @@ static void open_rig(rig *t) {
 }
 
 static lgv_env_spec index_spec(lgv_obs_form form) {
-  return (lgv_env_spec){.obs_form = form, .obs_shape = {LENGTH, 1, 1}, .actions = 2};
+  return (lgv_env_spec){.obs_form = form, .obs_shape = {LENGTH, 1, 1}, .actions = {.count = 2}};
 }
 
 static lgv_env_spec image_spec(int32_t channels, int32_t frames) {
-  return (lgv_env_spec){
-      .obs_kind = LGV_OBS_BYTE, .obs_shape = {3, 5, channels}, .frames = frames, .actions = 2};
+  return (lgv_env_spec){.obs_kind = LGV_OBS_BYTE,
+                        .obs_shape = {3, 5, channels},
+                        .frames = frames,
+                        .actions = {.count = 2}};
 }
 
 static void one_hot(int position, float *x) {
@@ -54,9 +56,9 @@ static int64_t add(rig *t, int64_t stage, int from, int to, double reward, bool 
   float a[LENGTH], b[LENGTH];
   one_hot(from, a);
   one_hot(to, b);
-  lgv_transition x = {.obs = {a, from, stage},
-                      .next = {b, to, stage + 1},
-                      .action = from % 2,
+  lgv_transition x = {.obs = {.data = a, .state = from, .stage = stage},
+                      .next = {.data = b, .state = to, .stage = stage + 1},
+                      .action = choice(from % 2),
                       .reward = reward,
                       .terminated = terminated,
                       .truncated = truncated};
@@ -246,7 +248,7 @@ static void sparse_observations_become_indices(void **state) {
   (void)state;
   float x[LENGTH];
   int32_t index;
-  lgv_obs obs = {x, -1, 0};
+  lgv_obs obs = {.data = x, .state = -1};
   lgv_env_spec hot = index_spec(LGV_FORM_ONE_HOT), bar = index_spec(LGV_FORM_THERMOMETER);
   one_hot(LENGTH - 1, x);
   lgv__replay_encode(&hot, &obs, &index);
@@ -267,11 +269,14 @@ static void sparse_observations_become_indices(void **state) {
 
 static void dense_observations_keep_their_bits(void **state) {
   (void)state;
-  lgv_env_spec env = {.obs_shape = {3, 1, 1}, .actions = 2};
+  lgv_env_spec env = {.obs_shape = {3, 1, 1}, .actions = {.count = 2}};
   rig t = {.env = env, .capacity = 8, .n_step = 1};
   open_rig(&t);
   float a[] = {0.1f, -3e-20f, 5}, b[] = {1, 2, 3};
-  lgv_transition x = {.obs = {a, -1, 0}, .next = {b, -1, 1}, .reward = 1};
+  lgv_transition x = {.obs = {.data = a, .state = -1},
+                      .next = {.data = b, .state = -1, .stage = 1},
+                      .action = choice(0),
+                      .reward = 1};
   gather_one(&t, lgv__replay_add(&t.r, 0, &x));
   assert_memory_equal(t.b.obs, a, sizeof a);
   assert_memory_equal(t.b.next + (BATCH - 1) * sizeof b, b, sizeof b);
@@ -309,7 +314,9 @@ static void stacks_are_rebuilt_from_single_pictures(void **state) {
       bool last = i % 9 == 8;
       stack(a, frames, depth, first, i);
       stack(b, frames, depth, first, i + 1);
-      lgv_transition x = {.obs = {a, -1, i - first}, .next = {b, -1, i - first + 1}};
+      lgv_transition x = {.obs = {.data = a, .state = -1, .stage = i - first},
+                          .next = {.data = b, .state = -1, .stage = i - first + 1},
+                          .action = choice(0)};
       x.truncated = last;
       firsts[i] = first;
       lasts[i] = last;

@@ -114,13 +114,13 @@ static void layout_rig(void *context, lgv_layout *layout) {
 static void open_rig(rig *t, priority_params params, int64_t capacity, int32_t frames) {
   lgv_error err;
   *t = (rig){.params = params, .capacity = capacity};
-  t->env =
-      frames
-          ? (lgv_env_spec){.obs_kind = LGV_OBS_BYTE,
-                           .obs_shape = {2, 2, frames},
-                           .frames = frames,
-                           .actions = 2}
-          : (lgv_env_spec){.obs_form = LGV_FORM_ONE_HOT, .obs_shape = {LENGTH, 1, 1}, .actions = 2};
+  t->env = frames ? (lgv_env_spec){.obs_kind = LGV_OBS_BYTE,
+                                   .obs_shape = {2, 2, frames},
+                                   .frames = frames,
+                                   .actions = {.count = 2}}
+                  : (lgv_env_spec){.obs_form = LGV_FORM_ONE_HOT,
+                                   .obs_shape = {LENGTH, 1, 1},
+                                   .actions = {.count = 2}};
   assert_int_equal(lgv__arena_build(&t->arena, layout_rig, t, "a test", &err), LGV_OK);
   lgv_rng_seed(&t->rng, 7, "test");
   lgv__priority_open(&t->q);
@@ -128,8 +128,10 @@ static void open_rig(rig *t, priority_params params, int64_t capacity, int32_t f
 
 static void add(rig *t, int64_t stage, bool terminated) {
   static const float data[LENGTH];
-  lgv_transition x = {
-      .obs = {data, 0, stage}, .next = {data, 0, stage + 1}, .terminated = terminated};
+  lgv_transition x = {.obs = {.data = data, .stage = stage},
+                      .next = {.data = data, .stage = stage + 1},
+                      .action = choice(0),
+                      .terminated = terminated};
   lgv__priority_add(&t->q, &t->r, lgv__replay_add(&t->r, 0, &x));
 }
 

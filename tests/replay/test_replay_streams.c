@@ -29,8 +29,10 @@ static void layout_rig(void *context, lgv_layout *layout) {
 static void open_rig(rig *t, int32_t frames, int64_t streams, int64_t capacity) {
   lgv_error err;
   *t = (rig){.streams = streams, .capacity = capacity, .params = {.on = true, .alpha = 1}};
-  t->env = (lgv_env_spec){
-      .obs_kind = LGV_OBS_BYTE, .obs_shape = {PIXELS, 1, frames}, .frames = frames, .actions = 5};
+  t->env = (lgv_env_spec){.obs_kind = LGV_OBS_BYTE,
+                          .obs_shape = {PIXELS, 1, frames},
+                          .frames = frames,
+                          .actions = {.count = 5}};
   assert_int_equal(lgv__arena_build(&t->arena, layout_rig, t, "a test", &err), LGV_OK);
   lgv__priority_open(&t->q);
 }
@@ -52,9 +54,9 @@ static void show(const life *l, int32_t frames, int stage, uint8_t *out) {
 static lgv_transition live(life *l, int32_t frames, lgv_rng *rng) {
   show(l, frames, l->stage, l->obs);
   show(l, frames, l->stage + 1, l->next);
-  lgv_transition x = {.obs = {l->obs, -1, l->stage},
-                      .next = {l->next, -1, l->stage + 1},
-                      .action = (int32_t)lgv_rng_below(rng, 5),
+  lgv_transition x = {.obs = {.data = l->obs, .state = -1, .stage = l->stage},
+                      .next = {.data = l->next, .state = -1, .stage = l->stage + 1},
+                      .action = choice((int32_t)lgv_rng_below(rng, 5)),
                       .reward = lgv_rng_normal(rng) + 10 * l->stream};
   double u = lgv_rng_uniform(rng);
   x.terminated = u < 0.1 * (l->stream + 1);

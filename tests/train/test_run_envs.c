@@ -44,6 +44,7 @@ static void open_by_hand(by_hand *h, const lgv_plan *plan, int32_t n, uint64_t s
 
 static lgv_status take_round(by_hand *h, lgv_error *err) {
   lgv_transition t[MOST];
+  lgv_action actions[MOST];
   for (int32_t i = 0; i < h->n; i++) {
     if (h->running[i]) continue;
     LGV_TRY(lgv_env_reset(h->env[i], &h->obs[i], err));
@@ -53,9 +54,9 @@ static lgv_status take_round(by_hand *h, lgv_error *err) {
     h->sum[i] = 0;
   }
   for (int32_t i = 0; i < h->n; i++) {
-    t[i] = (lgv_transition){.obs = h->obs[i]};
+    t[i] = (lgv_transition){.obs = h->obs[i], .action = &actions[i]};
     LGV_TRY(lgv_agent_set_stream(h->agent, i, err));
-    LGV_TRY(lgv_agent_act(h->agent, &h->obs[i], LGV_TRAIN, &t[i].action, err));
+    LGV_TRY(lgv_agent_act(h->agent, &h->obs[i], LGV_TRAIN, &actions[i], err));
   }
   for (int32_t i = 0; i < h->n; i++) {
     lgv_outcome o;
@@ -183,16 +184,16 @@ static void note_call(char c) {
   if (length + 1 < sizeof calls) calls[length] = c;
 }
 
-static lgv_status begin_step(void *self, int32_t action, lgv_rng *rng, lgv_error *err) {
+static lgv_status begin_step(void *self, const lgv_action *action, lgv_rng *rng, lgv_error *err) {
   (void)rng, (void)err;
-  ((outside *)self)->kept[1] = action;
+  ((outside *)self)->kept[1] = action->choice;
   note_call('b');
   return LGV_OK;
 }
 
 static lgv_status end_step(void *self, lgv_rng *rng, lgv_outcome *outcome, lgv_error *err) {
   note_call('e');
-  return outside_step(self, (int32_t)((outside *)self)->kept[1], rng, outcome, err);
+  return outside_step(self, choice((int32_t)((outside *)self)->kept[1]), rng, outcome, err);
 }
 
 static void all_begin_before_one_ends(void **state) {

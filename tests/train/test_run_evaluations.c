@@ -51,11 +51,11 @@ static lgv_status ring_reset(void *self, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status ring_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
-                            lgv_error *err) {
+static lgv_status ring_step(void *self, const lgv_action *action, lgv_rng *rng,
+                            lgv_outcome *outcome, lgv_error *err) {
   (void)rng, (void)err;
   evaluation_steps += ((ring *)self)->is_evaluation;
-  *outcome = (lgv_outcome){.reward = -1, .terminated = action == 1};
+  *outcome = (lgv_outcome){.reward = -1, .terminated = action->choice == 1};
   return LGV_OK;
 }
 
@@ -99,11 +99,11 @@ static void walker_layout(void *self, const void *params, const lgv_problem *pro
   *(walker *)self = (walker){params, problem->act};
 }
 
-static lgv_status walker_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+static lgv_status walker_act(void *self, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                              lgv_error *err) {
   const walker *w = self;
   (void)obs, (void)err;
-  *action = mode == LGV_TRAIN ? lgv_rng_uniform(w->act) < 0.2 : !w->p->circles;
+  action->choice = mode == LGV_TRAIN ? lgv_rng_uniform(w->act) < 0.2 : !w->p->circles;
   return LGV_OK;
 }
 

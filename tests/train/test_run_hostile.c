@@ -298,7 +298,7 @@ static void an_agent_that_was_lied_to_refuses_to_go_on(void **state) {
   lgv_env *env;
   lgv_agent *agent;
   lgv_obs obs;
-  int32_t action;
+  lgv_action action;
   size_t size;
   forge f;
   join(good, root, "good");

@@ -42,7 +42,7 @@ static lgv_status poison_spec(const void *params, lgv_env_spec *spec, lgv_error 
   *spec = (lgv_env_spec){.obs_kind = LGV_OBS_FLOAT,
                          .obs_form = form,
                          .obs_shape = {STATES, 1, 1},
-                         .actions = 2,
+                         .actions = {.count = 2},
                          .states = STATES,
                          .horizon = HORIZON,
                          .stationary = true,
@@ -65,11 +65,11 @@ static lgv_status poison_reset(void *self, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status poison_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
-                              lgv_error *err) {
+static lgv_status poison_step(void *self, const lgv_action *action, lgv_rng *rng,
+                              lgv_outcome *outcome, lgv_error *err) {
   (void)err;
   poison *e = self;
-  e->at[0] = (e->at[0] + action + lgv_rng_below(rng, 2)) % STATES;
+  e->at[0] = (e->at[0] + action->choice + lgv_rng_below(rng, 2)) % STATES;
   bool bad = ++e->at[2] == BAD_STEP;
   outcome->reward = bad ? bad_reward : e->p->always ? e->p->reward : 1;
   outcome->truncated = ++e->at[1] == HORIZON;

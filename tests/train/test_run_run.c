@@ -180,7 +180,7 @@ static lgv_status die_reset(void *self, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status die_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+static lgv_status die_step(void *self, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
                            lgv_error *err) {
   (void)action, (void)rng, (void)err;
   *outcome = (lgv_outcome){.reward = *((die *)self)->value, .truncated = true};

@@ -128,10 +128,11 @@ static void expect_exact_load(const char *agent, const char *extra) {
     must(lgv_agent_begin_episode(a.agent, &err), &err);
     must(lgv_agent_begin_episode(b.agent, &err), &err);
     while (!end.terminated && !end.truncated) {
-      lgv_transition s = {.obs = x}, t = {.obs = y};
-      must(lgv_agent_act(a.agent, &x, LGV_TRAIN, &s.action, &err), &err);
-      must(lgv_agent_act(b.agent, &y, LGV_TRAIN, &t.action, &err), &err);
-      assert_int_equal(s.action, t.action);
+      lgv_action i, j;
+      lgv_transition s = {.obs = x, .action = &i}, t = {.obs = y, .action = &j};
+      must(lgv_agent_act(a.agent, &x, LGV_TRAIN, &i, &err), &err);
+      must(lgv_agent_act(b.agent, &y, LGV_TRAIN, &j, &err), &err);
+      assert_int_equal(i.choice, j.choice);
       must(lgv_env_step(a.env, s.action, &end, &s.next, &err), &err);
       must(lgv_env_step(b.env, t.action, &end, &t.next, &err), &err);
       s.reward = t.reward = end.reward;
@@ -247,23 +248,30 @@ static void test_step_all(void **state) {
   float data[2][4];
   lgv_outcome outcomes[2], alone = {0};
   lgv_obs obs;
-  must(lgv_env_step_all(envs, 2, (int32_t[]){LGV_RESET, LGV_RESET}, data, outcomes, &err), &err);
+  must(lgv_env_step_all(envs, 2, (lgv_action[2]){0}, (bool[]){true, true}, data, NULL, outcomes,
+                        &err),
+       &err);
   must(lgv_env_reset(b.env, &obs, &err), &err);
   assert_memory_equal(data[0], obs.data, sizeof data[0]);
   assert_memory_not_equal(data[0], data[1], sizeof data[0]);
   while (!alone.terminated) {
-    must(lgv_env_step_all(envs, 2, (int32_t[]){1, LGV_RESET}, data, outcomes, &err), &err);
-    must(lgv_env_step(b.env, 1, &alone, &obs, &err), &err);
+    must(lgv_env_step_all(envs, 2, (lgv_action[]){{1}, {0}}, (bool[]){false, true}, data, NULL,
+                          outcomes, &err),
+         &err);
+    must(lgv_env_step(b.env, choice(1), &alone, &obs, &err), &err);
     assert_memory_equal(data[0], obs.data, sizeof data[0]);
     assert_memory_equal(&outcomes[0].reward, &alone.reward, sizeof alone.reward);
     assert_true(outcomes[0].terminated == alone.terminated);
     assert_true(outcomes[1].reward == 0 && !outcomes[1].terminated);
   }
-  assert_int_equal(lgv_env_step_all(envs, 2, (int32_t[]){0, 0}, data, outcomes, &err),
+  assert_int_equal(lgv_env_step_all(envs, 2, (lgv_action[2]){0}, NULL, data, NULL, outcomes, &err),
                    LGV_ERR_USAGE); /* the first has ended */
-  assert_int_equal(lgv_env_step_all(envs, 2, (int32_t[]){LGV_RESET, 2}, data, outcomes, &err),
+  assert_int_equal(lgv_env_step_all(envs, 2, (lgv_action[]){{0}, {2}}, (bool[]){true, false}, data,
+                                    NULL, outcomes, &err),
                    LGV_ERR_USAGE);
-  must(lgv_env_step_all(envs, 2, (int32_t[]){LGV_RESET, 0}, data, outcomes, &err), &err);
+  must(lgv_env_step_all(envs, 2, (lgv_action[2]){0}, (bool[]){true, false}, data, NULL, outcomes,
+                        &err),
+       &err);
   free_pair(&a);
   free_pair(&b);
   free_pair(&c);

@@ -63,7 +63,7 @@ static void every_game_can_be_played(void **state) {
       if (has_ended(&outcome))
         reset_env(env), outcome = (lgv_outcome){0};
       else
-        step_env(env, i % lgv_env_get_spec(env)->actions, &outcome);
+        step_env(env, i % lgv_env_get_spec(env)->actions.count, &outcome);
     lgv_env_free(env);
     played++;
   }

@@ -110,7 +110,7 @@ static void votes_are_counted(void **state) {
   deep_rig rig;
   lgv_error err = {0};
   float data[DEEP_MOST_LENGTH];
-  int32_t action;
+  lgv_action action;
   deep_open(&rig, "bootstrapped-dqn", deep_spec(DEEP_LENGTH, 2),
             "agent.heads=5 agent.prior_scale=0 agent.eval=vote", NULL);
   dqn *c = rig.self;
@@ -119,10 +119,10 @@ static void votes_are_counted(void **state) {
   for (int head = 0; head < 5; head++) bias[2 * head + (head < 3)] = 1;
   lgv_obs obs = deep_obs(&rig, 0, 0, data);
   assert_int_equal(rig.type->act(rig.self, &obs, LGV_EVAL, &action, &err), LGV_OK);
-  assert_int_equal(action, 1);
+  assert_int_equal(action.choice, 1);
   bias[2 * 1] = 2; /* head 1 changes its mind */
   assert_int_equal(rig.type->act(rig.self, &obs, LGV_EVAL, &action, &err), LGV_OK);
-  assert_int_equal(action, 0);
+  assert_int_equal(action.choice, 0);
   deep_close(&rig);
 }
 
@@ -171,7 +171,7 @@ static void effective_weights_have_the_variance_of_factorized_noise(void **state
   int64_t at = layer->weights + AT * layer->outputs + 1, bias = layer->biases + 1;
   double sum = 0, squares = 0, fourth = 0;
   for (int i = 0; i < DRAWS; i++) {
-    int32_t action;
+    lgv_action action;
     lgv_obs obs = deep_obs(&rig, AT, 0, data);
     assert_int_equal(rig.type->act(rig.self, &obs, LGV_TRAIN, &action, &err), LGV_OK);
     double y = (double)(w[at] + w[bias]) - (double)(mu[at] + mu[bias]);

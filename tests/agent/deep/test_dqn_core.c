@@ -80,6 +80,7 @@ static void only_a_clock_leaves_a_value_beyond(void **state) {
     fill_table(c->w_target, target_q);
     lgv_transition t = {.obs = deep_obs(&rig, 1, 0, a),
                         .next = deep_obs(&rig, 2, 1, b),
+                        .action = choice(0),
                         .reward = 7,
                         .terminated = terminated,
                         .truncated = truncated};
@@ -359,13 +360,16 @@ static void a_loss_that_explodes_stops_the_run_and_says_why(void **state) {
 static void stop_with_obs(const char *agent, const char *extra, lgv_obs_kind kind, float size,
                           lgv_error *err) {
   deep_rig rig;
-  lgv_env_spec env = {.obs_kind = kind, .obs_shape = {4, 1, 1}, .actions = 2};
+  lgv_env_spec env = {.obs_kind = kind, .obs_shape = {4, 1, 1}, .actions = {.count = 2}};
   deep_open(&rig, agent, env, extra, NULL);
   dqn *c = rig.self;
   const float floats[4] = {size, -size, size, 0};
   const uint8_t bytes[4] = {255, 0, 255, 0};
   const void *data = kind == LGV_OBS_BYTE ? (const void *)bytes : floats;
-  lgv_transition t = {.obs = {data, -1, 0}, .next = {data, -1, 1}, .terminated = true};
+  lgv_transition t = {.obs = {.data = data, .state = -1},
+                      .next = {.data = data, .state = -1, .stage = 1},
+                      .action = choice(0),
+                      .terminated = true};
   assert_int_equal(rig.type->observe(rig.self, &t, err), LGV_OK);
   for (int64_t i = 0; i < c->dim; i++) c->w[i] = NAN;
   assert_int_equal(deep_update(&rig, err), LGV_ERR_NUMERIC);
@@ -514,10 +518,11 @@ static void pictures_of_floats_are_no_pictures_for_convolutions(void **state) {
   (void)state;
   lgv_error err = {0};
   dqn_params p = {.net = NET_NATURE, .hidden = {.count = 1, .value = {8}}, .replay = 9};
-  lgv_problem problem = {.env = {.obs_shape = {84 * 84 * 3, 1, 1}, .actions = 2}};
+  lgv_problem problem = {.env = {.obs_shape = {84 * 84 * 3, 1, 1}, .actions = {.count = 2}}};
   assert_int_equal(lgv__dqn_resolve(&p, &problem, (dqn_sizes){0}, &err), LGV_ERR_USAGE);
   assert_non_null(strstr(err.message, "convolutions need pictures of bytes"));
-  problem.env = (lgv_env_spec){.obs_kind = LGV_OBS_BYTE, .obs_shape = {84, 84, 3}, .actions = 2};
+  problem.env =
+      (lgv_env_spec){.obs_kind = LGV_OBS_BYTE, .obs_shape = {84, 84, 3}, .actions = {.count = 2}};
   assert_int_equal(lgv__dqn_resolve(&p, &problem, (dqn_sizes){0}, &err), LGV_OK);
 }
 
@@ -603,12 +608,12 @@ static lgv_agent *train(const char *agent, const char *extra, bool evaluates, in
       assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
       assert_int_equal(lgv_agent_begin_episode(made, &err), LGV_OK);
     }
-    int32_t action;
+    lgv_action action;
     if (evaluates) assert_int_equal(lgv_agent_act(made, &seen, LGV_EVAL, &action, &err), LGV_OK);
     assert_int_equal(lgv_agent_act(made, &obs, LGV_TRAIN, &action, &err), LGV_OK);
     lgv_outcome outcome;
-    lgv_transition t = {.obs = obs, .action = action};
-    assert_int_equal(lgv_env_step(env, action, &outcome, &t.next, &err), LGV_OK);
+    lgv_transition t = {.obs = obs, .action = &action};
+    assert_int_equal(lgv_env_step(env, &action, &outcome, &t.next, &err), LGV_OK);
     t.reward = outcome.reward;
     t.terminated = outcome.terminated;
     t.truncated = outcome.truncated;

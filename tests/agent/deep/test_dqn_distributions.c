@@ -196,7 +196,7 @@ static void fill_parameters(const net *n, uint32_t seed, float *w) {
 enum { OBS = 5 };
 
 static lgv_env_spec vector_spec(void) {
-  return (lgv_env_spec){.obs_shape = {OBS, 1, 1}, .actions = 3};
+  return (lgv_env_spec){.obs_shape = {OBS, 1, 1}, .actions = {.count = 3}};
 }
 
 static void observe_one(deep_rig *rig, bool terminated) {
@@ -206,9 +206,9 @@ static void observe_one(deep_rig *rig, bool terminated) {
     obs[i] = 4 * noise(100, i);
     next[i] = 4 * noise(103, i);
   }
-  lgv_transition t = {.obs = {obs, -1, 0},
-                      .next = {next, -1, 1},
-                      .action = 1,
+  lgv_transition t = {.obs = {.data = obs, .state = -1},
+                      .next = {.data = next, .state = -1, .stage = 1},
+                      .action = choice(1),
                       .reward = 0.3,
                       .terminated = terminated};
   assert_int_equal(rig->type->observe(rig->self, &t, &err), LGV_OK);

@@ -97,10 +97,10 @@ static void members_learn_by_their_own_masks(void **state) {
 static int32_t act(deep_rig *rig, int state, lgv_mode mode) {
   float data[DEEP_MOST_LENGTH];
   lgv_error err = {0};
-  int32_t action;
+  lgv_action action;
   lgv_obs obs = deep_obs(rig, state, 0, data);
   assert_int_equal(rig->type->act(rig->self, &obs, mode, &action, &err), LGV_OK);
-  return action;
+  return action.choice;
 }
 
 /* All kept arrays of a rig, one after the other. */

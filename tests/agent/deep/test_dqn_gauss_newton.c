@@ -349,8 +349,11 @@ static line_law measure_line(lgv_obs_form form, const char *extra, int draws) {
     float from[LINE] = {0}, to[LINE] = {0};
     int at = i % LINE;
     for (int k = form == LGV_FORM_THERMOMETER ? 0 : at; k <= at; k++) from[k] = 1;
-    lgv_transition step = {
-        .obs = {from, at, 0}, .next = {to, -1, 1}, .action = 1, .reward = 1, .terminated = true};
+    lgv_transition step = {.obs = {.data = from, .state = at},
+                           .next = {.data = to, .state = -1, .stage = 1},
+                           .action = choice(1),
+                           .reward = 1,
+                           .terminated = true};
     assert_int_equal(t.type->observe(t.self, &step, &err), LGV_OK);
   }
   const float *w = (const float *)deep_array(&t, "w", NULL) + LINE + 1; /* of action 1 */

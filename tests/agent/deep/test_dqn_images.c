@@ -17,7 +17,7 @@ static lgv_status spec(const void *params, lgv_env_spec *out, lgv_error *err) {
   *out = (lgv_env_spec){.obs_kind = LGV_OBS_BYTE,
                         .obs_shape = {SIDE, SIDE, FRAMES},
                         .frames = FRAMES,
-                        .actions = 3,
+                        .actions = {.count = 3},
                         .reward_min = -1,
                         .reward_max = 1};
   return LGV_OK;
@@ -37,11 +37,11 @@ static lgv_status reset(void *self, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+static lgv_status step(void *self, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
                        lgv_error *err) {
   (void)err;
   int64_t *at = ((pictures *)self)->at;
-  outcome->reward = action != 1 ? 0 : at[FRAMES] >= SIDE / 2 ? 1 : -1;
+  outcome->reward = action->choice != 1 ? 0 : at[FRAMES] >= SIDE / 2 ? 1 : -1;
   memmove(at + 1, at + 2, (FRAMES - 1) * sizeof *at);
   at[FRAMES] = (at[FRAMES] + 1 + lgv_rng_below(rng, 5)) % SIDE;
   outcome->truncated = ++at[0] == LENGTH;

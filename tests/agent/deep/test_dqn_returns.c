@@ -168,7 +168,8 @@ static void the_value_of_iqn_is_the_integral_of_its_quantiles(void **state) {
   float q[2], data[DEEP_MOST_LENGTH];
   lgv_obs obs = deep_obs(&rig, 1, 0, data);
   lgv_error err = {0};
-  int32_t action, index = 1;
+  lgv_action action;
+  int32_t index = 1;
   lgv_rng stream = *rig.problem.eval;
   assert_int_equal(rig.type->act(rig.self, &obs, LGV_EVAL, &action, &err), LGV_OK);
   memcpy(q, c->act_q, sizeof q);

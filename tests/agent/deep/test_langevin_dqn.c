@@ -32,7 +32,7 @@ static double feel_good_loss(dqn *c, double feel_good, const float *w) {
   lgv__dqn_loss(c);
   double optimism = 0;
   for (int64_t i = c->p->batch; i < 2 * c->p->batch; i++)
-    optimism += (double)c->q[i * 2 + lgv__dqn_first_best(c->q + i * 2, 2)];
+    optimism += (double)c->q[i * 2 + lgv__dqn_best_of_part(c, c->q + i * 2, NULL, 0, 0)];
   return c->loss - feel_good * optimism / (double)c->p->batch;
 }
 
@@ -118,10 +118,10 @@ static void evaluation_acts_by_the_mean_of_the_samples(void **state) {
   c->w[c->net.params - 1] = 1000;
   float data[DEEP_MOST_LENGTH];
   lgv_obs obs = deep_obs(&rig, 2, 0, data);
-  int32_t training, evaluation;
+  lgv_action training, evaluation;
   assert_int_equal(rig.type->act(rig.self, &obs, LGV_TRAIN, &training, &err), LGV_OK);
   assert_int_equal(rig.type->act(rig.self, &obs, LGV_EVAL, &evaluation, &err), LGV_OK);
-  assert_true(training == 1 && evaluation == 0);
+  assert_true(training.choice == 1 && evaluation.choice == 0);
   free(mean);
   deep_close(&rig);
 }
@@ -187,13 +187,13 @@ static void the_backward_sweep_carries_values_from_stage_to_stage(void **state) 
     lgv_obs obs = deep_obs(&rig, h, h, data);
     ahead += reward[h];
     assert_float_equal(lgv__dqn_values(c, c->w + h * c->dim, &obs)[1], ahead, 1e-3);
-    int32_t action;
+    lgv_action action;
     assert_int_equal(rig.type->act(rig.self, &obs, LGV_EVAL, &action, &err), LGV_OK);
-    assert_int_equal(action, 1);
+    assert_int_equal(action.choice, 1);
   }
   float data[DEEP_MOST_LENGTH];
   lgv_obs beyond = deep_obs(&rig, 0, H, data);
-  int32_t action;
+  lgv_action action;
   assert_int_equal(rig.type->act(rig.self, &beyond, LGV_EVAL, &action, &err), LGV_ERR_USAGE);
   deep_close(&rig);
 }

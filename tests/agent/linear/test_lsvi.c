@@ -69,6 +69,7 @@ static void an_end_has_no_value(void **state) {
     bench *b = bench_open(2, 1, 2, NULL, 0, p);
     lgv_error err = {0};
     const lgv_transition t = {.next = {.state = 1, .stage = 1},
+                              .action = choice(0),
                               .reward = .25,
                               .terminated = ends != 0,
                               .truncated = ends == 0};
@@ -299,14 +300,19 @@ static void data_outside_the_problem_are_refused(void **state) {
   lgv_agent *agent = make_agent("lsvi-ucb", &spec, NULL);
   lgv_error err = {0};
   const lgv_transition wrong[] = {
-      {.obs = {.state = 2}},  {.obs = {.state = -1}}, {.obs = {.stage = 2}},
-      {.obs = {.stage = -1}}, {.next = {.state = 2}}, {.next = {.state = -1}},
-      {.action = 2},          {.action = -1},
+      {.obs = {.state = 2}, .action = choice(0)},
+      {.obs = {.state = -1}, .action = choice(0)},
+      {.obs = {.stage = 2}, .action = choice(0)},
+      {.obs = {.stage = -1}, .action = choice(0)},
+      {.next = {.state = 2}, .action = choice(0)},
+      {.next = {.state = -1}, .action = choice(0)},
+      {.action = choice(2)},
+      {.action = choice(-1)},
   };
   for (int i = 0; i < 8; i++)
     assert_int_equal(lgv_agent_observe(agent, &wrong[i], &err), LGV_ERR_USAGE);
   /* a state that ends the episode has no successor to name */
-  const lgv_transition end = {.next = {.state = -1}, .terminated = true};
+  const lgv_transition end = {.next = {.state = -1}, .action = choice(0), .terminated = true};
   assert_int_equal(lgv_agent_observe(agent, &end, &err), LGV_OK);
   lgv_agent_free(agent);
   spec.reward_max = 0;
@@ -323,7 +329,8 @@ static void a_reward_that_is_not_finite_is_an_error(void **state) {
   for (int i = 0; i < 8; i++) {
     lgv_agent *agent = make_agent(planners[i] ? planners[i] : "psrl", &spec, NULL);
     lgv_error err = {0};
-    lgv_transition t = {.obs = {.state = 0}, .next = {.state = 1}, .reward = NAN};
+    lgv_transition t = {
+        .obs = {.state = 0}, .next = {.state = 1}, .action = choice(0), .reward = NAN};
     begin(agent);
     assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_ERR_NUMERIC);
     feed(agent, 0, 0, 0, 1, 1);

@@ -231,7 +231,8 @@ static void opt_rlsvi_refuses_crossed_thresholds(void **state) {
 
 static void policy_of(const lgv_agent *agent, int64_t h, int64_t s, double *p) {
   lgv_error err = {0};
-  assert_int_equal(lgv_agent_policy(agent, h, s, p, &err), LGV_OK);
+  const lgv_obs obs = {.state = s, .stage = h};
+  assert_int_equal(lgv_agent_policy(agent, &obs, p, &err), LGV_OK);
 }
 
 /* Each improvement multiplies the policy by exp(alpha Q) of the evaluation before it; each
@@ -313,10 +314,10 @@ static void oppo_acts_by_its_probabilities(void **state) {
   assert_true(p[0] < p[1] && p[1] < p[2]);
   for (int n = 0; n < DRAWS; n++)
     for (int mode = 0; mode < 2; mode++) {
-      int32_t action;
+      lgv_action action;
       assert_int_equal(lgv_agent_act(agent, &obs, mode ? LGV_EVAL : LGV_TRAIN, &action, &err),
                        LGV_OK);
-      counts[mode][action]++;
+      counts[mode][action.choice]++;
     }
   for (int mode = 0; mode < 2; mode++)
     for (int a = 0; a < 3; a++)
@@ -350,7 +351,7 @@ static void psrl_draws_the_dirichlet_posterior_of_transitions(void **state) {
   lgv_agent *agent = make_agent("psrl", &spec, "agent.prior_mass=1.5 agent.pool=true");
   lgv_error err = {0};
   for (int i = 0; i < 5; i++) feed(agent, 0, 0, 0, 0, i < 3 ? 1 : 2);
-  lgv_transition end = {.obs = {.state = 0}, .terminated = true};
+  lgv_transition end = {.obs = {.state = 0}, .action = choice(0), .terminated = true};
   for (int i = 0; i < 2; i++) {
     assert_int_equal(lgv_agent_observe(agent, &end, &err), LGV_OK);
     assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);

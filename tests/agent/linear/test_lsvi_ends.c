@@ -32,9 +32,10 @@ enum { WAYS = sizeof ways / sizeof *ways, LAST = 1 };
 
 static bool step(const reports *way, lgv_agent *agent, int64_t stage) {
   lgv_error err = {0};
-  lgv_transition t = {.obs = {.stage = stage}, .next = {.stage = stage + 1}};
-  assert_int_equal(lgv_agent_act(agent, &t.obs, LGV_TRAIN, &t.action, &err), LGV_OK);
-  bool ends = t.action == END;
+  lgv_action action;
+  lgv_transition t = {.obs = {.stage = stage}, .next = {.stage = stage + 1}, .action = &action};
+  assert_int_equal(lgv_agent_act(agent, &t.obs, LGV_TRAIN, &action, &err), LGV_OK);
+  bool ends = action.choice == END;
   t.reward = ends ? .5 : .3;
   t.terminated = ends || (stage == LAST && way->clock_terminates);
   t.truncated = stage == LAST && (ends ? way->end_truncates : way->clock_truncates);
@@ -45,7 +46,8 @@ static bool step(const reports *way, lgv_agent *agent, int64_t stage) {
 static double stay_probability(const lgv_agent *agent, int64_t stage) {
   double p[2];
   lgv_error err = {0};
-  assert_int_equal(lgv_agent_policy(agent, stage, 0, p, &err), LGV_OK);
+  const lgv_obs obs = {.stage = stage};
+  assert_int_equal(lgv_agent_policy(agent, &obs, p, &err), LGV_OK);
   return p[STAY];
 }
 
@@ -114,7 +116,8 @@ static void an_end_needs_no_next_state(void **state) {
       spec.clock_truncates = known;
       lgv_agent *agent = make_agent("psrl", &spec, NULL);
       lgv_error err = {0};
-      lgv_transition t = {.obs = {.stage = stage}, .next = {.state = -1}, .truncated = true};
+      lgv_transition t = {
+          .obs = {.stage = stage}, .next = {.state = -1}, .action = choice(0), .truncated = true};
       assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_ERR_USAGE);
       t.terminated = true;
       assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_OK);
@@ -148,8 +151,10 @@ static double policy_value(const lgv_model *m, const lgv_agent *agent, int64_t S
   double policy[100], values[100];
   lgv_error err = {0};
   for (int64_t h = 0; h < H; h++)
-    for (int64_t s = 0; s < S; s++)
-      assert_int_equal(lgv_agent_policy(agent, h, s, policy + (h * S + s) * 2, &err), LGV_OK);
+    for (int64_t s = 0; s < S; s++) {
+      const lgv_obs obs = {.state = s, .stage = h};
+      assert_int_equal(lgv_agent_policy(agent, &obs, policy + (h * S + s) * 2, &err), LGV_OK);
+    }
   lgv_model_evaluate(m, policy, values);
   return lgv_model_start_mean(m, values);
 }

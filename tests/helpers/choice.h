@@ -1,0 +1,41 @@
+/* An action where a pointer to one is wanted: lgv_env_step(env, choice(1), ...). It stays valid for
+ * the next CHOICES - 1 calls. */
+#ifndef LGV_TESTS_CHOICE_H
+#define LGV_TESTS_CHOICE_H
+
+#include "langevin.h"
+
+enum { CHOICES = 64 };
+
+static inline lgv_action *next_action(void) {
+  static _Thread_local lgv_action ring[CHOICES];
+  static _Thread_local unsigned next;
+  lgv_action *action = &ring[next++ % CHOICES];
+  *action = (lgv_action){0};
+  return action;
+}
+
+/* The discrete action, or the first part of a multi-discrete one whose others are 0. */
+static inline const lgv_action *choice(int32_t index) {
+  lgv_action *action = next_action();
+  action->choice = index;
+  return action;
+}
+
+/* Of a space that is no box: a uniform draw, and the last choice of every part. */
+static inline const lgv_action *draw_action(const lgv_action_space *space, lgv_rng *rng) {
+  if (space->kind == LGV_DISCRETE) return choice((int32_t)lgv_rng_below(rng, space->count));
+  lgv_action *action = next_action();
+  for (int32_t p = 0; p < space->parts; p++)
+    action->choices[p] = (int32_t)lgv_rng_below(rng, space->choices[p]);
+  return action;
+}
+
+static inline const lgv_action *last_action(const lgv_action_space *space) {
+  if (space->kind == LGV_DISCRETE) return choice(space->count - 1);
+  lgv_action *action = next_action();
+  for (int32_t p = 0; p < space->parts; p++) action->choices[p] = space->choices[p] - 1;
+  return action;
+}
+
+#endif
