@@ -14,6 +14,7 @@
   X(cartpole, "src/env/env_cartpole.c")                                                            \
   X(mountain_car, "src/env/env_mountain_car.c")                                                    \
   X(acrobot, "src/env/env_acrobot.c")                                                              \
+  X(switches, "src/env/env_switches.c")                                                            \
   X(gym, "src/env/env_gym.c")                                                                      \
   X(atari, "src/env/env_atari.c")
 

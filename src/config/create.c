@@ -9,6 +9,9 @@
 #include "config/settings.h"
 #include "env/env.h"
 #include "math/kernels.h"
+#include "registry.h"
+
+#include <stdio.h>
 
 lgv_status lgv__fill_params(const lgv_settings *settings, const char *prefix,
                             const lgv_param *table, size_t size, void **params, bool *is_set,
@@ -36,8 +39,42 @@ static lgv_status resolve_agent(const lgv_settings *settings, const lgv_agent_ty
   return status;
 }
 
+/* "dqn, double-dqn, ...": the built-in agents with a trait. */
+static void name_agents(unsigned trait, char *text, size_t size) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (const lgv_agent_type *const *type = lgv__agents; *type && used < size; type++)
+    if ((*type)->traits & trait)
+      used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", (*type)->name);
+}
+
+/* Whether the agent can take the actions of the environment. */
+static lgv_status check_actions(const lgv_agent_type *type, const lgv_action_space *space,
+                                lgv_error *err) {
+  char names[256];
+  bool box = type->traits & LGV_TAKES_BOX, multi = type->traits & LGV_TAKES_MULTI_DISCRETE;
+  if (space->kind == LGV_MULTI_DISCRETE && !multi) {
+    name_agents(LGV_TAKES_MULTI_DISCRETE, names, sizeof names);
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%s makes one choice per step, but the actions of this environment make %d at "
+                    "once (multi-discrete): take one of %s",
+                    type->name, space->parts, names);
+  }
+  if (space->kind == LGV_BOX && !box)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%s takes discrete actions, but those of this environment are continuous (a "
+                    "box of %d numbers): the agents for it are sac, td3, dsac and lsac, which this "
+                    "version does not have yet",
+                    type->name, space->parts);
+  if (space->kind != LGV_BOX && box)
+    return lgv_fail(err, LGV_ERR_USAGE, "%s takes continuous actions, not discrete ones",
+                    type->name);
+  return LGV_OK;
+}
+
 lgv_status lgv__fill_agent(const lgv_settings *settings, const lgv_agent_type *type,
                            lgv_problem *problem, lgv_agent_parts *parts, lgv_error *err) {
+  LGV_TRY(check_actions(type, &problem->env.actions, err));
   if (!type->presets) return resolve_agent(settings, type, problem, parts, err);
   lgv_settings *completed;
   LGV_TRY(lgv__settings_with_preset(settings, type, &problem->env, &completed, err));

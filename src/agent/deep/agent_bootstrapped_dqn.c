@@ -306,6 +306,7 @@ static void policy_parts(const void *self_, lgv_policy_parts *parts) {
 const lgv_agent_type lgv__agent_bootstrapped_dqn = {
     .name = "bootstrapped-dqn",
     .summary = "an ensemble of DQNs with random priors, one member per episode",
+    .traits = LGV_TAKES_MULTI_DISCRETE,
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),

@@ -191,6 +191,7 @@ static const char *const stat_names[] = {DQN_STAT_NAMES, NULL};
 const lgv_agent_type lgv__agent_noisynet_dqn = {
     .name = "noisynet-dqn",
     .summary = "DQN whose dense layers have learned noise",
+    .traits = LGV_TAKES_MULTI_DISCRETE,
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),

@@ -85,6 +85,7 @@ static void stats(const void *self_, double *values) {
 #define EPSILON_GREEDY_DQN(name_, summary_, params_, presets_)                                     \
   {                                                                                                \
     .name = name_, .summary = summary_, .params = params_, .presets = presets_,                    \
+    .traits = LGV_TAKES_MULTI_DISCRETE,                                                            \
     .params_size = sizeof(epsilon_greedy_params), .state_size = sizeof(self), .optimizer = "adam", \
     .resolve = resolve, .layout = layout, .open = lgv__dqn_open,                                   \
     .begin_episode = lgv__dqn_begin_episode, .act = act, .observe = observe,                       \

@@ -290,6 +290,7 @@ static void policy_parts(const void *self_, lgv_policy_parts *parts) {
 #define LANGEVIN_DQN(name_, summary_, params_, presets_, optimizer_)                               \
   {                                                                                                \
     .name = name_, .summary = summary_, .params = params_, .presets = presets_,                    \
+    .traits = LGV_TAKES_MULTI_DISCRETE,                                                            \
     .optimizer = optimizer_, .params_size = sizeof(params), .state_size = sizeof(self),            \
     .resolve = resolve, .layout = layout, .open = open_agent, .begin_episode = begin_episode,      \
     .act = act, .observe = observe, .end_episode = end_episode, .stat_names = stat_names,          \
