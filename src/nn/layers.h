@@ -1,8 +1,8 @@
 /* Layers as functions of (layer, parameters, activations). Hidden layers end with the rectifier;
- * normalized ones leave it to lgv__layer_norm_forward, which follows.
+ * normalized ones leave it to the normalization, which follows.
  *
- * In a backward pass, d_out is the derivative of the loss before the layer's rectifier; of a
- * normalized layer, lgv__layer_norm_backward first makes it that before the normalization. d_in is
+ * In a backward pass, d_out is the derivative of the loss before the layer's rectifier, or before
+ * its normalization. d_in is
  * gated by the rectifier of the layer below, whose activations are `in`, so that it is the d_out of
  * that layer; it is NULL if there is no layer below. Backward passes overwrite the layer's part of
  * grad. scratch has the size that the layer's _scratch function returns. */
@@ -30,9 +30,14 @@ static inline bool net_converts_input(const net *n) {
          (n->shape.obs_kind == LGV_OBS_BYTE || n->shape.input_scale != 1 || n->shape.vector > 0);
 }
 
+/* The places of a layer's outputs: 1 unless it is a convolution. */
+static inline int64_t net_layer_places(const net_layer *layer) {
+  return layer->kernel ? (int64_t)layer->out_height * layer->out_width : 1;
+}
+
 /* The number of activations of a layer per sample. */
 static inline int64_t net_layer_length(const net_layer *layer) {
-  return (layer->kernel ? (int64_t)layer->out_height * layer->out_width : 1) * layer->outputs;
+  return net_layer_places(layer) * layer->outputs;
 }
 
 /* The numbers of a sample that enter the layer that a vector joins, the vector included. */
@@ -70,14 +75,6 @@ void lgv__layer_index_backward(const net_layer *layer, lgv_obs_form form, const 
                                float scale, int64_t batch, const float *d_out, float *grad);
 /* Of the forward pass. */
 int64_t lgv__layer_index_scratch(const net_layer *layer, lgv_obs_form form);
-
-/* ---- Layer normalization, in place ---- */
-
-void lgv__layer_norm_forward(const net_layer *layer, const float *params, int64_t rows, float *out,
-                             float *normalized, float *scale);
-void lgv__layer_norm_backward(const net_layer *layer, const float *params, int64_t rows,
-                              const float *normalized, const float *scale, float *d_out,
-                              float *grad);
 
 /* ---- Dueling outputs: q holds A (rows x outputs), then Q ---- */
 

@@ -5,7 +5,6 @@
 #include "nn/layers.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- Layers ---- */
@@ -168,17 +167,14 @@ static lgv_status check_picture(const net_shape *s, lgv_error *err) {
 
 static lgv_status too_small(const net_shape *s, const net_layer *layer, int32_t at,
                             lgv_error *err) {
-  char before[64] = "";
-  if (at > 0)
-    snprintf(before, sizeof before, ": they are %d x %d", layer->in_height, layer->in_width);
+  bool nature = s->family == NET_NATURE;
   return lgv_fail(err, LGV_ERR_USAGE,
-                  "pictures of %d x %d are too small for the convolutions of agent.net = %s%s "
-                  "before convolution %d, which needs %d x %d: %s, or set agent.net = mlp",
-                  s->obs_shape[0], s->obs_shape[1], s->family == NET_NATURE ? "nature" : "conv",
-                  before, at + 1, layer->kernel, layer->kernel,
-                  s->family == NET_NATURE
-                      ? "set agent.net = conv"
-                      : "shorten agent.conv, or use smaller kernels or strides");
+                  "pictures of %d x %d are too small for agent.net = %s: convolution %d needs %d x "
+                  "%d and gets %d x %d; %s or set agent.net = mlp",
+                  s->obs_shape[0], s->obs_shape[1], nature ? "nature" : "conv", at + 1,
+                  layer->kernel, layer->kernel, layer->in_height, layer->in_width,
+                  nature ? "set agent.net = conv"
+                         : "shorten agent.conv, use smaller kernels or strides,");
 }
 
 /* Returns the number of outputs of the last one. */

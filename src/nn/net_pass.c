@@ -62,6 +62,28 @@ static const float *inputs_of(const net *n, const net_tape *tape, int32_t l) {
   return tape->activation[l < n->n_hidden ? l - 1 : n->n_hidden - 1];
 }
 
+/* ---- Layer normalization: kernel_norm.c has the equations ---- */
+
+static void normalize(const net *n, const float *params, int64_t batch, int32_t l, net_tape *tape) {
+  const net_layer *layer = &n->layer[l];
+  lgv__kernels()->normalize(net_rows(n, l, batch, tape->taus), net_layer_places(layer),
+                            layer->outputs, params + layer->gains, params + layer->shifts,
+                            tape->activation[l], tape->normalized[l], tape->norm_scale[l]);
+}
+
+/* d_out, the derivative before the rectifier, becomes that before the normalization. */
+static void normalize_back(const net *n, const float *params, int64_t batch, int32_t l,
+                           const net_tape *tape, float *d_out, float *grad) {
+  const net_layer *layer = &n->layer[l];
+  int64_t rows = net_rows(n, l, batch, tape->taus), places = net_layer_places(layer);
+  const float *normalized = tape->normalized[l];
+  const lgv_kernel_set *kernels = lgv__kernels();
+  kernels->column_dots(rows * places, layer->outputs, d_out, normalized, grad + layer->gains);
+  kernels->column_sums(rows * places, layer->outputs, d_out, grad + layer->shifts);
+  kernels->normalize_back(rows, places, layer->outputs, params + layer->gains, normalized,
+                          tape->norm_scale[l], d_out);
+}
+
 /* ---- Forward ---- */
 
 static void first_forward(const net *n, const float *params, net_input input, int64_t batch,
@@ -122,9 +144,7 @@ const float *lgv__net_forward(const net *n, const float *params, net_input input
       first_forward(n, params, input, batch, tape);
     else
       layer_forward(n, params, input, batch, l, tape);
-    if (n->layer[l].normalized)
-      lgv__layer_norm_forward(&n->layer[l], params, net_rows(n, l, batch, tape->taus),
-                              tape->activation[l], tape->normalized[l], tape->norm_scale[l]);
+    if (n->layer[l].normalized) normalize(n, params, batch, l, tape);
     if (n->joins && l + 1 == n->joins) join(n, input, batch, tape);
   }
   if (n->shape.dueling)
@@ -207,9 +227,7 @@ void lgv__net_backward(const net *n, const float *params, net_input input, int64
   }
   float *d_out = output_backward(n, params, batch, tape, d_outputs, core_scale, grad);
   for (int32_t l = n->n_hidden - 1; l >= 0; l--) {
-    if (n->layer[l].normalized)
-      lgv__layer_norm_backward(&n->layer[l], params, net_rows(n, l, batch, tape->taus),
-                               tape->normalized[l], tape->norm_scale[l], d_out, grad);
+    if (n->layer[l].normalized) normalize_back(n, params, batch, l, tape, d_out, grad);
     if (l == 0) break;
     float *d_in = tape->delta[l & 1];
     layer_backward(n, params, batch, l, tape, d_out, d_in, grad);
@@ -232,7 +250,8 @@ double lgv__net_dead_share(const net *n, const net_tape *tape, int64_t batch) {
   for (int32_t l = 0; l < n->n_hidden; l++) {
     int64_t outputs = n->layer[l].outputs;
     int64_t rows = net_rows(n, l, batch, tape->taus) * net_layer_length(&n->layer[l]) / outputs;
-    int64_t counted = outputs - (n->joins && n->embedding && l == n->embedding ? n->shape.vector : 0);
+    int64_t counted =
+        outputs - (n->joins && n->embedding && l == n->embedding ? n->shape.vector : 0);
     units += counted;
     for (int64_t j = 0; j < counted; j++) dead += is_dead(tape->activation[l], rows, outputs, j);
   }
