@@ -67,8 +67,8 @@ static int32_t at_least_one(int32_t count) { return count > 1 ? count : 1; }
 /* The choices of all parts of an action must be the actions of a head. */
 static lgv_status check_parts(const net_shape *s, lgv_error *err) {
   int64_t groups = (int64_t)s->heads * s->atoms, sum = 0;
-  for (int32_t i = 0; i < s->parts && s->parts <= NET_MOST_PARTS; i++) sum += s->part_sizes[i];
-  if (s->parts > NET_MOST_PARTS || s->outputs % groups != 0 ||
+  for (int32_t i = 0; i < s->parts && s->parts <= LGV_MOST_PARTS; i++) sum += s->part_sizes[i];
+  if (s->parts > LGV_MOST_PARTS || s->outputs % groups != 0 ||
       (s->parts > 1 && sum * groups != s->outputs))
     return lgv_fail(err, LGV_ERR_USAGE,
                     "a dueling network with %d outputs cannot have %d heads with %d atoms for "

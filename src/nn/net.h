@@ -42,7 +42,6 @@
 enum { NET_AUTO, NET_MLP, NET_CONV, NET_NATURE };
 enum {
   NET_MOST_CONVS = 8,
-  NET_MOST_PARTS = 64,
   NET_MOST_LAYERS = NET_MOST_CONVS + LGV_INTS_MAX + 3 /* the embedding, V and A */
 };
 
@@ -68,7 +67,7 @@ typedef struct net_shape {
   int32_t outputs;      /* heads x actions x atoms */
   int32_t heads, atoms; /* 0: 1; `dueling` needs them */
   int32_t parts;        /* of an action; 0: 1. `dueling` needs them */
-  int32_t part_sizes[NET_MOST_PARTS]; /* with several parts: choices, which sum up to the actions */
+  int32_t part_sizes[LGV_MOST_PARTS]; /* with several parts: choices, which sum up to the actions */
   bool layer_norm, dueling;
   bool shared_bias;  /* the output layer has one bias for all outputs */
   float input_scale; /* multiplies every input, except for a vector beside a picture */

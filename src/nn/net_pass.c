@@ -9,9 +9,10 @@
 
 /* ---- Inputs ---- */
 
-/* Converts `numbers` numbers of pictures or vectors; one of bytes and dense is given. */
-static void convert_numbers(const net *n, const uint8_t *bytes, const float *dense, int64_t numbers,
-                            float *out) {
+/* Converts `count` observations, without their vectors; one of bytes and dense is given. */
+static void convert_observations(const net *n, const uint8_t *bytes, const float *dense,
+                                 int64_t count, float *out) {
+  int64_t numbers = count * net_obs_length(n);
   float scale = n->shape.input_scale;
   if (bytes)
     lgv__kernels()->from_bytes(numbers, bytes, scale, out);
@@ -19,26 +20,29 @@ static void convert_numbers(const net *n, const uint8_t *bytes, const float *den
     for (int64_t i = 0; i < numbers; i++) out[i] = scale * dense[i];
 }
 
-static const float *vector_of(net_input input, int64_t sample) {
-  return (const float *)(const void *)((const char *)input.vector + sample * input.stride);
+static const float *floats_at(const void *first, int64_t bytes) {
+  return (const float *)(const void *)((const char *)first + bytes);
 }
 
-/* Converts one sample that a vector accompanies; an MLP takes the vector as well. */
+static void copy_vector(const net *n, net_input input, int64_t sample, float *out) {
+  const float *vector = floats_at(input.vector, sample * input.stride);
+  memcpy(out, vector, (size_t)n->shape.vector * sizeof *out);
+}
+
+/* One observation that a vector accompanies; an MLP takes the vector as well. */
 static void convert_sample(const net *n, net_input input, int64_t sample, float *out) {
-  int64_t length = net_obs_length(n), at = sample * input.stride;
-  const float *dense =
-      input.dense ? (const float *)(const void *)((const char *)input.dense + at) : NULL;
-  convert_numbers(n, input.bytes ? input.bytes + at : NULL, dense, length, out);
-  if (!n->joins)
-    memcpy(out + length, vector_of(input, sample), (size_t)n->shape.vector * sizeof *out);
+  int64_t at = sample * input.stride;
+  convert_observations(n, input.bytes ? input.bytes + at : NULL,
+                       input.dense ? floats_at(input.dense, at) : NULL, 1, out);
+  if (!n->joins) copy_vector(n, input, sample, out + net_obs_length(n));
 }
 
 static const float *convert(const net *n, net_input input, int64_t first, int64_t count,
                             float *out) {
-  int64_t length = net_obs_length(n);
+  int64_t at = first * net_obs_length(n);
   if (n->shape.vector == 0)
-    convert_numbers(n, input.bytes ? input.bytes + first * length : NULL,
-                    input.dense ? input.dense + first * length : NULL, count * length, out);
+    convert_observations(n, input.bytes ? input.bytes + at : NULL,
+                         input.dense ? input.dense + at : NULL, count, out);
   for (int64_t s = 0; n->shape.vector > 0 && s < count; s++)
     convert_sample(n, input, first + s, out + s * net_input_row(n));
   return out;
@@ -128,7 +132,7 @@ static void join(const net *n, net_input input, int64_t batch, net_tape *tape) {
   for (int64_t s = 0; s < batch; s++) {
     float *to = tape->joined + s * all;
     memcpy(to, features + s * own, (size_t)own * sizeof *to);
-    memcpy(to + own, vector_of(input, s), (size_t)n->shape.vector * sizeof *to);
+    copy_vector(n, input, s, to + own);
   }
 }
 

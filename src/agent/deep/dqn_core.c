@@ -43,21 +43,26 @@ net_shape lgv__dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t h
   net_convs convs = {0};
   lgv_status parsed = lgv__net_parse_convs(p->conv, &convs, NULL); /* lgv__dqn_resolve checked it */
   (void)parsed;
-  return (net_shape){
+  net_shape shape = {
       .family = p->net,
       .obs_kind = env->obs_kind,
       .obs_form = env->obs_form,
       .obs_shape = {env->obs_shape[0], env->obs_shape[1], env->obs_shape[2]},
+      .vector = env->vector,
       .convs = convs,
       .hidden = p->hidden,
       .outputs = env->actions.count * heads * atoms,
       .heads = heads,
       .atoms = atoms,
+      .parts = lgv__action_parts(&env->actions),
       .layer_norm = p->layer_norm,
       .dueling = p->dueling,
       .shared_bias = p->shared_bias,
       .input_scale = input_scale(p, env),
   };
+  for (int32_t i = 0; i < shape.parts; i++)
+    shape.part_sizes[i] = lgv__part_choices(&env->actions, i);
+  return shape;
 }
 
 static net_shape shape_of(const dqn_params *p, const lgv_env_spec *env, dqn_sizes sizes) {

@@ -1,5 +1,6 @@
 /* Deep agents with other networks than the default: convolutions for small pictures, layer
  * normalization and dueling outputs, over every form of observation. */
+#include "choice.h"
 #include "deep_helpers.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ static lgv_status spec(const void *params, lgv_env_spec *out, lgv_error *err) {
   *out = (lgv_env_spec){.obs_kind = LGV_OBS_BYTE,
                         .obs_shape = {HEIGHT, WIDTH, FRAMES},
                         .frames = FRAMES,
-                        .actions = 2,
+                        .actions = lgv_discrete(2),
                         .reward_min = -1,
                         .reward_max = 1};
   return LGV_OK;
@@ -40,11 +41,11 @@ static lgv_status reset(void *self, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
+static lgv_status step(void *self, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
                        lgv_error *err) {
   (void)err;
   int64_t *at = ((pictures *)self)->at;
-  outcome->reward = action != 1 ? 0 : at[2] > WIDTH / 2 ? 1 : -1;
+  outcome->reward = action->choice != 1 ? 0 : at[2] > WIDTH / 2 ? 1 : -1;
   at[1] = at[2];
   at[2] = lgv_rng_below(rng, WIDTH);
   outcome->truncated = ++at[0] == LENGTH;
@@ -125,6 +126,7 @@ static void every_agent_takes_normalized_dueling_networks(void **state) {
       run_twice(envs[e], lgv__agents[i]->name, "agent.dueling=true agent.hidden=11");
       run_twice(envs[e], lgv__agents[i]->name, "agent.layer_norm=true agent.dueling=true");
     }
+  run_twice("switches", "dqn", "env.lamps=3 agent.layer_norm=true agent.dueling=true");
   run_twice("deepsea", "bootstrapped-dqn",
             "agent.members=networks agent.heads=3 agent.layer_norm=true agent.dueling=true");
   run_twice("deepsea", "adam-lmcdqn",
@@ -187,7 +189,7 @@ static void gains_and_shifts_are_not_noisy(void **state) {
   for (int i = 0; i < 20; i++) {
     lgv_transition t = {.obs = {data[i % 2], i % 2, i % 4},
                         .next = {data[1 - i % 2], 1 - i % 2, i % 4 + 1},
-                        .action = i % 2,
+                        .action = choice(i % 2),
                         .reward = i % 3,
                         .terminated = i % 4 == 3};
     if (rig.type->observe(rig.self, &t, &err) != LGV_OK) fail_msg("%s", err.message);
