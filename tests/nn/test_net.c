@@ -185,8 +185,8 @@ static void lists_of_convolutions_match_double(void **state) {
     const char *convs;
     int32_t side, channels;
     int64_t batch;
-  } cases[] = {{"16x3s1,32x3s1", 10, 4, 9},      {"16x3s1,32x3s1", 5, 1, 2}, {"5x3s2", 7, 3, 5},
-               {"7x2s1,3x4s3,9x1s1", 12, 11, 4}, {"1x5s1,1x1s1", 5, 2, 3},   {"33x1s1", 6, 20, 3}};
+  } cases[] = {{"16x3s1,32x3s1", 10, 4, 4},      {"16x3s1,32x3s1", 5, 1, 2}, {"5x3s2", 7, 3, 5},
+               {"7x2s1,3x4s3,9x1s1", 12, 11, 2}, {"1x5s1,1x1s1", 5, 2, 3},   {"33x1s1", 6, 20, 3}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     net_shape shape = picture_shape(cases[i].convs, cases[i].side, cases[i].channels);
     on_every_kernel_set(shape, cases[i].batch, outputs_and_gradients_match);
