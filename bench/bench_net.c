@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-enum { BATCH = 32, MLP = 0, INDEXED, NATURE, NETS };
+enum { BATCH = 32, MLP = 0, NORMALIZED, DUELING, INDEXED, CONV, NORMALIZED_CONV, NATURE, NETS };
 
 typedef struct subject {
   net n;
@@ -22,18 +22,25 @@ typedef struct subject {
   int32_t *index;                /* (2 BATCH) */
 } subject;
 
+static net_shape picture_shape(int which) {
+  int32_t side = which == NATURE ? 84 : 10;
+  return (net_shape){.family = which == NATURE ? NET_NATURE : NET_CONV,
+                     .obs_kind = LGV_OBS_BYTE,
+                     .obs_shape = {side, side, 4},
+                     .outputs = which == NATURE ? 18 : 6,
+                     .layer_norm = which == NORMALIZED_CONV,
+                     .input_scale = 1.0f / 255};
+}
+
 static net_shape shape_of(int which) {
-  if (which == NATURE)
-    return (net_shape){.family = NET_NATURE,
-                       .obs_kind = LGV_OBS_BYTE,
-                       .obs_shape = {84, 84, 4},
-                       .outputs = 18,
-                       .input_scale = 1.0f / 255};
+  if (which >= CONV) return picture_shape(which);
   return (net_shape){.family = NET_MLP,
-                     .obs_form = which == MLP ? LGV_FORM_DENSE : LGV_FORM_THERMOMETER,
+                     .obs_form = which == INDEXED ? LGV_FORM_THERMOMETER : LGV_FORM_DENSE,
                      .obs_shape = {100, 1, 1},
-                     .hidden = {2, {32, 32}},
+                     .hidden = {2, {32, which == DUELING ? 16 : 32}},
                      .outputs = 2,
+                     .layer_norm = which == NORMALIZED,
+                     .dueling = which == DUELING,
                      .input_scale = 1};
 }
 
@@ -142,8 +149,17 @@ static const struct {
     {MLP, "MLP 100-32-32-2, batch 32: double DQN", double_dqn, 3 * BATCH, BATCH, 0},
     {MLP, "MLP 100-32-32-2: acting", act, 1, 0, 0},
     {MLP, "MLP 100-32-32-2, batch 32: acting", act_for_all, BATCH, 0, 0},
+    {NORMALIZED, "the same with layer norm: forward, backward", forward_and_backward, BATCH, BATCH,
+     0},
+    {DUELING, "the same with dueling outputs: forward, backward", forward_and_backward, BATCH,
+     BATCH, 0},
     {INDEXED, "the same from a thermometer: forward, backward", forward_and_backward, 0, 0, 0},
     {INDEXED, "the same from a thermometer: acting", act, 0, 0, 0},
+    {CONV, "conv 10 x 10 x 4, batch 32: forward, backward", forward_and_backward, BATCH, BATCH,
+     0.6},
+    {CONV, "conv 10 x 10 x 4: acting", act, 1, 0, 0},
+    {NORMALIZED_CONV, "conv 10 x 10 x 4, layer norm: forward, backward", forward_and_backward,
+     BATCH, BATCH, 0.5},
     {NATURE, "Nature CNN, batch 32: forward, backward", forward_and_backward, BATCH, BATCH, 0.85},
     {NATURE, "Nature CNN, batch 32: double DQN", double_dqn, 3 * BATCH, BATCH, 0.8},
     {NATURE, "Nature CNN: acting", act, 1, 0, 0},

@@ -376,8 +376,8 @@ typedef struct lgv_agent_type {
   unsigned traits; /* LGV_NEEDS_STATES | ... */
   const lgv_param *params;
   size_t params_size, state_size;
-  /* Optional. agent.preset chooses one by name; auto takes `atari` for images, `one-hot` for
-   * one-hot observations if there is one of that name, else `small`. */
+  /* Optional. agent.preset chooses one by name; auto takes `atari` for pictures of at least
+   * 36 x 36, `one-hot` for one-hot observations if there is one of that name, else `small`. */
   const lgv_preset *presets;
   const char *optimizer; /* the default of optim.name; NULL for agents that need none */
   /* Optional: fills in what the user left open (is_set[i] is false) and checks what ranges of

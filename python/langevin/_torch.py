@@ -135,6 +135,8 @@ def to_torch(agent: Any) -> QNetwork:
         raise UsageError(f"{name} has no network that to_torch() knows; parameters() and arrays() have its numbers")
     if name == "bootstrapped-dqn" or agent._staged:
         raise UsageError(f"{name} has several networks here; parameters() has their numbers")
+    if params.get("net") not in ("mlp", "nature") or params.get("layer_norm") or params.get("dueling"):
+        raise UsageError(f"to_torch() does not know this network of {name} yet; parameters() has its numbers")
     vector = Vector(arrays["w_mean"] if "w_mean" in arrays else arrays["w"])  # what evaluations use
     module = QNetwork(agent, params, vector, int(params.get("atoms", params.get("quantiles", 1))))
     whole: List[int] = [vector.at, 2 * vector.at]  # noisynet-dqn: the means, then the deviations

@@ -402,6 +402,11 @@ static lgv_status put_network(writer *w, lgv_error *err) {
 
 /* ---- the file ---- */
 
+/* Whether put_forward knows everything in the network. */
+static bool is_known(const net *n) {
+  return !n || (!n->shape.layer_norm && !n->shape.dueling && n->shape.vector == 0);
+}
+
 static lgv_status check(const writer *w, lgv_error *err) {
   const lgv_agent_type *type = lgv__agent_type(w->agent);
   LGV_TRY(lgv__agent_check_usable(w->agent, err));
@@ -418,6 +423,10 @@ static lgv_status check(const writer *w, lgv_error *err) {
                     type->name);
   if (!w->parts.by_stage && !by_index && !w->parts.net)
     return lgv_fail(err, LGV_ERR_USAGE, "%s cannot be exported for these observations", type->name);
+  if (!w->parts.by_stage && !by_index && !(is_known(w->parts.net) && is_known(w->parts.prior)))
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "networks with agent.layer_norm, agent.dueling or a vector beside a picture "
+                    "cannot be exported yet");
   double rows = w->parts.by_stage ? (double)w->env->horizon * (double)w->env->states
                                   : (double)w->env->obs_shape[0] + 1;
   if ((w->parts.by_stage || by_index) && rows * w->env->actions.count > 1e8)

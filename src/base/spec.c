@@ -159,6 +159,15 @@ bool lgv__obs_is_finite(const lgv_env_spec *s, const void *data) {
   return vector == 0 || are_finite((const float *)(const void *)floats, vector);
 }
 
+bool lgv__is_picture(lgv_obs_form form, const int32_t shape[3]) {
+  return form == LGV_FORM_DENSE && shape[1] > 1;
+}
+
+bool lgv__is_large_picture(lgv_obs_form form, const int32_t shape[3]) {
+  return lgv__is_picture(form, shape) && shape[0] >= LGV_LARGE_PICTURE &&
+         shape[1] >= LGV_LARGE_PICTURE;
+}
+
 void lgv__obs_interleave(const uint8_t *const *picture, int32_t frames, int64_t pixels,
                          int32_t depth, uint8_t *out) {
   if (frames == 4 && depth == 1) { /* the usual case, in a loop that the compiler can vectorize */

@@ -40,6 +40,12 @@ size_t lgv__obs_bytes(const lgv_env_spec *spec);
 size_t lgv__obs_vector_at(const lgv_env_spec *spec); /* where these floats begin, in bytes */
 /* Whether no entry is NaN or infinite; bytes never are. */
 bool lgv__obs_is_finite(const lgv_env_spec *spec, const void *data);
+/* Pictures are dense observations, floats or bytes, that are wider than 1. A large one has at least
+ * LGV_LARGE_PICTURE places on both sides. LGV_LEAST_PICTURE: what convolutions are chosen for
+ * without being asked for. */
+enum { LGV_LEAST_PICTURE = 5, LGV_LARGE_PICTURE = 36 };
+bool lgv__is_picture(lgv_obs_form form, const int32_t shape[3]);
+bool lgv__is_large_picture(lgv_obs_form form, const int32_t shape[3]);
 /* Stacks pictures of (pixels x depth) bytes, oldest first, into one of (pixels x frames x depth).
  */
 void lgv__obs_interleave(const uint8_t *const *picture, int32_t frames, int64_t pixels,

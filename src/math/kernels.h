@@ -21,6 +21,8 @@ typedef struct lgv_noise {
 
 enum { LGV_NOISE_BLOCK = 512 }; /* normals per call: they stay in the first-level cache */
 
+#define LGV_NORM_EPS 1e-5f /* of layer normalization */
+
 /* C = start + A B, followed by an optional rectifier or gate. A (m x k) is a[row(i) + col(p)], B (k
  * x n) is b[p * b_row + j], C is c[row(i) + j]; rows and columns are addressed by a stride or by a
  * list of offsets. C must not overlap A or B.
@@ -58,6 +60,8 @@ typedef struct lgv_kernel_set {
   void (*product)(const lgv_product *product);
   /* sums (cols) = the sum over the rows of x (rows x cols). */
   void (*column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);
+  /* sums (cols) = the sum over the rows of x * y (rows x cols). */
+  void (*column_dots)(int64_t rows, int64_t cols, const float *x, const float *y, float *sums);
   /* to[j * to_row + i] = from[i * from_row + j], or 0 where gate (laid out as `to`, may be NULL) is
    * not positive. */
   void (*transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,
@@ -71,6 +75,15 @@ typedef struct lgv_kernel_set {
   void (*rectify)(int64_t count, float *x);                 /* x = max(x, 0); NaN stays */
   void (*gate)(int64_t count, const float *gate, float *x); /* x = 0 where gate is not positive */
   void (*scale)(int64_t count, float scale, float *x);
+  /* Layer normalization (kernel_norm.c) of rows of (places x cols) numbers with a gain and a bias
+   * per column, and the rectifier: x becomes rectified(gain x' + bias). Keeps x' in normalized
+   * (rows x places x cols) and its factor in scale (rows) for the backward pass; each may be NULL.
+   */
+  void (*normalize)(int64_t rows, int64_t places, int64_t cols, const float *gain,
+                    const float *bias, float *x, float *normalized, float *scale);
+  /* d, the derivative of gain x' + bias, becomes that of x. */
+  void (*normalize_back)(int64_t rows, int64_t places, int64_t cols, const float *gain,
+                         const float *normalized, const float *scale, float *d);
   /* Rows of p (rows x cols) = softmax of those of x; mean (rows) = the sum of p times support
    * (cols); log_sum (rows, may be NULL) = the logarithm of the sum of e^x. */
   void (*softmax)(int64_t rows, int64_t cols, const float *x, const float *support, float *p,
@@ -102,6 +115,8 @@ void lgv__noise_seed(lgv_noise *noise, lgv_rng *rng);
 void LGV_KERNEL(lgv__product)(const lgv_product *product);
 void LGV_KERNEL(lgv__product_row)(const lgv_product *product); /* m = 1 */
 void LGV_KERNEL(lgv__column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);
+void LGV_KERNEL(lgv__column_dots)(int64_t rows, int64_t cols, const float *x, const float *y,
+                                  float *sums);
 void LGV_KERNEL(lgv__transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,
                                 const float *gate, float *to, int64_t to_row);
 void LGV_KERNEL(lgv__from_bytes)(int64_t count, const uint8_t *bytes, float scale, float *out);
@@ -112,6 +127,10 @@ void LGV_KERNEL(lgv__add_scaled)(int64_t count, const float *x, float scale, flo
 void LGV_KERNEL(lgv__rectify)(int64_t count, float *x);
 void LGV_KERNEL(lgv__gate)(int64_t count, const float *gate, float *x);
 void LGV_KERNEL(lgv__scale)(int64_t count, float scale, float *x);
+void LGV_KERNEL(lgv__normalize)(int64_t rows, int64_t places, int64_t cols, const float *gain,
+                                const float *bias, float *x, float *normalized, float *scale);
+void LGV_KERNEL(lgv__normalize_back)(int64_t rows, int64_t places, int64_t cols, const float *gain,
+                                     const float *normalized, const float *scale, float *d);
 void LGV_KERNEL(lgv__softmax)(int64_t rows, int64_t cols, const float *x, const float *support,
                               float *p, float *mean, float *log_sum);
 float LGV_KERNEL(lgv__quantile_loss)(int64_t n, const float *theta, const float *tau,

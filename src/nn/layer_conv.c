@@ -63,7 +63,7 @@ void lgv__layer_conv_forward(const net_layer *layer, const conv_places *places, 
                                                .c = out + s * per_image * n,
                                                .c_row = n,
                                                .bias = params + layer->biases,
-                                               .rectify = true});
+                                               .rectify = net_layer_rectifies(layer)});
   }
 }
 

@@ -22,15 +22,15 @@ enum { FEW_OUTPUTS = 24 };
 /* ---- Any inputs ---- */
 
 void lgv__layer_dense_forward(const net_layer *layer, const float *params, const float *in,
-                              int64_t batch, bool rectify, float *out) {
-  int64_t n = layer->outputs, k = layer->inputs;
-  bool shared = layer->n_biases != n;
+                              int64_t batch, float *out) {
+  int64_t n = layer->outputs;
+  bool shared = layer->n_biases != n, rectify = net_layer_rectifies(layer);
   const float *bias = params + layer->biases;
   lgv__matmul_threads_product(&(lgv_product){.m = batch,
                                              .n = n,
-                                             .k = k,
-                                             .a = in,
-                                             .a_row = k,
+                                             .k = layer->inputs,
+                                             .a = in + layer->in_first,
+                                             .a_row = layer->in_row,
                                              .a_col = 1,
                                              .b = params + layer->weights,
                                              .b_row = n,
@@ -64,7 +64,7 @@ static void weight_gradient(const net_layer *layer, const float *in, int64_t bat
                                                .k = batch,
                                                .a = in,
                                                .a_row = 1,
-                                               .a_col = k,
+                                               .a_col = layer->in_row,
                                                .b = d_out,
                                                .b_row = n,
                                                .c = grad + layer->weights,
@@ -78,7 +78,7 @@ static void weight_gradient(const net_layer *layer, const float *in, int64_t bat
                                              .a_row = 1,
                                              .a_col = n,
                                              .b = in,
-                                             .b_row = k,
+                                             .b_row = layer->in_row,
                                              .c = scratch,
                                              .c_row = k});
   kernels->transpose(n, k, scratch, k, NULL, grad + layer->weights, n);
@@ -88,7 +88,7 @@ static bool weights_are_large(const net_layer *layer, int64_t batch) {
   return batch * (layer->inputs + layer->outputs) < layer->n_weights;
 }
 
-static void input_gradient(const net_layer *layer, const float *params, const float *in,
+static void input_gradient(const net_layer *layer, const float *params, const float *gate,
                            int64_t batch, const float *d_out, float *d_in, float *scratch) {
   int64_t n = layer->outputs, k = layer->inputs;
   const float *weights = params + layer->weights;
@@ -106,7 +106,7 @@ static void input_gradient(const net_layer *layer, const float *params, const fl
                                                .b_row = batch,
                                                .c = turned_in,
                                                .c_row = batch});
-    kernels->transpose(k, batch, turned_in, batch, in, d_in, k);
+    kernels->transpose(k, batch, turned_in, batch, gate, d_in, layer->in_row);
     return;
   }
   kernels->transpose(k, n, weights, n, NULL, scratch, k);
@@ -119,16 +119,18 @@ static void input_gradient(const net_layer *layer, const float *params, const fl
                                              .b = scratch,
                                              .b_row = k,
                                              .c = d_in,
-                                             .c_row = k,
-                                             .gate = in});
+                                             .c_row = layer->in_row,
+                                             .gate = gate});
 }
 
 void lgv__layer_dense_backward(const net_layer *layer, const float *params, const float *in,
-                               int64_t batch, const float *d_out, float *d_in, float *scratch,
-                               float *grad) {
+                               const float *gate, int64_t batch, const float *d_out, float *d_in,
+                               float *scratch, float *grad) {
+  int64_t first = layer->in_first;
   bias_gradient(layer, batch, d_out, grad);
-  weight_gradient(layer, in, batch, d_out, scratch, grad);
-  if (d_in) input_gradient(layer, params, in, batch, d_out, d_in, scratch);
+  weight_gradient(layer, in + first, batch, d_out, scratch, grad);
+  if (d_in)
+    input_gradient(layer, params, gate ? gate + first : NULL, batch, d_out, d_in + first, scratch);
 }
 
 /* A smaller batch may take the other branch, but never needs more. */
@@ -152,8 +154,8 @@ static int32_t largest(const int32_t *index, int64_t batch) {
 }
 
 void lgv__layer_index_forward(const net_layer *layer, const float *params, lgv_obs_form form,
-                              const int32_t *index, float scale, int64_t batch, bool rectify,
-                              float *scratch, float *out) {
+                              const int32_t *index, float scale, int64_t batch, float *scratch,
+                              float *out) {
   int64_t n = layer->outputs;
   const lgv_kernel_set *kernels = lgv__kernels();
   const float *weights = params + layer->weights;
@@ -166,7 +168,7 @@ void lgv__layer_index_forward(const net_layer *layer, const float *params, lgv_o
     memcpy(out, row, (size_t)n * sizeof *out);
     if (form == LGV_FORM_ONE_HOT && index[s] >= 0)
       kernels->add_scaled(n, weights + index[s] * n, scale, out);
-    if (rectify) kernels->rectify(n, out);
+    if (net_layer_rectifies(layer)) kernels->rectify(n, out);
   }
 }
 

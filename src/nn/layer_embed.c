@@ -41,7 +41,7 @@ void lgv__layer_embed_forward(const net_layer *layer, const float *params, const
                               float *psi, float *out) {
   int64_t units = layer->outputs;
   cosines_of(tau, batch * taus, layer->inputs, cosine);
-  lgv__layer_dense_forward(layer, params, cosine, batch * taus, true, psi);
+  lgv__layer_dense_forward(layer, params, cosine, batch * taus, psi);
   for (int64_t r = 0; r < batch * taus; r++) {
     const float *restrict f = features + r / taus * units, *restrict p = psi + r * units;
     float *restrict to = out + r * units;
@@ -49,16 +49,18 @@ void lgv__layer_embed_forward(const net_layer *layer, const float *params, const
   }
 }
 
-/* d_in = the sum over a sample's taus of d_out * psi; psi becomes d_out * features, which is the
- * derivative before its rectifier, because d_out is 0 wherever psi is. */
+/* d_in = the sum over a sample's taus of d_out * psi, gated by the rectifier of the features; psi
+ * becomes d_out * features, gated by its own. A vector among the features has no rectifier, and
+ * nobody reads its derivative. */
 static void split_product(int64_t units, int64_t taus, const float *restrict features,
                           const float *restrict d_out, float *restrict psi, float *restrict d_in) {
   for (int64_t j = 0; j < units; j++) d_in[j] = 0;
   for (int64_t t = 0; t < taus; t++, d_out += units, psi += units)
     for (int64_t j = 0; j < units; j++) {
       d_in[j] += d_out[j] * psi[j];
-      psi[j] = d_out[j] * features[j];
+      psi[j] = psi[j] > 0 ? d_out[j] * features[j] : 0;
     }
+  for (int64_t j = 0; j < units; j++) d_in[j] = features[j] > 0 ? d_in[j] : 0;
 }
 
 void lgv__layer_embed_backward(const net_layer *layer, const float *params, const float *features,
@@ -70,5 +72,5 @@ void lgv__layer_embed_backward(const net_layer *layer, const float *params, cons
     split_product(units, taus, features + s * units, d_out + row * units, psi + row * units,
                   d_in + s * units);
   }
-  lgv__layer_dense_backward(layer, params, cosine, batch * taus, psi, NULL, scratch, grad);
+  lgv__layer_dense_backward(layer, params, cosine, NULL, batch * taus, psi, NULL, scratch, grad);
 }

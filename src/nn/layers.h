@@ -1,6 +1,8 @@
-/* Layers as functions of (layer, parameters, activations). Hidden layers end with the rectifier.
+/* Layers as functions of (layer, parameters, activations). Hidden layers end with the rectifier;
+ * normalized ones leave it to the normalization, which follows.
  *
- * In a backward pass, d_out is the derivative of the loss before the layer's rectifier. d_in is
+ * In a backward pass, d_out is the derivative of the loss before the layer's rectifier, or before
+ * its normalization. d_in is
  * gated by the rectifier of the layer below, whose activations are `in`, so that it is the d_out of
  * that layer; it is NULL if there is no layer below. Backward passes overwrite the layer's part of
  * grad. scratch has the size that the layer's _scratch function returns. */
@@ -17,14 +19,35 @@ static inline int64_t net_obs_length(const net *n) {
   return (int64_t)n->shape.obs_shape[0] * n->shape.obs_shape[1] * n->shape.obs_shape[2];
 }
 
-/* Whether inputs must be converted or scaled before the first layer. */
+/* The numbers of a sample that the first layer takes. */
+static inline int64_t net_input_row(const net *n) {
+  return net_obs_length(n) + (n->joins ? 0 : n->shape.vector);
+}
+
+/* Whether inputs must be converted, scaled or gathered before the first layer. */
 static inline bool net_converts_input(const net *n) {
-  return !net_takes_index(n) && (n->shape.obs_kind == LGV_OBS_BYTE || n->shape.input_scale != 1);
+  return !net_takes_index(n) &&
+         (n->shape.obs_kind == LGV_OBS_BYTE || n->shape.input_scale != 1 || n->shape.vector > 0);
+}
+
+/* The places of a layer's outputs: 1 unless it is a convolution. */
+static inline int64_t net_layer_places(const net_layer *layer) {
+  return layer->kernel ? (int64_t)layer->out_height * layer->out_width : 1;
 }
 
 /* The number of activations of a layer per sample. */
 static inline int64_t net_layer_length(const net_layer *layer) {
-  return (layer->kernel ? (int64_t)layer->out_height * layer->out_width : 1) * layer->outputs;
+  return net_layer_places(layer) * layer->outputs;
+}
+
+/* The numbers of a sample that enter the layer that a vector joins, the vector included. */
+static inline int64_t net_join_length(const net *n) {
+  return net_layer_length(&n->layer[n->joins - 1]) + n->shape.vector;
+}
+
+/* Whether a layer's linear map is followed by the rectifier at once. */
+static inline bool net_layer_rectifies(const net_layer *layer) {
+  return layer->hidden && !layer->normalized;
 }
 
 /* The number of rows of a layer's activations for `batch` samples. */
@@ -34,25 +57,33 @@ static inline int64_t net_rows(const net *n, int32_t layer, int64_t batch, int64
 
 /* ---- Dense ---- */
 
+/* in, d_in and gate have rows of layer->in_row numbers, of which the layer takes and writes its
+ * own. gate: `in`; NULL: d_in is not gated. */
 void lgv__layer_dense_forward(const net_layer *layer, const float *params, const float *in,
-                              int64_t batch, bool rectify, float *out);
+                              int64_t batch, float *out);
 void lgv__layer_dense_backward(const net_layer *layer, const float *params, const float *in,
-                               int64_t batch, const float *d_out, float *d_in, float *scratch,
-                               float *grad);
+                               const float *gate, int64_t batch, const float *d_out, float *d_in,
+                               float *scratch, float *grad);
 int64_t lgv__layer_dense_scratch(const net_layer *layer, int64_t batch); /* of the backward pass */
 
 /* The same layer as the first one, with sparse inputs: scale at the places that an index encodes
  * (net_input), 0 elsewhere. */
 void lgv__layer_index_forward(const net_layer *layer, const float *params, lgv_obs_form form,
-                              const int32_t *index, float scale, int64_t batch, bool rectify,
-                              float *scratch, float *out);
+                              const int32_t *index, float scale, int64_t batch, float *scratch,
+                              float *out);
 void lgv__layer_index_backward(const net_layer *layer, lgv_obs_form form, const int32_t *index,
                                float scale, int64_t batch, const float *d_out, float *grad);
 /* Of the forward pass. */
 int64_t lgv__layer_index_scratch(const net_layer *layer, lgv_obs_form form);
 
+/* ---- Dueling outputs: q holds A (rows x outputs), then Q ---- */
+
+void lgv__dueling_forward(const net_shape *shape, int64_t rows, const float *value, float *q);
+void lgv__dueling_backward(const net_shape *shape, int64_t rows, const float *d_q, float *d_value,
+                           float *d_advantage);
+
 /* ---- The embedding of tau: out = features * psi, psi = rectified(cosine W + b), for every tau of
- * every sample. d_out is 0 where out is. psi is overwritten by the backward pass. ---- */
+ * every sample. d_out need not be gated. psi is overwritten by the backward pass. ---- */
 
 void lgv__layer_embed_forward(const net_layer *layer, const float *params, const float *tau,
                               int64_t taus, const float *features, int64_t batch, float *cosine,

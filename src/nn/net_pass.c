@@ -5,15 +5,46 @@
 #include "nn/layers.h"
 
 #include <assert.h>
+#include <string.h>
+
+/* ---- Inputs ---- */
+
+/* Converts `count` observations, without their vectors; one of bytes and dense is given. */
+static void convert_observations(const net *n, const uint8_t *bytes, const float *dense,
+                                 int64_t count, float *out) {
+  int64_t numbers = count * net_obs_length(n);
+  float scale = n->shape.input_scale;
+  if (bytes)
+    lgv__kernels()->from_bytes(numbers, bytes, scale, out);
+  else
+    for (int64_t i = 0; i < numbers; i++) out[i] = scale * dense[i];
+}
+
+static const float *floats_at(const void *first, int64_t bytes) {
+  return (const float *)(const void *)((const char *)first + bytes);
+}
+
+static void copy_vector(const net *n, net_input input, int64_t sample, float *out) {
+  const float *vector = floats_at(input.vector, sample * input.stride);
+  memcpy(out, vector, (size_t)n->shape.vector * sizeof *out);
+}
+
+/* One observation that a vector accompanies; an MLP takes the vector as well. */
+static void convert_sample(const net *n, net_input input, int64_t sample, float *out) {
+  int64_t at = sample * input.stride;
+  convert_observations(n, input.bytes ? input.bytes + at : NULL,
+                       input.dense ? floats_at(input.dense, at) : NULL, 1, out);
+  if (!n->joins) copy_vector(n, input, sample, out + net_obs_length(n));
+}
 
 static const float *convert(const net *n, net_input input, int64_t first, int64_t count,
                             float *out) {
-  int64_t length = net_obs_length(n), numbers = count * length;
-  float scale = n->shape.input_scale;
-  if (input.bytes)
-    lgv__kernels()->from_bytes(numbers, input.bytes + first * length, scale, out);
-  else
-    for (int64_t i = 0; i < numbers; i++) out[i] = scale * input.dense[first * length + i];
+  int64_t at = first * net_obs_length(n);
+  if (n->shape.vector == 0)
+    convert_observations(n, input.bytes ? input.bytes + at : NULL,
+                         input.dense ? input.dense + at : NULL, count, out);
+  for (int64_t s = 0; n->shape.vector > 0 && s < count; s++)
+    convert_sample(n, input, first + s, out + s * net_input_row(n));
   return out;
 }
 
@@ -29,14 +60,43 @@ static const float *images(const net *n, net_input input, int64_t first, int64_t
   return input.dense + first * net_obs_length(n);
 }
 
+/* The activations that enter a layer above the first. */
+static const float *inputs_of(const net *n, const net_tape *tape, int32_t l) {
+  if (n->joins && l == n->joins) return tape->joined;
+  return tape->activation[l < n->n_hidden ? l - 1 : n->n_hidden - 1];
+}
+
+/* ---- Layer normalization: kernel_norm.c has the equations ---- */
+
+static void normalize(const net *n, const float *params, int64_t batch, int32_t l, net_tape *tape) {
+  const net_layer *layer = &n->layer[l];
+  lgv__kernels()->normalize(net_rows(n, l, batch, tape->taus), net_layer_places(layer),
+                            layer->outputs, params + layer->gains, params + layer->shifts,
+                            tape->activation[l], tape->normalized[l], tape->norm_scale[l]);
+}
+
+/* d_out, the derivative before the rectifier, becomes that before the normalization. */
+static void normalize_back(const net *n, const float *params, int64_t batch, int32_t l,
+                           const net_tape *tape, float *d_out, float *grad) {
+  const net_layer *layer = &n->layer[l];
+  int64_t rows = net_rows(n, l, batch, tape->taus), places = net_layer_places(layer);
+  const float *normalized = tape->normalized[l];
+  const lgv_kernel_set *kernels = lgv__kernels();
+  kernels->column_dots(rows * places, layer->outputs, d_out, normalized, grad + layer->gains);
+  kernels->column_sums(rows * places, layer->outputs, d_out, grad + layer->shifts);
+  kernels->normalize_back(rows, places, layer->outputs, params + layer->gains, normalized,
+                          tape->norm_scale[l], d_out);
+}
+
+/* ---- Forward ---- */
+
 static void first_forward(const net *n, const float *params, net_input input, int64_t batch,
                           net_tape *tape) {
   const net_layer *layer = &n->layer[0];
-  bool rectify = n->n_layers > 1;
   float *out = tape->activation[0];
   if (net_takes_index(n)) {
     lgv__layer_index_forward(layer, params, n->shape.obs_form, input.index, n->shape.input_scale,
-                             batch, rectify, tape->scratch, out);
+                             batch, tape->scratch, out);
   } else if (layer->kernel) {
     int64_t group = first_group(n, tape, batch), length = net_layer_length(layer);
     for (int64_t s = 0; s < batch; s += group) {
@@ -47,30 +107,57 @@ static void first_forward(const net *n, const float *params, net_input input, in
   } else {
     const float *in = input.dense;
     if (net_converts_input(n)) in = convert(n, input, 0, batch, tape->input);
-    lgv__layer_dense_forward(layer, params, in, batch, rectify, out);
+    lgv__layer_dense_forward(layer, params, in, batch, out);
+  }
+}
+
+static void layer_forward(const net *n, const float *params, net_input input, int64_t batch,
+                          int32_t l, net_tape *tape) {
+  const net_layer *layer = &n->layer[l];
+  const float *in = inputs_of(n, tape, l);
+  float *out = tape->activation[l];
+  if (layer->kind == LAYER_CONV)
+    lgv__layer_conv_forward(layer, &tape->places[l], params, in, batch, out);
+  else if (layer->kind == LAYER_EMBEDDING)
+    lgv__layer_embed_forward(layer, params, input.tau, tape->taus, in, batch, tape->cosine,
+                             tape->psi, out);
+  else
+    lgv__layer_dense_forward(layer, params, in, net_rows(n, l, batch, tape->taus), out);
+}
+
+/* Puts the vector behind the outputs of the last convolution. */
+static void join(const net *n, net_input input, int64_t batch, net_tape *tape) {
+  int64_t all = net_join_length(n), own = all - n->shape.vector;
+  const float *features = tape->activation[n->joins - 1];
+  for (int64_t s = 0; s < batch; s++) {
+    float *to = tape->joined + s * all;
+    memcpy(to, features + s * own, (size_t)own * sizeof *to);
+    copy_vector(n, input, s, to + own);
   }
 }
 
 const float *lgv__net_forward(const net *n, const float *params, net_input input, int64_t batch,
                               net_tape *tape) {
+  int32_t last = n->n_layers - 1;
   assert(batch <= tape->batch);
   assert(!n->embedding || (input.tau && input.taus <= n->shape.taus));
+  assert(n->shape.vector == 0 || input.vector);
   tape->taus = n->embedding ? input.taus : 1;
-  first_forward(n, params, input, batch, tape);
-  for (int32_t l = 1; l < n->n_layers; l++) {
-    const net_layer *layer = &n->layer[l];
-    const float *in = tape->activation[l - 1];
-    if (layer->kernel)
-      lgv__layer_conv_forward(layer, &tape->places[l], params, in, batch, tape->activation[l]);
-    else if (l == n->embedding)
-      lgv__layer_embed_forward(layer, params, input.tau, tape->taus, in, batch, tape->cosine,
-                               tape->psi, tape->activation[l]);
+  for (int32_t l = 0; l <= last; l++) {
+    if (l == 0)
+      first_forward(n, params, input, batch, tape);
     else
-      lgv__layer_dense_forward(layer, params, in, net_rows(n, l, batch, tape->taus),
-                               l < n->n_layers - 1, tape->activation[l]);
+      layer_forward(n, params, input, batch, l, tape);
+    if (n->layer[l].normalized) normalize(n, params, batch, l, tape);
+    if (n->joins && l + 1 == n->joins) join(n, input, batch, tape);
   }
-  return tape->activation[n->n_layers - 1];
+  if (n->shape.dueling)
+    lgv__dueling_forward(&n->shape, net_rows(n, last, batch, tape->taus),
+                         tape->activation[last - 1], tape->activation[last]);
+  return tape->activation[last];
 }
+
+/* ---- Backward ---- */
 
 static void first_backward(const net *n, const float *params, net_input input, int64_t batch,
                            net_tape *tape, const float *d_out, float *grad) {
@@ -88,36 +175,72 @@ static void first_backward(const net *n, const float *params, net_input input, i
     lgv__layer_conv_biases(layer, batch, d_out, grad);
   } else {
     const float *in = net_converts_input(n) ? tape->input : input.dense;
-    lgv__layer_dense_backward(layer, params, in, batch, d_out, NULL, tape->scratch, grad);
+    lgv__layer_dense_backward(layer, params, in, NULL, batch, d_out, NULL, tape->scratch, grad);
   }
+}
+
+/* Leaves what belongs to the convolution below: the vector is an input. */
+static void take_apart(const net *n, int64_t batch, float *d_in) {
+  int64_t all = net_join_length(n), own = all - n->shape.vector;
+  for (int64_t s = 1; s < batch; s++)
+    memmove(d_in + s * own, d_in + s * all, (size_t)own * sizeof *d_in);
+}
+
+static void layer_backward(const net *n, const float *params, int64_t batch, int32_t l,
+                           net_tape *tape, const float *d_out, float *d_in, float *grad) {
+  const net_layer *layer = &n->layer[l];
+  const float *in = inputs_of(n, tape, l);
+  if (layer->kind == LAYER_CONV) {
+    lgv__layer_conv_weights(layer, &tape->places[l], in, batch, d_out, false, grad);
+    lgv__layer_conv_biases(layer, batch, d_out, grad);
+    lgv__layer_conv_inputs(layer, &tape->places[l], params, in, batch, d_out, tape->scratch, d_in);
+  } else if (layer->kind == LAYER_EMBEDDING) {
+    lgv__layer_embed_backward(layer, params, in, tape->cosine, tape->psi, batch, tape->taus, d_out,
+                              d_in, tape->scratch, grad);
+  } else {
+    /* A feature from the vector may be negative, and so may its product with psi. */
+    bool mixed = n->joins && n->embedding && l == n->embedding + 1;
+    lgv__layer_dense_backward(layer, params, in, mixed ? NULL : in,
+                              net_rows(n, l, batch, tape->taus), d_out, d_in, tape->scratch, grad);
+  }
+  if (n->joins && l == n->joins) take_apart(n, batch, d_in);
+}
+
+/* The output layer, or V and A; returns the derivative of the last hidden layer. */
+static float *output_backward(const net *n, const float *params, int64_t batch, net_tape *tape,
+                              const float *d_outputs, float core_scale, float *grad) {
+  int32_t last = n->n_layers - 1;
+  int64_t rows = net_rows(n, last, batch, tape->taus);
+  float *d_in = tape->delta[n->n_hidden & 1];
+  if (n->shape.dueling) {
+    lgv__dueling_backward(&n->shape, rows, d_outputs, tape->d_value, tape->d_advantage);
+    layer_backward(n, params, batch, last - 1, tape, tape->d_value, d_in, grad);
+    d_outputs = tape->d_advantage;
+  }
+  layer_backward(n, params, batch, last, tape, d_outputs, d_in, grad);
+  if (core_scale != 1) lgv__kernels()->scale(rows * n->layer[last].in_row, core_scale, d_in);
+  return d_in;
 }
 
 void lgv__net_backward(const net *n, const float *params, net_input input, int64_t batch,
                        net_tape *tape, const float *d_outputs, float core_scale, float *grad) {
   assert(batch <= tape->batch && (tape->delta[0] || n->n_layers == 1));
-  const float *d_out = d_outputs;
-  for (int32_t l = n->n_layers - 1; l > 0; l--) {
-    const net_layer *layer = &n->layer[l];
-    const float *in = tape->activation[l - 1];
+  if (n->n_layers == 1) {
+    first_backward(n, params, input, batch, tape, d_outputs, grad);
+    return;
+  }
+  float *d_out = output_backward(n, params, batch, tape, d_outputs, core_scale, grad);
+  for (int32_t l = n->n_hidden - 1; l >= 0; l--) {
+    if (n->layer[l].normalized) normalize_back(n, params, batch, l, tape, d_out, grad);
+    if (l == 0) break;
     float *d_in = tape->delta[l & 1];
-    int64_t rows = net_rows(n, l, batch, tape->taus);
-    if (layer->kernel) {
-      lgv__layer_conv_weights(layer, &tape->places[l], in, batch, d_out, false, grad);
-      lgv__layer_conv_biases(layer, batch, d_out, grad);
-      lgv__layer_conv_inputs(layer, &tape->places[l], params, in, batch, d_out, tape->scratch,
-                             d_in);
-    } else if (l == n->embedding) {
-      lgv__layer_embed_backward(layer, params, in, tape->cosine, tape->psi, batch, tape->taus,
-                                d_out, d_in, tape->scratch, grad);
-    } else {
-      lgv__layer_dense_backward(layer, params, in, rows, d_out, d_in, tape->scratch, grad);
-    }
-    if (l == n->n_layers - 1 && core_scale != 1)
-      lgv__kernels()->scale(rows * layer->inputs, core_scale, d_in);
+    layer_backward(n, params, batch, l, tape, d_out, d_in, grad);
     d_out = d_in;
   }
   first_backward(n, params, input, batch, tape, d_out, grad);
 }
+
+/* ---- Statistics ---- */
 
 /* Whether output j of a layer is 0 in every row. */
 static bool is_dead(const float *activation, int64_t rows, int64_t outputs, int64_t j) {
@@ -128,11 +251,13 @@ static bool is_dead(const float *activation, int64_t rows, int64_t outputs, int6
 
 double lgv__net_dead_share(const net *n, const net_tape *tape, int64_t batch) {
   int64_t units = 0, dead = 0;
-  for (int32_t l = 0; l < n->n_layers - 1; l++) {
+  for (int32_t l = 0; l < n->n_hidden; l++) {
     int64_t outputs = n->layer[l].outputs;
     int64_t rows = net_rows(n, l, batch, tape->taus) * net_layer_length(&n->layer[l]) / outputs;
-    units += outputs;
-    for (int64_t j = 0; j < outputs; j++) dead += is_dead(tape->activation[l], rows, outputs, j);
+    int64_t counted =
+        outputs - (n->joins && n->embedding && l == n->embedding ? n->shape.vector : 0);
+    units += counted;
+    for (int64_t j = 0; j < counted; j++) dead += is_dead(tape->activation[l], rows, outputs, j);
   }
   return units ? (double)dead / (double)units : 0;
 }

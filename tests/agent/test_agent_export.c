@@ -249,10 +249,13 @@ static void networks_over_images(void **state) {
                       .frames = 2,
                       .actions = {.count = ACTIONS},
                       .horizon = 10};
-  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-    lgv_agent *agent = make_agent(settings[i][0], settings[i][1], &env);
-    check_observations(agent, &env, strstr(settings[i][1], "vote") != NULL, settings[i][0]);
-    lgv_agent_free(agent);
+  for (int small = 0; small < 2; small++) {
+    if (small) env.obs_shape[0] = 9, env.obs_shape[1] = 10;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+      lgv_agent *agent = make_agent(settings[i][0], settings[i][1], &env);
+      check_observations(agent, &env, strstr(settings[i][1], "vote") != NULL, settings[i][0]);
+      lgv_agent_free(agent);
+    }
   }
 }
 
@@ -278,6 +281,11 @@ static void refusals_are_clear(void **state) {
       make_agent("adam-lmcdqn", "agent.stages=per-stage agent.n_step=1 agent.double=false", &env);
   expect_refusal(agent, path, "policy", LGV_ERR_USAGE, "one network per stage");
   lgv_agent_free(agent);
+  for (int i = 0; i < 2; i++) {
+    agent = make_agent("dqn", i ? "agent.dueling=true" : "agent.layer_norm=true", &env);
+    expect_refusal(agent, path, "policy", LGV_ERR_USAGE, "cannot be exported yet");
+    lgv_agent_free(agent);
+  }
   assert_int_equal(access(path, F_OK), -1);
 }
 

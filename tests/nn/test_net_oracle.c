@@ -18,7 +18,20 @@ static float power_below(double x) { return (float)exp2(floor(log2(x))); }
 
 static net_shape shape_of(const oracle_case *o) {
   lgv_ints hidden = {.count = o->hidden[1] ? 2 : 1, .value = {o->hidden[0], o->hidden[1]}};
-  return (net_shape){.family = o->nature ? NET_NATURE : NET_MLP,
+  bool nature = strcmp(o->conv, "nature") == 0;
+  net_convs convs;
+  if (lgv__net_parse_convs(nature ? "" : o->conv, &convs, NULL) != LGV_OK) fail();
+  return (net_shape){.family = nature        ? NET_NATURE
+                               : convs.count ? NET_CONV
+                                             : NET_MLP,
+                     .convs = convs,
+                     .vector = o->vector,
+                     .layer_norm = o->layer_norm,
+                     .dueling = o->dueling,
+                     .heads = o->heads,
+                     .atoms = o->atoms,
+                     .parts = o->parts[0] ? 3 : 1,
+                     .part_sizes = {o->parts[0], o->parts[1], o->parts[2]},
                      .obs_kind = o->bytes ? LGV_OBS_BYTE : LGV_OBS_FLOAT,
                      .obs_shape = {o->obs[0], o->obs[1], o->obs[2]},
                      .hidden = hidden,
@@ -39,6 +52,11 @@ static void fill(net_case *c) {
     for (int64_t i = 0; i < layer->n_biases; i++)
       c->params[layer->biases + i] = scale * noise(seed + 1, i);
     seed += 2;
+    for (int64_t i = 0; layer->normalized && i < layer->outputs; i++) {
+      c->params[layer->gains + i] = 1 + noise(seed, i);
+      c->params[layer->shifts + i] = noise(seed + 1, i);
+    }
+    seed += layer->normalized ? 2 : 0;
   }
   for (int64_t i = 0; i < c->batch * c->length; i++) {
     c->dense[i] = noise(100, i);
@@ -46,6 +64,8 @@ static void fill(net_case *c) {
   }
   for (int64_t i = 0; i < case_rows(c) * c->n.shape.outputs; i++) c->d_outputs[i] = noise(101, i);
   for (int64_t i = 0; i < case_rows(c); i++) c->tau[i] = noise(102, i) + 0.5f;
+  for (int64_t i = 0; i < c->batch * c->n.shape.vector; i++) c->vector[i] = noise(103, i);
+  case_encode(c);
 }
 
 static void check_near(const oracle_case *o, const char *what, int block, double got, double want,
@@ -81,12 +101,16 @@ static void check_case(const oracle_case *o) {
   for (int i = 0; i < o->n_outputs; i++)
     check_near(o, "an output", i, out[i], o->output[i], 1 + fabs(o->output[i]));
   lgv__net_backward(&c.n, c.params, case_input(&c), c.batch, &c.tape, c.d_outputs, 1, c.grad);
-  assert_int_equal(o->n_blocks, 2 * c.n.n_layers);
+  int block = 0;
   for (int32_t l = 0; l < c.n.n_layers; l++) {
     const net_layer *layer = &c.n.layer[l];
-    check_block(o, 2 * l, c.grad + layer->weights, layer->n_weights);
-    check_block(o, 2 * l + 1, c.grad + layer->biases, layer->n_biases);
+    check_block(o, block++, c.grad + layer->weights, layer->n_weights);
+    check_block(o, block++, c.grad + layer->biases, layer->n_biases);
+    if (!layer->normalized) continue;
+    check_block(o, block++, c.grad + layer->gains, layer->outputs);
+    check_block(o, block++, c.grad + layer->shifts, layer->outputs);
   }
+  assert_int_equal(o->n_blocks, block);
   case_close(&c);
 }
 

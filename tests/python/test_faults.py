@@ -262,7 +262,7 @@ def test_pictures_of_floats():
     class Pictures(gymnasium.Env):
         observation_space, action_space = spaces.Box(0, 1, (84, 84, 4), np.float32), spaces.Discrete(2)
 
-    with pytest.raises(langevin.UsageError, match="pictures of bytes .uint8.*28224 numbers.*net=mlp"):
+    with pytest.raises(langevin.UsageError, match="need pictures.*28224 numbers.*net=mlp"):
         langevin.DQN(Pictures(), net="nature")
 
 

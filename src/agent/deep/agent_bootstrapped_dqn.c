@@ -104,7 +104,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
     lgv__sparse_first_layout(&s->first, c, base, problem, sizes, out);
   else
     lgv__dqn_layout(c, base, problem, sizes, out);
-  net_shape shape = lgv__dqn_shape(base, &problem->env, sizes.heads);
+  net_shape shape = lgv__dqn_shape(base, &problem->env, sizes.heads, 1);
   lgv__random_prior_layout(&s->prior, &shape, &problem->env, sizes.copies, base->batch,
                            s->p->prior_scale, out);
   size_t values = (size_t)(base->batch * c->outputs);

@@ -4,7 +4,8 @@
  *     noise_ij = f(e_i) f(e'_j),  noise of bias j = f(e'_j),  f(x) = sign(x) sqrt|x|,
  * mu ~ U(+-1/sqrt(fan_in)), sigma = sigma0 / sqrt(fan_in). The network itself is the plain one over
  * effective parameters mu + sigma * noise: for the gradient G at these, d mu = G and d sigma = G *
- * noise. The parameter vector is (mu, sigma); sigma of convolutions is 0 and stays out of play.
+ * noise. The parameter vector is (mu, sigma); sigma of convolutions, and of the gains and shifts of
+ * normalized layers, is 0 and stays out of play.
  *
  * Noise is drawn as in the code published with Ishfaq et al. (ICLR 2024): before every environment
  * step, evaluations included; in an update, the targets use the noise that is loaded (online: of
@@ -100,20 +101,20 @@ static void add_layer_noise(const net_layer *layer, const float *factor, const f
   }
 }
 
-/* The same over all dense layers; of the others, out = base. */
+/* The same over all dense layers; of convolutions, gains and shifts, out = base. */
 static void add_noise(const self *s, const noisy *n, const float *base, const float *scale,
                       float *out) {
   const net *shape = &s->core.net;
   const float *factor = n->factor;
   for (int32_t l = 0; l < shape->n_layers; l++) {
     const net_layer *layer = &shape->layer[l];
-    if (layer->kernel > 0) {
-      size_t count = (size_t)(layer->n_weights + layer->n_biases);
-      memcpy(out + layer->weights, base + layer->weights, count * sizeof *out);
-    } else {
+    int64_t plain = layer->weights, end = layer->weights + layer->n_params;
+    if (layer->kernel == 0) {
       add_layer_noise(layer, factor, base, scale, out);
       factor += layer->inputs + layer->outputs;
+      plain = layer->gains;
     }
+    memmove(out + plain, base + plain, (size_t)(end - plain) * sizeof *out); /* may be equal */
   }
 }
 

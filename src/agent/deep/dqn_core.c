@@ -16,7 +16,7 @@
 enum { LARGE_INPUT = 100 }; /* observations as large as this are named when a loss overflows */
 
 const char *const lgv__dqn_preset_names[] = {"auto", "small", "atari", NULL};
-const char *const lgv__dqn_net_names[] = {"auto", "mlp", "nature", NULL};
+const char *const lgv__dqn_net_names[] = {"auto", "mlp", "conv", "nature", NULL};
 const char *const lgv__dqn_loss_names[] = {"mse", "huber", NULL};
 
 /* ---- parameters ---- */
@@ -38,21 +38,35 @@ static float input_scale(const dqn_params *p, const lgv_env_spec *env) {
   return 1;
 }
 
-net_shape lgv__dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t heads) {
-  return (net_shape){
+net_shape lgv__dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t heads,
+                         int32_t atoms) {
+  net_convs convs = {0};
+  lgv_status parsed = lgv__net_parse_convs(p->conv, &convs, NULL); /* lgv__dqn_resolve checked it */
+  (void)parsed;
+  net_shape shape = {
       .family = p->net,
       .obs_kind = env->obs_kind,
       .obs_form = env->obs_form,
       .obs_shape = {env->obs_shape[0], env->obs_shape[1], env->obs_shape[2]},
+      .vector = env->vector,
+      .convs = convs,
       .hidden = p->hidden,
-      .outputs = env->actions.count * heads,
+      .outputs = env->actions.count * heads * atoms,
+      .heads = heads,
+      .atoms = atoms,
+      .parts = lgv__action_parts(&env->actions),
+      .layer_norm = p->layer_norm,
+      .dueling = p->dueling,
       .shared_bias = p->shared_bias,
       .input_scale = input_scale(p, env),
   };
+  for (int32_t i = 0; i < shape.parts; i++)
+    shape.part_sizes[i] = lgv__part_choices(&env->actions, i);
+  return shape;
 }
 
 static net_shape shape_of(const dqn_params *p, const lgv_env_spec *env, dqn_sizes sizes) {
-  net_shape shape = lgv__dqn_shape(p, env, sizes.heads * sizes.atoms);
+  net_shape shape = lgv__dqn_shape(p, env, sizes.heads, sizes.atoms);
   shape.cosines = sizes.cosines;
   shape.taus = sizes.taus;
   return shape;
@@ -89,11 +103,14 @@ lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes
   if ((double)env->actions.count * sizes.heads * sizes.atoms > INT32_MAX)
     return lgv_fail(err, LGV_ERR_USAGE, "%d actions are too many for a network",
                     env->actions.count);
+  net_convs convs;
+  LGV_TRY(lgv__net_parse_convs(p->conv, &convs, err));
   net_shape shape = shape_of(p, env, sizes);
   net built;
   LGV_TRY(lgv__net_build(&built, &shape, err));
   p->net = built.shape.family;
   p->hidden = built.shape.hidden;
+  lgv__net_format_convs(&built.shape.convs, p->conv, sizeof p->conv);
   return check_replay(p, problem, err);
 }
 

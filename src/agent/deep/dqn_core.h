@@ -33,7 +33,9 @@ enum { DQN_MSE, DQN_HUBER };
 /* Parameters of every deep agent; the first member of its parameter struct. */
 typedef struct dqn_params {
   int32_t preset, net;
+  char conv[LGV_TEXT_SIZE];
   lgv_ints hidden;
+  bool layer_norm, dueling;
   bool scale_input, shared_bias;
   double one_hot_gain;
   double gamma;
@@ -54,11 +56,14 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
 #define DQN_PRESET_ROW(names, choice) \
   LGV_CHOICE_ROW(dqn_params, preset, "preset", "auto", names, "values of parameters that are not set; auto: " choice)
 #define DQN_SMALL_OR_ATARI_ROW \
-  DQN_PRESET_ROW(lgv__dqn_preset_names, "atari for images, else small")
+  DQN_PRESET_ROW(lgv__dqn_preset_names, "atari for pictures of at least 36 x 36, else small")
 /* The rows after it. */
 #define DQN_PARAM_ROWS \
-  LGV_CHOICE_ROW(dqn_params, net, "net", "auto", lgv__dqn_net_names, "nature: three convolutions and dense layers; auto: nature for images, else mlp"), \
-  LGV_INTS_ROW(dqn_params, hidden, "hidden", "32,32", 1, 1e6, "widths of the hidden dense layers"), \
+  LGV_CHOICE_ROW(dqn_params, net, "net", "auto", lgv__dqn_net_names, "conv: the convolutions of agent.conv, then dense layers; nature: 32x8s4,64x4s2,64x3s1; auto: nature for pictures of at least 36 x 36, conv for those of at least 5 x 5, else mlp"), \
+  LGV_TEXT_ROW(dqn_params, conv, "conv", "", "convolutions of agent.net = conv, each width x kernel s stride; empty: 16x3s1,32x3s1"), \
+  LGV_INTS_ROW(dqn_params, hidden, "hidden", "0", 0, 1e6, "widths of the hidden dense layers; 0: 32,32 (mlp), 128 (conv), 512 (nature)"), \
+  LGV_BOOL_ROW(dqn_params, layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier"), \
+  LGV_BOOL_ROW(dqn_params, dueling, "dueling", "false", "two streams from the last hidden layer on: Q = V + A - mean A"), \
   LGV_BOOL_ROW(dqn_params, scale_input, "scale_input", "false", "divide bytes by 255"), \
   LGV_REAL_ROW(dqn_params, gamma, "gamma", "0.99", 0, 1, 0, "discount"), \
   LGV_INT_ROW(dqn_params, n_step, "n_step", "1", 1, 1000, "rewards in a target before it bootstraps"), \
@@ -175,8 +180,9 @@ typedef struct dqn {
 /* ---- life ---- */
 LGV_CHECK lgv_status lgv__dqn_resolve(dqn_params *params, const lgv_problem *problem,
                                       dqn_sizes sizes, lgv_error *err);
-/* Of the whole network, for `heads` heads. */
-net_shape lgv__dqn_shape(const dqn_params *params, const lgv_env_spec *env, int32_t heads);
+/* Of the whole network, for `heads` heads with `atoms` atoms. */
+net_shape lgv__dqn_shape(const dqn_params *params, const lgv_env_spec *env, int32_t heads,
+                         int32_t atoms);
 void lgv__dqn_layout(dqn *c, const dqn_params *params, const lgv_problem *problem, dqn_sizes sizes,
                      lgv_layout *layout);
 

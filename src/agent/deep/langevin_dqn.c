@@ -340,7 +340,7 @@ static const char *const adam_lmcdqn_preset_names[] = {"auto",   "small", "one-h
                                                        "cyclic", "atari", NULL};
 static const lgv_param adam_lmcdqn_table[] = {
     DQN_PRESET_ROW(adam_lmcdqn_preset_names,
-                   "atari for images, one-hot for one-hot observations, else small"),
+                   "atari for pictures of at least 36 x 36, one-hot for one-hot observations, else small"),
     PARAM_ROWS,
     {0}};
 

@@ -15,6 +15,7 @@ enum { CACHE_LINE = 16 }; /* floats */
 
 bool lgv__sparse_first_fits(const dqn_params *p, const lgv_problem *problem) {
   return problem->env.obs_form == LGV_FORM_ONE_HOT && p->hidden.count > 0 &&
+         !p->layer_norm && !p->dueling &&
          lgv__lazy_rows_fit(problem->optimizer, problem->optim_params);
 }
 
@@ -25,7 +26,7 @@ static void distinct_layout(distinct *d, int64_t inputs, int64_t most, lgv_layou
 
 void lgv__sparse_first_layout(sparse_first *s, dqn *c, const dqn_params *p,
                               const lgv_problem *problem, dqn_sizes sizes, lgv_layout *layout) {
-  net_shape shape = lgv__dqn_shape(p, &problem->env, sizes.heads);
+  net_shape shape = lgv__dqn_shape(p, &problem->env, sizes.heads, 1);
   lgv_status built = lgv__net_build(&s->whole, &shape, NULL); /* lgv__dqn_resolve checked it */
   assert(built == LGV_OK);
   (void)built;
@@ -175,7 +176,7 @@ static void upper_backward(sparse_first *s, int64_t copy) {
     const net_layer *layer = &c->net.layer[l];
     const float *in = l > 0 ? c->tape.activation[l - 1] : x;
     float *d_in = l > 0 ? c->tape.delta[l & 1] : s->d_x;
-    lgv__layer_dense_backward(layer, w, in, rows, d_out, d_in, c->tape.scratch, c->grad);
+    lgv__layer_dense_backward(layer, w, in, in, rows, d_out, d_in, c->tape.scratch, c->grad);
     if (l == c->net.n_layers - 1 && c->sizes.heads > 1)
       lgv__kernels()->scale(rows * layer->inputs, 1.0f / (float)c->sizes.heads, d_in);
     d_out = d_in;

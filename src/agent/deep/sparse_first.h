@@ -46,7 +46,8 @@ typedef struct sparse_first {
   float *draw;         /* (whole.params): a network to begin with */
 } sparse_first;
 
-/* Whether there is such a layer and the optimizer can be lazy. */
+/* Whether there is such a layer, the optimizer can be lazy, and the network above is a plain one.
+ * Layer normalization and dueling go through the whole network. */
 bool lgv__sparse_first_fits(const dqn_params *params, const lgv_problem *problem);
 /* Lays out the core as well. */
 void lgv__sparse_first_layout(sparse_first *s, dqn *c, const dqn_params *params,

@@ -514,16 +514,18 @@ static void parameters_that_contradict_each_other_are_refused(void **state) {
   }
 }
 
-static void pictures_of_floats_are_no_pictures_for_convolutions(void **state) {
+static void convolutions_need_pictures(void **state) {
   (void)state;
   lgv_error err = {0};
   dqn_params p = {.net = NET_NATURE, .hidden = {.count = 1, .value = {8}}, .replay = 9};
   lgv_problem problem = {.env = {.obs_shape = {84 * 84 * 3, 1, 1}, .actions = {.count = 2}}};
   assert_int_equal(lgv__dqn_resolve(&p, &problem, (dqn_sizes){0}, &err), LGV_ERR_USAGE);
-  assert_non_null(strstr(err.message, "convolutions need pictures of bytes"));
-  problem.env =
-      (lgv_env_spec){.obs_kind = LGV_OBS_BYTE, .obs_shape = {84, 84, 3}, .actions = {.count = 2}};
-  assert_int_equal(lgv__dqn_resolve(&p, &problem, (dqn_sizes){0}, &err), LGV_OK);
+  assert_non_null(strstr(err.message, "convolutions need pictures"));
+  for (int kind = LGV_OBS_FLOAT; kind <= LGV_OBS_BYTE; kind++) {
+    problem.env = (lgv_env_spec){
+        .obs_kind = (lgv_obs_kind)kind, .obs_shape = {84, 84, 3}, .actions = lgv_discrete(2)};
+    assert_int_equal(lgv__dqn_resolve(&p, &problem, (dqn_sizes){0}, &err), LGV_OK);
+  }
 }
 
 /* ---- presets ---- */
@@ -704,7 +706,7 @@ int main(void) {
       cmocka_unit_test(preset_rows_name_the_presets_that_there_are),
       cmocka_unit_test(agents_with_a_loss_of_their_own_take_none),
       cmocka_unit_test(parameters_that_contradict_each_other_are_refused),
-      cmocka_unit_test(pictures_of_floats_are_no_pictures_for_convolutions),
+      cmocka_unit_test(convolutions_need_pictures),
       cmocka_unit_test(every_preset_of_every_agent_resolves),
       cmocka_unit_test(agents_offer_the_presets_that_they_have),
       cmocka_unit_test(a_misspelled_key_in_a_preset_fails),
