@@ -45,4 +45,16 @@ bool lgv__obs_is_finite(const lgv_env_spec *spec, const void *data);
 void lgv__obs_interleave(const uint8_t *const *picture, int32_t frames, int64_t pixels,
                          int32_t depth, uint8_t *out);
 
+/* A picture is large if both of its sides are at least this long. */
+enum { LGV_LARGE_SIDE = 36 };
+
+static inline bool lgv__is_picture(const lgv_env_spec *spec) {
+  return spec->obs_form == LGV_FORM_DENSE && spec->obs_shape[1] > 1;
+}
+
+static inline bool lgv__is_large_picture(const lgv_env_spec *spec) {
+  return lgv__is_picture(spec) && spec->obs_shape[0] >= LGV_LARGE_SIDE &&
+         spec->obs_shape[1] >= LGV_LARGE_SIDE;
+}
+
 #endif

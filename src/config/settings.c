@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/param.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "config/run_params.h"
 #include "registry.h"
@@ -241,7 +242,8 @@ static const char *preset_name(const lgv_settings *settings, const lgv_agent_typ
                                const lgv_env_spec *env) {
   const char *name = lgv_settings_get(settings, "agent.preset");
   if (name && strcmp(name, "auto") != 0) return name;
-  if (env->obs_kind == LGV_OBS_BYTE) return "atari";
+  bool small_picture = lgv__is_picture(env) && !lgv__is_large_picture(env);
+  if (env->obs_kind == LGV_OBS_BYTE && !small_picture) return "atari";
   return env->obs_form == LGV_FORM_ONE_HOT && find_preset(type->presets, "one-hot") ? "one-hot"
                                                                                     : "small";
 }

@@ -17,9 +17,10 @@ static inline int64_t net_obs_length(const net *n) {
   return (int64_t)n->shape.obs_shape[0] * n->shape.obs_shape[1] * n->shape.obs_shape[2];
 }
 
-/* Whether inputs must be converted or scaled before the first layer. */
+/* Whether inputs must be converted, scaled or mapped before the first layer. */
 static inline bool net_converts_input(const net *n) {
-  return !net_takes_index(n) && (n->shape.obs_kind == LGV_OBS_BYTE || n->shape.input_scale != 1);
+  return !net_takes_index(n) &&
+         (n->shape.obs_kind == LGV_OBS_BYTE || n->shape.input_scale != 1 || n->shape.maps_input);
 }
 
 /* The number of activations of a layer per sample. */

@@ -34,9 +34,16 @@ typedef struct net_shape {
   int32_t outputs;
   bool shared_bias;  /* the output layer has one bias for all outputs */
   float input_scale; /* multiplies every input */
+  bool maps_input;   /* in place of that, net_input.map maps dense inputs */
   int32_t cosines;   /* i = 1..cosines of the embedding; 0: there is none */
   int32_t taus;      /* the most per observation */
 } net_shape;
+
+/* An input x becomes (x - shift) gain, cut to [-clip, clip]; a byte x becomes gain x. */
+typedef struct net_map {
+  const float *shift, *gain; /* (length); NULL: there is no map */
+  float clip;
+} net_map;
 
 /* The observations of a batch, as the replay encodes them. Exactly one of dense, bytes and index is
  * used. */
@@ -47,6 +54,7 @@ typedef struct net_input {
                          *          LGV_FORM_THERMOMETER: how many leading ones */
   const float *tau;     /* (batch x taus): of networks with an embedding */
   int64_t taus;
+  net_map map; /* of networks with maps_input */
 } net_input;
 
 typedef struct net_layer {

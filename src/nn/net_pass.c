@@ -6,11 +6,23 @@
 
 #include <assert.h>
 
+static void map(const net *n, net_input input, int64_t first, int64_t count, float *out) {
+  int64_t length = net_obs_length(n);
+  const net_map *m = &input.map;
+  if (input.bytes)
+    lgv__kernels()->from_bytes_by(count, length, input.bytes + first * length, m->gain, out);
+  else
+    lgv__kernels()->standardize(count, length, input.dense + first * length, m->shift, m->gain,
+                                m->clip, out);
+}
+
 static const float *convert(const net *n, net_input input, int64_t first, int64_t count,
                             float *out) {
   int64_t length = net_obs_length(n), numbers = count * length;
   float scale = n->shape.input_scale;
-  if (input.bytes)
+  if (n->shape.maps_input)
+    map(n, input, first, count, out);
+  else if (input.bytes)
     lgv__kernels()->from_bytes(numbers, input.bytes + first * length, scale, out);
   else
     for (int64_t i = 0; i < numbers; i++) out[i] = scale * input.dense[first * length + i];
@@ -55,6 +67,7 @@ const float *lgv__net_forward(const net *n, const float *params, net_input input
                               net_tape *tape) {
   assert(batch <= tape->batch);
   assert(!n->embedding || (input.tau && input.taus <= n->shape.taus));
+  assert(!n->shape.maps_input || input.map.gain);
   tape->taus = n->embedding ? input.taus : 1;
   first_forward(n, params, input, batch, tape);
   for (int32_t l = 1; l < n->n_layers; l++) {

@@ -248,7 +248,7 @@ static void sample_stage(self *s, int64_t h) {
   int64_t first = s->start[h], count = s->start[h + 1] - first;
   for (int64_t i = 0; i < c->batch.size; i++)
     c->batch.entry[i] = s->order[first + lgv_rng_below(c->draw, count)];
-  lgv__replay_gather(&c->replay, &c->batch);
+  lgv__dqn_gather(c);
   if (h + 1 == s->H) /* Q_{H+1} = 0, even where the clock only truncates */
     memset(c->batch.discount, 0, (size_t)c->batch.size * sizeof *c->batch.discount);
 }
@@ -339,8 +339,9 @@ static const lgv_preset adam_lmcdqn_presets[] = {
 static const char *const adam_lmcdqn_preset_names[] = {"auto",   "small", "one-hot",
                                                        "cyclic", "atari", NULL};
 static const lgv_param adam_lmcdqn_table[] = {
-    DQN_PRESET_ROW(adam_lmcdqn_preset_names,
-                   "atari for images, one-hot for one-hot observations, else small"),
+    DQN_PRESET_ROW(
+        adam_lmcdqn_preset_names,
+        "atari for large pictures of bytes, one-hot for one-hot observations, else small"),
     PARAM_ROWS,
     {0}};
 

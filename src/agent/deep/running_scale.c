@@ -1,0 +1,188 @@
+#include "agent/deep/running_scale.h"
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/spec.h"
+
+#include <float.h>
+#include <math.h>
+
+const char *const lgv__scale_input_names[] = {"auto", "false", "true", "channels", NULL};
+
+static const float most_deviations = 10; /* inputs beyond are cut */
+
+/* ---- parameters ---- */
+
+int32_t lgv__running_scale_choice(const lgv_env_spec *env) {
+  return lgv__is_picture(env) && !lgv__is_large_picture(env) ? SCALE_CHANNELS : SCALE_TRUE;
+}
+
+lgv_status lgv__running_scale_resolve(running_scale_params *p, const lgv_env_spec *env,
+                                      lgv_error *err) {
+  bool bytes = env->obs_kind == LGV_OBS_BYTE;
+  if (p->input == SCALE_AUTO)
+    p->input = bytes && lgv__is_picture(env) ? lgv__running_scale_choice(env) : SCALE_FALSE;
+  if (p->input == SCALE_CHANNELS && !bytes)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.scale_input = channels divides bytes, and these observations are "
+                    "floats: for dense floats set agent.normalize_obs = true");
+  if (!p->obs) return LGV_OK;
+  if (bytes)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.normalize_obs is for floats, and these observations are bytes: set "
+                    "agent.scale_input = %s",
+                    lgv__scale_input_names[lgv__running_scale_choice(env)]);
+  if (env->obs_form != LGV_FORM_DENSE)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.normalize_obs is for dense floats, and these observations are %s, whose "
+                    "entries are 0 and 1: set it to false",
+                    env->obs_form == LGV_FORM_ONE_HOT ? "one-hot" : "thermometers");
+  return LGV_OK;
+}
+
+bool lgv__running_scale_maps(const running_scale_params *p) {
+  return p->obs || p->input == SCALE_CHANNELS;
+}
+
+/* ---- moments ---- */
+
+/* names: of the three arrays. */
+static void layout_moments(running_moments *m, const char *const names[3], size_t size,
+                           lgv_layout *layout) {
+  m->size = (int64_t)size;
+  m->count = lgv_layout_array(layout, names[0], LGV_I64, 1, LGV_KEEP);
+  m->mean = lgv_layout_array(layout, names[1], LGV_F64, size, LGV_KEEP);
+  m->squares = lgv_layout_array(layout, names[2], LGV_F64, size, LGV_KEEP);
+}
+
+/* most: the greatest size of a mean. */
+static const char *moments_fault(const running_moments *m, double most) {
+  if (!lgv__is_count(*m->count)) return "counter out of range";
+  for (int64_t i = 0; i < m->size; i++) {
+    if (!(fabs(m->mean[i]) <= most)) return "a mean that cannot be";
+    if (!(m->squares[i] >= 0 && m->squares[i] <= DBL_MAX)) return "a variance that cannot be";
+  }
+  return NULL;
+}
+
+/* Number i has the value x, the count-th of its values. */
+static inline void follow(running_moments *m, int64_t i, double x, double count) {
+  double distance = x - m->mean[i];
+  m->mean[i] += distance / count;
+  m->squares[i] += distance * (x - m->mean[i]);
+}
+
+static inline double gain_of(const running_moments *m, int64_t i) {
+  return *m->count < 2 ? 1 : 1 / sqrt(m->squares[i] / (double)*m->count + 1e-8);
+}
+
+/* ---- memory ---- */
+
+/* Channels of one picture of a stack. */
+static int32_t depth_of(const lgv_env_spec *env) {
+  return env->obs_shape[2] / (env->frames > 1 ? env->frames : 1);
+}
+
+static const char *obs_fault(const void *scale) {
+  return moments_fault(&((const running_scale *)scale)->obs, FLT_MAX);
+}
+
+static const char *returns_fault(const void *scale) {
+  const running_scale *s = scale;
+  const char *fault = moments_fault(&s->returns, DBL_MAX);
+  for (int64_t i = 0; !fault && i < s->streams; i++)
+    if (!isfinite(s->now[i])) fault = "a return that is not finite";
+  return fault;
+}
+
+static void layout_returns(running_scale *s, lgv_layout *layout) {
+  static const char *const names[] = {"return.count", "return.mean", "return.squares"};
+  layout_moments(&s->returns, names, 1, layout);
+  s->now = lgv_layout_array(layout, "return.now", LGV_F64, (size_t)s->streams, LGV_KEEP);
+  lgv_layout_check(layout, returns_fault, s);
+}
+
+void lgv__running_scale_layout(running_scale *s, const running_scale_params *p,
+                               const lgv_env_spec *env, int64_t streams, double gamma,
+                               lgv_layout *layout) {
+  static const char *const names[] = {"obs.count", "obs.mean", "obs.squares"};
+  size_t length = lgv__obs_count(env);
+  *s = (running_scale){.p = p, .env = env, .streams = streams, .gamma = gamma};
+  if (p->rewards) layout_returns(s, layout);
+  if (!lgv__running_scale_maps(p)) return;
+  if (p->obs) {
+    layout_moments(&s->obs, names, length, layout);
+    lgv_layout_check(layout, obs_fault, s);
+  }
+  if (p->input == SCALE_CHANNELS)
+    s->most = lgv_layout_array(layout, "obs.most", LGV_U8, (size_t)depth_of(env), LGV_KEEP);
+  s->shift = lgv_layout_array(layout, "obs.shift", LGV_F32, length, LGV_SCRATCH);
+  s->gain = lgv_layout_array(layout, "obs.gain", LGV_F32, length, LGV_SCRATCH);
+}
+
+/* ---- training ---- */
+
+static void see_floats(running_moments *m, const float *x) {
+  double count = (double)++*m->count;
+  for (int64_t i = 0; i < m->size; i++) follow(m, i, (double)x[i], count);
+}
+
+/* Of a stack, the newest picture, which is the last. */
+static void see_bytes(running_scale *s, const uint8_t *x) {
+  int32_t channels = s->env->obs_shape[2], depth = depth_of(s->env);
+  int64_t length = (int64_t)lgv__obs_count(s->env);
+  for (int64_t i = channels - depth; i < length; i += channels)
+    for (int32_t c = 0; c < depth; c++)
+      if (x[i + c] > s->most[c]) s->most[c] = x[i + c];
+}
+
+static void see(running_scale *s, const lgv_obs *obs) {
+  if (s->p->obs) see_floats(&s->obs, obs->data);
+  if (s->most) see_bytes(s, obs->data);
+}
+
+void lgv__running_scale_add(running_scale *s, int64_t stream, const lgv_transition *t,
+                            bool begins) {
+  if (begins) see(s, &t->obs);
+  see(s, &t->next);
+  if (!s->p->rewards) return;
+  double before = begins ? 0 : s->now[stream];
+  s->now[stream] = s->gamma * before + t->reward;
+  follow(&s->returns, 0, s->now[stream], (double)++*s->returns.count);
+}
+
+/* ---- use ---- */
+
+int64_t lgv__running_scale_period(const running_scale *s) {
+  return s->p->obs ? s->obs.size : s->env->obs_shape[2];
+}
+
+static void map_floats(const running_scale *s) {
+  bool known = *s->obs.count >= 2;
+  for (int64_t i = 0; i < s->obs.size; i++) {
+    s->shift[i] = known ? (float)s->obs.mean[i] : 0;
+    s->gain[i] = (float)gain_of(&s->obs, i);
+  }
+}
+
+/* Bytes have no shift. */
+static void map_bytes(const running_scale *s) {
+  int32_t channels = s->env->obs_shape[2], depth = depth_of(s->env);
+  int64_t length = (int64_t)lgv__obs_count(s->env);
+  for (int32_t c = 0; c < channels; c++)
+    s->gain[c] = 1 / (float)(s->most[c % depth] ? s->most[c % depth] : 1);
+  for (int64_t i = channels; i < length; i++) s->gain[i] = s->gain[i - channels];
+}
+
+net_map lgv__running_scale_map(const running_scale *s) {
+  if (!s->gain) return (net_map){0};
+  if (s->p->obs) map_floats(s);
+  if (s->most) map_bytes(s);
+  return (net_map){.shift = s->shift, .gain = s->gain, .clip = most_deviations};
+}
+
+void lgv__running_scale_rewards(const running_scale *s, float *rewards, int64_t count) {
+  if (!s->p->rewards) return;
+  float gain = (float)gain_of(&s->returns, 0);
+  for (int64_t i = 0; i < count; i++) rewards[i] *= gain;
+}
