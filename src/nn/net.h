@@ -39,9 +39,9 @@ typedef struct net_shape {
   int32_t taus;      /* the most per observation */
 } net_shape;
 
-/* An input x becomes (x - shift) gain, cut to [-clip, clip]; a byte x becomes gain x. */
+/* A float x becomes (x - shift) gain, cut to [-clip, clip], and a byte x becomes gain x. */
 typedef struct net_map {
-  const float *shift, *gain; /* (length); NULL: there is no map */
+  const float *shift, *gain; /* (inputs), in the order of the observation; NULL: there is no map */
   float clip;
 } net_map;
 

@@ -575,5 +575,4 @@ void lgv__dqn_policy_parts(const void *self, lgv_policy_parts *parts) {
   parts->heads = c->sizes.heads;
   parts->atoms = c->sizes.atoms;
   parts->input = lgv__running_scale_map(&c->scale);
-  parts->input_period = lgv__running_scale_period(&c->scale);
 }

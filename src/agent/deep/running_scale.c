@@ -27,12 +27,12 @@ lgv_status lgv__running_scale_resolve(running_scale_params *p, const lgv_env_spe
                     "agent.scale_input = channels divides bytes, and these observations are "
                     "floats: for dense floats set agent.normalize_obs = true");
   if (!p->obs) return LGV_OK;
-  if (bytes)
+  if (bytes && env->vector == 0)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.normalize_obs is for floats, and these observations are bytes: set "
                     "agent.scale_input = %s",
                     lgv__scale_input_names[lgv__running_scale_choice(env)]);
-  if (env->obs_form != LGV_FORM_DENSE)
+  if (!bytes && env->obs_form != LGV_FORM_DENSE)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.normalize_obs is for dense floats, and these observations are %s, whose "
                     "entries are 0 and 1: set it to false",
@@ -78,6 +78,15 @@ static inline double gain_of(const running_moments *m, int64_t i) {
 
 /* ---- memory ---- */
 
+/* Of an observation: all entries of a vector or a picture, then the floats beside the picture. */
+static int64_t inputs_of(const lgv_env_spec *env) {
+  return (int64_t)lgv__obs_count(env) + env->vector;
+}
+
+static int64_t bytes_of(const lgv_env_spec *env) {
+  return env->obs_kind == LGV_OBS_BYTE ? (int64_t)lgv__obs_count(env) : 0;
+}
+
 /* Channels of one picture of a stack. */
 static int32_t depth_of(const lgv_env_spec *env) {
   return env->obs_shape[2] / (env->frames > 1 ? env->frames : 1);
@@ -106,18 +115,18 @@ void lgv__running_scale_layout(running_scale *s, const running_scale_params *p,
                                const lgv_env_spec *env, int64_t streams, double gamma,
                                lgv_layout *layout) {
   static const char *const names[] = {"obs.count", "obs.mean", "obs.squares"};
-  size_t length = lgv__obs_count(env);
+  size_t inputs = (size_t)inputs_of(env);
   *s = (running_scale){.p = p, .env = env, .streams = streams, .gamma = gamma};
   if (p->rewards) layout_returns(s, layout);
   if (!lgv__running_scale_maps(p)) return;
   if (p->obs) {
-    layout_moments(&s->obs, names, length, layout);
+    layout_moments(&s->obs, names, inputs - (size_t)bytes_of(env), layout);
     lgv_layout_check(layout, obs_fault, s);
   }
   if (p->input == SCALE_CHANNELS)
     s->most = lgv_layout_array(layout, "obs.most", LGV_U8, (size_t)depth_of(env), LGV_KEEP);
-  s->shift = lgv_layout_array(layout, "obs.shift", LGV_F32, length, LGV_SCRATCH);
-  s->gain = lgv_layout_array(layout, "obs.gain", LGV_F32, length, LGV_SCRATCH);
+  s->shift = lgv_layout_array(layout, "obs.shift", LGV_F32, inputs, LGV_SCRATCH);
+  s->gain = lgv_layout_array(layout, "obs.gain", LGV_F32, inputs, LGV_SCRATCH);
 }
 
 /* ---- training ---- */
@@ -130,15 +139,17 @@ static void see_floats(running_moments *m, const float *x) {
 /* Of a stack, the newest picture, which is the last. */
 static void see_bytes(running_scale *s, const uint8_t *x) {
   int32_t channels = s->env->obs_shape[2], depth = depth_of(s->env);
-  int64_t length = (int64_t)lgv__obs_count(s->env);
-  for (int64_t i = channels - depth; i < length; i += channels)
+  for (int64_t i = channels - depth; i < bytes_of(s->env); i += channels)
     for (int32_t c = 0; c < depth; c++)
       if (x[i + c] > s->most[c]) s->most[c] = x[i + c];
 }
 
+/* The floats lie behind the bytes, or there are no bytes. */
 static void see(running_scale *s, const lgv_obs *obs) {
-  if (s->p->obs) see_floats(&s->obs, obs->data);
-  if (s->most) see_bytes(s, obs->data);
+  const unsigned char *data = obs->data;
+  size_t floats_at = bytes_of(s->env) > 0 ? lgv__obs_vector_at(s->env) : 0;
+  if (s->p->obs) see_floats(&s->obs, (const float *)(const void *)(data + floats_at));
+  if (s->most) see_bytes(s, data);
 }
 
 void lgv__running_scale_add(running_scale *s, int64_t stream, const lgv_transition *t,
@@ -153,32 +164,29 @@ void lgv__running_scale_add(running_scale *s, int64_t stream, const lgv_transiti
 
 /* ---- use ---- */
 
-int64_t lgv__running_scale_period(const running_scale *s) {
-  return s->p->obs ? s->obs.size : s->env->obs_shape[2];
+static void map_bytes(const running_scale *s) {
+  int32_t channels = s->env->obs_shape[2], depth = depth_of(s->env);
+  float fixed = s->p->input == SCALE_TRUE ? 1.0f / 255 : 1;
+  for (int32_t c = 0; c < channels; c++)
+    s->gain[c] = s->most ? 1 / fmaxf(s->most[c % depth], 1) : fixed;
+  for (int64_t i = channels; i < bytes_of(s->env); i++) s->gain[i] = s->gain[i - channels];
 }
 
 static void map_floats(const running_scale *s) {
-  bool known = *s->obs.count >= 2;
-  for (int64_t i = 0; i < s->obs.size; i++) {
-    s->shift[i] = known ? (float)s->obs.mean[i] : 0;
-    s->gain[i] = (float)gain_of(&s->obs, i);
+  const running_moments *m = &s->obs;
+  int64_t at = bytes_of(s->env), count = inputs_of(s->env) - at;
+  bool known = s->p->obs && *m->count >= 2;
+  for (int64_t i = 0; i < count; i++) {
+    s->shift[at + i] = known ? (float)m->mean[i] : 0;
+    s->gain[at + i] = known ? (float)gain_of(m, i) : 1;
   }
-}
-
-/* Bytes have no shift. */
-static void map_bytes(const running_scale *s) {
-  int32_t channels = s->env->obs_shape[2], depth = depth_of(s->env);
-  int64_t length = (int64_t)lgv__obs_count(s->env);
-  for (int32_t c = 0; c < channels; c++)
-    s->gain[c] = 1 / (float)(s->most[c % depth] ? s->most[c % depth] : 1);
-  for (int64_t i = channels; i < length; i++) s->gain[i] = s->gain[i - channels];
 }
 
 net_map lgv__running_scale_map(const running_scale *s) {
   if (!s->gain) return (net_map){0};
-  if (s->p->obs) map_floats(s);
-  if (s->most) map_bytes(s);
-  return (net_map){.shift = s->shift, .gain = s->gain, .clip = most_deviations};
+  if (bytes_of(s->env) > 0) map_bytes(s);
+  map_floats(s);
+  return (net_map){s->shift, s->gain, s->p->obs ? most_deviations : INFINITY};
 }
 
 void lgv__running_scale_rewards(const running_scale *s, float *rewards, int64_t count) {

@@ -1,8 +1,9 @@
 /* Running scales: statistics of what an agent has seen in training, which are part of its state and
  * bring the inputs of its network and the rewards it learns from to about the same size everywhere.
  *
- * agent.normalize_obs, of dense floats: the mean and the variance of every number over all
- * observations so far. A network sees clip((x - mean) / sqrt(variance + 1e-8), -10, 10).
+ * agent.normalize_obs, of dense floats, among them those beside a picture of bytes: the mean and
+ * the variance of every number over all observations so far. A network sees
+ *     clip((x - mean) / sqrt(variance + 1e-8), -10, 10).
  *
  * agent.scale_input = channels, of pictures of bytes: the largest byte so far in each channel, at
  * least 1, by which the channel is divided. The pictures of a stack share their channels.
@@ -50,7 +51,7 @@ typedef struct running_scale {
   double gamma;
   running_moments obs; /* in use with agent.normalize_obs */
   uint8_t *most;       /* (channels of one picture): the largest bytes; else NULL; 0 counts as 1 */
-  float *shift, *gain; /* (length): the last map */
+  float *shift, *gain; /* (inputs): the last map; bytes have no shift */
   running_moments returns; /* of G: in use with agent.scale_rewards */
   double *now;             /* (streams): G of the current episodes */
 } running_scale;
@@ -70,10 +71,8 @@ void lgv__running_scale_layout(running_scale *s, const running_scale_params *par
 /* begins: the transition is the first of its episode. */
 void lgv__running_scale_add(running_scale *s, int64_t stream, const lgv_transition *transition,
                             bool begins);
-/* How a network sees observations now, until the next call. Input i has the shift and gain of i %
- * lgv__running_scale_period. */
+/* How a network sees observations now, until the next call. */
 net_map lgv__running_scale_map(const running_scale *s);
-int64_t lgv__running_scale_period(const running_scale *s);
 /* Multiplies rewards by the factor of the moment, if agent.scale_rewards is on. */
 void lgv__running_scale_rewards(const running_scale *s, float *rewards, int64_t count);
 
