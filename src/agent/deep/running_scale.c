@@ -46,23 +46,31 @@ bool lgv__running_scale_maps(const running_scale_params *p) {
 
 /* ---- moments ---- */
 
-/* names: of the three arrays. */
-static void layout_moments(running_moments *m, const char *const names[3], size_t size,
-                           lgv_layout *layout) {
-  m->size = (int64_t)size;
-  m->count = lgv_layout_array(layout, names[0], LGV_I64, 1, LGV_KEEP);
-  m->mean = lgv_layout_array(layout, names[1], LGV_F64, size, LGV_KEEP);
-  m->squares = lgv_layout_array(layout, names[2], LGV_F64, size, LGV_KEEP);
+static const char *mean_fault(const void *moments) {
+  const running_moments *m = moments;
+  for (int64_t i = 0; i < m->size; i++)
+    if (!(fabs(m->mean[i]) <= m->largest)) return "a mean that cannot be";
+  return NULL;
 }
 
-/* most: the greatest size of a mean. */
-static const char *moments_fault(const running_moments *m, double most) {
-  if (!lgv__is_count(*m->count)) return "counter out of range";
-  for (int64_t i = 0; i < m->size; i++) {
-    if (!(fabs(m->mean[i]) <= most)) return "a mean that cannot be";
+static const char *squares_fault(const void *moments) {
+  const running_moments *m = moments;
+  for (int64_t i = 0; i < m->size; i++)
     if (!(m->squares[i] >= 0 && m->squares[i] <= DBL_MAX)) return "a variance that cannot be";
-  }
   return NULL;
+}
+
+/* names: of the three arrays; largest: the size that values can have. */
+static void layout_moments(running_moments *m, const char *const names[3], size_t size,
+                           double largest, lgv_layout *layout) {
+  m->size = (int64_t)size;
+  m->largest = largest;
+  m->count = lgv_layout_array(layout, names[0], LGV_I64, 1, LGV_KEEP);
+  lgv_layout_check(layout, lgv__counter_fault, m->count);
+  m->mean = lgv_layout_array(layout, names[1], LGV_F64, size, LGV_KEEP);
+  lgv_layout_check(layout, mean_fault, m);
+  m->squares = lgv_layout_array(layout, names[2], LGV_F64, size, LGV_KEEP);
+  lgv_layout_check(layout, squares_fault, m);
 }
 
 /* Number i has the value x, the count-th of its values. */
@@ -92,23 +100,18 @@ static int32_t depth_of(const lgv_env_spec *env) {
   return env->obs_shape[2] / (env->frames > 1 ? env->frames : 1);
 }
 
-static const char *obs_fault(const void *scale) {
-  return moments_fault(&((const running_scale *)scale)->obs, FLT_MAX);
-}
-
-static const char *returns_fault(const void *scale) {
+static const char *now_fault(const void *scale) {
   const running_scale *s = scale;
-  const char *fault = moments_fault(&s->returns, DBL_MAX);
-  for (int64_t i = 0; !fault && i < s->streams; i++)
-    if (!isfinite(s->now[i])) fault = "a return that is not finite";
-  return fault;
+  for (int64_t i = 0; i < s->streams; i++)
+    if (!isfinite(s->now[i])) return "a return that is not finite";
+  return NULL;
 }
 
 static void layout_returns(running_scale *s, lgv_layout *layout) {
   static const char *const names[] = {"return.count", "return.mean", "return.squares"};
-  layout_moments(&s->returns, names, 1, layout);
+  layout_moments(&s->returns, names, 1, DBL_MAX, layout);
   s->now = lgv_layout_array(layout, "return.now", LGV_F64, (size_t)s->streams, LGV_KEEP);
-  lgv_layout_check(layout, returns_fault, s);
+  lgv_layout_check(layout, now_fault, s);
 }
 
 void lgv__running_scale_layout(running_scale *s, const running_scale_params *p,
@@ -119,10 +122,7 @@ void lgv__running_scale_layout(running_scale *s, const running_scale_params *p,
   *s = (running_scale){.p = p, .env = env, .streams = streams, .gamma = gamma};
   if (p->rewards) layout_returns(s, layout);
   if (!lgv__running_scale_maps(p)) return;
-  if (p->obs) {
-    layout_moments(&s->obs, names, inputs - (size_t)bytes_of(env), layout);
-    lgv_layout_check(layout, obs_fault, s);
-  }
+  if (p->obs) layout_moments(&s->obs, names, inputs - (size_t)bytes_of(env), FLT_MAX, layout);
   if (p->input == SCALE_CHANNELS)
     s->most = lgv_layout_array(layout, "obs.most", LGV_U8, (size_t)depth_of(env), LGV_KEEP);
   s->shift = lgv_layout_array(layout, "obs.shift", LGV_F32, inputs, LGV_SCRATCH);

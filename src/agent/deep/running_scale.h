@@ -39,6 +39,7 @@ typedef struct running_scale_params {
 /* The mean and the variance of each of several numbers. */
 typedef struct running_moments {
   int64_t size;
+  double largest;  /* size of a value */
   int64_t *count;  /* (1): values of each number so far */
   double *mean;    /* (size) */
   double *squares; /* (size): the sum of the squared distances from the mean */
