@@ -2,9 +2,8 @@
  * and how often, and agents whose state they are part of. */
 #include "agent/deep/running_scale.h"
 #include "base/arena.h"
+#include "deep_helpers.h"
 #include "temp_root.h"
-
-#include "run_helpers.h"
 
 #include <float.h>
 #include <math.h>
@@ -417,6 +416,54 @@ static void units_do_not_matter(void **state) {
   }
 }
 
+/* Minibatches have the n-step sums of the true rewards, times one factor; the replay has the true
+ * rewards. */
+static void rewards_of_a_minibatch_are_scaled(void **state) {
+  (void)state;
+  deep_rig r;
+  lgv_rng rng;
+  deep_open(&r, "dqn", deep_spec(10, 2),
+            "agent.n_step=3 agent.scale_rewards=true agent.warmup=99 agent.replay=100", NULL);
+  dqn *c = r.self;
+  lgv_rng_seed(&rng, 8, "walk");
+  deep_walk(&r, 40, &rng);
+  const running_moments *m = &c->scale.returns;
+  float factor = (float)(1 / sqrt(m->squares[0] / (double)*m->count + 1e-8)), rewards[32];
+  assert_true(factor < 0.9f || factor > 1.1f);
+  lgv__dqn_sample(c);
+  assert_int_equal(c->batch.size, 32);
+  memcpy(rewards, c->batch.reward, sizeof rewards);
+  lgv__replay_gather(&c->replay, &c->batch);
+  for (int i = 0; i < 32; i++) assert_true(rewards[i] == factor * c->batch.reward[i]);
+  lgv__dqn_gather(c);
+  assert_memory_equal(rewards, c->batch.reward, sizeof rewards);
+  deep_close(&r);
+}
+
+/* Of agents that see codes, as in MiniGrid. */
+static void small_pictures_are_scaled_by_channel(void **state) {
+  (void)state;
+  lgv_env_spec env = pictures(7, 7, 3);
+  lgv_agent *agent = make_agent("dqn", &env, "agent.net=mlp agent.warmup=4 agent.batch=2");
+  lgv_error err = {0};
+  char text[32];
+  assert_int_equal(lgv_agent_get(agent, "agent.preset", text, sizeof text, &err), LGV_OK);
+  assert_string_equal(text, "small");
+  assert_int_equal(lgv_agent_get(agent, "agent.scale_input", text, sizeof text, &err), LGV_OK);
+  assert_string_equal(text, "channels");
+  uint8_t x[147] = {0}, next[147] = {0};
+  x[3] = 10, next[4] = 5;
+  lgv_action action = {.choice = 1};
+  for (int64_t i = 0; i < 20; i++) {
+    lgv_transition t = {
+        .obs = {x, -1, i, NULL}, .action = &action, .next = {next, -1, i + 1, NULL}};
+    assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_OK);
+  }
+  const uint8_t *most = array_of(agent, "obs.most");
+  assert_true(most[0] == 10 && most[1] == 5 && most[2] == 0);
+  lgv_agent_free(agent);
+}
+
 static void an_export_of_mapped_inputs_is_refused(void **state) {
   (void)state;
   lgv_env_spec env = floats(4);
@@ -442,6 +489,8 @@ int main(void) {
                                       remove_root),
       cmocka_unit_test(every_observation_counts_once),
       cmocka_unit_test(units_do_not_matter),
+      cmocka_unit_test(rewards_of_a_minibatch_are_scaled),
+      cmocka_unit_test(small_pictures_are_scaled_by_channel),
       cmocka_unit_test_setup_teardown(an_export_of_mapped_inputs_is_refused, make_root,
                                       remove_root),
   };
