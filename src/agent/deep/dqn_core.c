@@ -311,7 +311,7 @@ void lgv__dqn_sample(dqn *c) {
 }
 
 void lgv__dqn_gather(dqn *c) {
-  lgv__replay_gather(&c->replay, &c->batch); /* entries that the agent chose */
+  lgv__replay_gather(&c->replay, &c->batch);
   lgv__running_scale_rewards(&c->scale, c->batch.reward, c->batch.size);
 }
 
