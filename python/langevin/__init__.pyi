@@ -209,7 +209,9 @@ class DeepParams(TypedDict, total=False):
 class DQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari', 'zoo'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -240,7 +242,9 @@ class DQN(Agent):
 class DoubleDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -271,7 +275,9 @@ class DoubleDQN(Agent):
 class PrioritizedDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -302,7 +308,9 @@ class PrioritizedDQN(Agent):
 class C51Params(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -335,7 +343,9 @@ class C51(Agent):
 class QRDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -367,7 +377,9 @@ class QRDQN(Agent):
 class IQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -401,7 +413,9 @@ class IQN(Agent):
 class NoisyNetDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -428,7 +442,9 @@ class NoisyNetDQN(Agent):
 class BootstrappedDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -457,7 +473,9 @@ class BootstrappedDQN(Agent):
 class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
     preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -483,7 +501,9 @@ class AdamLMCDQN(Agent):
 class LMCDQNParams(DeepParams, SGLDParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -509,7 +529,9 @@ class LMCDQN(Agent):
 class PSGLDDQNParams(DeepParams, PSGLDParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -535,7 +557,9 @@ class PSGLDDQN(Agent):
 class LangevinDQNParams(DeepParams, LangevinAdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -561,7 +585,9 @@ class LangevinDQN(Agent):
 class FGLMCDQNParams(DeepParams, ASGLDParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -588,7 +614,9 @@ class FGLMCDQN(Agent):
 class ULMCDQNParams(DeepParams, ULMCParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -614,7 +642,9 @@ class ULMCDQN(Agent):
 class FGULMCDQNParams(DeepParams, ULMCParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'nature'] | None
-    scale_input: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None

@@ -121,7 +121,7 @@ class QNetwork(nn.Module):
 
 
 def input_scale(spec: Any, params: dict) -> float:
-    if spec.obs_kind == BYTES and params.get("scale_input"):
+    if spec.obs_kind == BYTES and params.get("scale_input") == "true":
         return 1 / 255
     if spec.obs_form == ONE_HOT and params.get("one_hot_gain", 0) > 0:
         return float(params["one_hot_gain"]) * math.sqrt(spec.obs_shape[0])
@@ -137,6 +137,11 @@ def to_torch(agent: Any) -> QNetwork:
         raise UsageError(f"{name} has several networks here; parameters() has their numbers")
     if params.get("net") not in ("mlp", "nature") or params.get("layer_norm") or params.get("dueling"):
         raise UsageError(f"to_torch() does not know this network of {name} yet; parameters() has its numbers")
+    if params.get("normalize_obs") or params.get("scale_input") == "channels":
+        raise UsageError(
+            f"{name} maps its inputs by running statistics (normalize_obs, or scale_input='channels'), which to_torch() "
+            "cannot do yet; arrays() has their numbers"
+        )
     vector = Vector(arrays["w_mean"] if "w_mean" in arrays else arrays["w"])  # what evaluations use
     module = QNetwork(agent, params, vector, int(params.get("atoms", params.get("quantiles", 1))))
     whole: List[int] = [vector.at, 2 * vector.at]  # noisynet-dqn: the means, then the deviations

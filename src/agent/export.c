@@ -427,6 +427,11 @@ static lgv_status check(const writer *w, lgv_error *err) {
     return lgv_fail(err, LGV_ERR_USAGE,
                     "networks with agent.layer_norm, agent.dueling or a vector beside a picture "
                     "cannot be exported yet");
+  if (!w->parts.by_stage && !by_index && w->parts.input.gain)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%s maps its inputs by running statistics (agent.normalize_obs, or "
+                    "agent.scale_input = channels), which an exported policy cannot do yet",
+                    type->name);
   double rows = w->parts.by_stage ? (double)w->env->horizon * (double)w->env->states
                                   : (double)w->env->obs_shape[0] + 1;
   if ((w->parts.by_stage || by_index) && rows * w->env->actions.count > 1e8)

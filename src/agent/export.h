@@ -23,6 +23,7 @@ struct lgv_policy_parts {
   const net *net; /* NULL: there is no single network over whole observations */
   const float *w; /* (copies x stride): of each the first net->params are used */
   int64_t copies, stride;
+  net_map input; /* in place of net->shape.input_scale; its gain is NULL if there is no map */
   int32_t heads, atoms;
   const float *z;   /* (atoms): the outputs are logits of these values; NULL: atoms are averaged */
   int64_t taus;     /* of a network with an embedding */

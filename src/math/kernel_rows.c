@@ -83,6 +83,24 @@ void LGV_KERNEL(lgv__from_bytes)(int64_t count, const uint8_t *restrict bytes, f
   for (int64_t i = 0; i < count; i++) out[i] = scale * (float)(int32_t)bytes[i];
 }
 
+void LGV_KERNEL(lgv__from_bytes_by)(int64_t rows, int64_t cols, const uint8_t *restrict bytes,
+                                    const float *restrict gain, float *restrict out) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < cols; j++)
+      out[i * cols + j] = gain[j] * (float)(int32_t)bytes[i * cols + j];
+}
+
+void LGV_KERNEL(lgv__standardize)(int64_t rows, int64_t cols, const float *restrict x,
+                                  const float *restrict shift, const float *restrict gain,
+                                  float clip, float *restrict out) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < cols; j++) {
+      float z = (x[i * cols + j] - shift[j]) * gain[j];
+      z = z < clip ? z : clip;
+      out[i * cols + j] = z > -clip ? z : -clip;
+    }
+}
+
 void LGV_KERNEL(lgv__running_sums)(int64_t rows, int64_t cols, const float *start, const float *x,
                                    float scale, float *sums) {
   int64_t j = 0;

@@ -67,6 +67,12 @@ typedef struct lgv_kernel_set {
   void (*transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,
                     const float *gate, float *to, int64_t to_row);
   void (*from_bytes)(int64_t count, const uint8_t *bytes, float scale, float *out);
+  /* The same with a factor for every column: out (rows x cols) = gain (cols) times the bytes. */
+  void (*from_bytes_by)(int64_t rows, int64_t cols, const uint8_t *bytes, const float *gain,
+                        float *out);
+  /* out (rows x cols) = (x - shift) gain, both (cols), cut to [-clip, clip]. */
+  void (*standardize)(int64_t rows, int64_t cols, const float *x, const float *shift,
+                      const float *gain, float clip, float *out);
   /* Row i of sums ((rows + 1) x cols) = start + scale * the sum of the first i rows of x. */
   void (*running_sums)(int64_t rows, int64_t cols, const float *start, const float *x, float scale,
                        float *sums);
@@ -120,6 +126,10 @@ void LGV_KERNEL(lgv__column_dots)(int64_t rows, int64_t cols, const float *x, co
 void LGV_KERNEL(lgv__transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,
                                 const float *gate, float *to, int64_t to_row);
 void LGV_KERNEL(lgv__from_bytes)(int64_t count, const uint8_t *bytes, float scale, float *out);
+void LGV_KERNEL(lgv__from_bytes_by)(int64_t rows, int64_t cols, const uint8_t *bytes,
+                                    const float *gain, float *out);
+void LGV_KERNEL(lgv__standardize)(int64_t rows, int64_t cols, const float *x, const float *shift,
+                                  const float *gain, float clip, float *out);
 void LGV_KERNEL(lgv__running_sums)(int64_t rows, int64_t cols, const float *start, const float *x,
                                    float scale, float *sums);
 void LGV_KERNEL(lgv__sum_up)(int64_t rows, int64_t cols, float *x);

@@ -24,10 +24,10 @@ static inline int64_t net_input_row(const net *n) {
   return net_obs_length(n) + (n->joins ? 0 : n->shape.vector);
 }
 
-/* Whether inputs must be converted, scaled or gathered before the first layer. */
+/* Whether inputs must be converted, scaled, mapped or gathered before the first layer. */
 static inline bool net_converts_input(const net *n) {
-  return !net_takes_index(n) &&
-         (n->shape.obs_kind == LGV_OBS_BYTE || n->shape.input_scale != 1 || n->shape.vector > 0);
+  return !net_takes_index(n) && (n->shape.obs_kind == LGV_OBS_BYTE || n->shape.input_scale != 1 ||
+                                 n->shape.maps_input || n->shape.vector > 0);
 }
 
 /* The places of a layer's outputs: 1 unless it is a convolution. */

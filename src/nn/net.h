@@ -71,9 +71,16 @@ typedef struct net_shape {
   bool layer_norm, dueling;
   bool shared_bias;  /* the output layer has one bias for all outputs */
   float input_scale; /* multiplies every input, except for a vector beside a picture */
+  bool maps_input;   /* in place of that, net_input.map maps dense inputs */
   int32_t cosines;   /* i = 1..cosines of the embedding; 0: there is none */
   int32_t taus;      /* the most per observation */
 } net_shape;
+
+/* A float x becomes (x - shift) gain, cut to [-clip, clip], and a byte x becomes gain x. */
+typedef struct net_map {
+  const float *shift, *gain; /* (inputs), in the order of the observation; NULL: there is no map */
+  float clip;
+} net_map;
 
 /* The observations of a batch, as the replay encodes them. Exactly one of dense, bytes and index is
  * used. */
@@ -88,6 +95,7 @@ typedef struct net_input {
   int64_t stride;
   const float *tau; /* (batch x taus): of networks with an embedding */
   int64_t taus;
+  net_map map; /* of networks with maps_input */
 } net_input;
 
 typedef enum layer_kind {

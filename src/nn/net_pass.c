@@ -10,12 +10,17 @@
 /* ---- Inputs ---- */
 
 /* Converts `count` observations, without their vectors; one of bytes and dense is given. */
-static void convert_observations(const net *n, const uint8_t *bytes, const float *dense,
-                                 int64_t count, float *out) {
-  int64_t numbers = count * net_obs_length(n);
+static void convert_observations(const net *n, net_map map, const uint8_t *bytes,
+                                 const float *dense, int64_t count, float *out) {
+  int64_t length = net_obs_length(n), numbers = count * length;
+  const lgv_kernel_set *kernels = lgv__kernels();
   float scale = n->shape.input_scale;
-  if (bytes)
-    lgv__kernels()->from_bytes(numbers, bytes, scale, out);
+  if (n->shape.maps_input && bytes)
+    kernels->from_bytes_by(count, length, bytes, map.gain, out);
+  else if (n->shape.maps_input)
+    kernels->standardize(count, length, dense, map.shift, map.gain, map.clip, out);
+  else if (bytes)
+    kernels->from_bytes(numbers, bytes, scale, out);
   else
     for (int64_t i = 0; i < numbers; i++) out[i] = scale * dense[i];
 }
@@ -26,13 +31,18 @@ static const float *floats_at(const void *first, int64_t bytes) {
 
 static void copy_vector(const net *n, net_input input, int64_t sample, float *out) {
   const float *vector = floats_at(input.vector, sample * input.stride);
-  memcpy(out, vector, (size_t)n->shape.vector * sizeof *out);
+  int64_t count = n->shape.vector, at = net_obs_length(n);
+  if (n->shape.maps_input)
+    lgv__kernels()->standardize(1, count, vector, input.map.shift + at, input.map.gain + at,
+                                input.map.clip, out);
+  else
+    memcpy(out, vector, (size_t)count * sizeof *out);
 }
 
 /* One observation that a vector accompanies; an MLP takes the vector as well. */
 static void convert_sample(const net *n, net_input input, int64_t sample, float *out) {
   int64_t at = sample * input.stride;
-  convert_observations(n, input.bytes ? input.bytes + at : NULL,
+  convert_observations(n, input.map, input.bytes ? input.bytes + at : NULL,
                        input.dense ? floats_at(input.dense, at) : NULL, 1, out);
   if (!n->joins) copy_vector(n, input, sample, out + net_obs_length(n));
 }
@@ -41,7 +51,7 @@ static const float *convert(const net *n, net_input input, int64_t first, int64_
                             float *out) {
   int64_t at = first * net_obs_length(n);
   if (n->shape.vector == 0)
-    convert_observations(n, input.bytes ? input.bytes + at : NULL,
+    convert_observations(n, input.map, input.bytes ? input.bytes + at : NULL,
                          input.dense ? input.dense + at : NULL, count, out);
   for (int64_t s = 0; n->shape.vector > 0 && s < count; s++)
     convert_sample(n, input, first + s, out + s * net_input_row(n));
@@ -142,6 +152,7 @@ const float *lgv__net_forward(const net *n, const float *params, net_input input
   assert(batch <= tape->batch);
   assert(!n->embedding || (input.tau && input.taus <= n->shape.taus));
   assert(n->shape.vector == 0 || input.vector);
+  assert(!n->shape.maps_input || input.map.gain);
   tape->taus = n->embedding ? input.taus : 1;
   for (int32_t l = 0; l <= last; l++) {
     if (l == 0)

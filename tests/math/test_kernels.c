@@ -263,6 +263,36 @@ static void element_passes_match_the_definition(void **state) {
     }
 }
 
+/* Row by row, with numbers beyond the clip on both sides. */
+static void inputs_are_mapped_by_column(void **state) {
+  (void)state;
+  const lgv_kernel_set *set;
+  for (size_t s = 0; (set = lgv__kernels_at(s)); s++)
+    for (int64_t cols = 1; cols < 70; cols++) {
+      enum { ROWS = 3 };
+      lgv_rng_seed(&rng, 9, "test.kernels");
+      float *x = random_floats(ROWS * cols), *shift = random_floats(cols);
+      float *gain = random_floats(cols), *out = random_floats(ROWS * cols);
+      uint8_t *bytes = malloc((size_t)(ROWS * cols));
+      for (int64_t i = 0; i < ROWS * cols; i++) bytes[i] = (uint8_t)lgv_rng_below(&rng, 256);
+      x[0] = 1e30f;
+      x[ROWS * cols - 1] = -1e30f;
+      set->standardize(ROWS, cols, x, shift, gain, 0.5f, out);
+      for (int64_t i = 0; i < ROWS * cols; i++) {
+        float z = (x[i] - shift[i % cols]) * gain[i % cols];
+        assert_true(same_bits(out[i], z >= 0.5f ? 0.5f : z <= -0.5f ? -0.5f : z));
+      }
+      set->from_bytes_by(ROWS, cols, bytes, gain, out);
+      for (int64_t i = 0; i < ROWS * cols; i++)
+        assert_true(same_bits(out[i], gain[i % cols] * (float)bytes[i]));
+      free(x);
+      free(shift);
+      free(gain);
+      free(out);
+      free(bytes);
+    }
+}
+
 /* ---- Choice ---- */
 
 static void the_environment_chooses(void **state) {
@@ -297,6 +327,7 @@ int main(void) {
       cmocka_unit_test(nan_survives_the_rectifier),
       cmocka_unit_test(row_passes_match_the_definition),
       cmocka_unit_test(element_passes_match_the_definition),
+      cmocka_unit_test(inputs_are_mapped_by_column),
       cmocka_unit_test(the_environment_chooses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

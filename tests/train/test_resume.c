@@ -187,6 +187,34 @@ static void full_replays_resume_exactly(void **state) {
     }
 }
 
+/* Statistics of observations and rewards, within episodes of one stream and of several; threads
+ * that share products make no difference. */
+static void running_scales_resume_exactly(void **state) {
+  (void)state;
+  static const char *const agents[][2] = {
+      {"cartpole", "dqn"},   {"cartpole", "bootstrapped-dqn"}, {"cartpole", "adam-lmcdqn"},
+      {"cartpole", "iqn"},   {"mountain-car", "noisynet-dqn"}, {"acrobot", "c51"},
+      {"cartpole", "qr-dqn"}};
+  for (size_t a = 0; a < sizeof agents / sizeof *agents; a++)
+    for (int n = 1; n <= 3; n += 2) {
+      char extra[320];
+      snprintf(extra, sizeof extra,
+               "run.envs=%d run.update_threads=%d run.steps=400 run.eval_every=90 "
+               "run.checkpoint_every=0 agent.warmup=50 agent.replay=300 agent.batch=16 "
+               "agent.normalize_obs=true agent.scale_rewards=true",
+               n, n == 1 ? 2 : 1);
+      lgv_plan *plan = make_plan(agents[a][0], agents[a][1], extra);
+      check_plan(plan, 153, 277);
+      lgv_plan_free(plan);
+    }
+  lgv_plan *plan = make_plan("nchain", "adam-lmcdqn",
+                             "agent.preset=small agent.stages=per-stage agent.n_step=1 "
+                             "agent.double=false agent.scale_rewards=true agent.warmup=50 "
+                             "run.steps=400 run.checkpoint_every=0");
+  check_plan(plan, 153, 277);
+  lgv_plan_free(plan);
+}
+
 static void minibatch_samplers_resume_exactly(void **state) {
   (void)state;
   lgv_plan *plan = make_plan("riverswim", "lmc-lsvi",
@@ -368,6 +396,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_finished_run_is_carried_on, make_root, remove_root),
       cmocka_unit_test_setup_teardown(other_settings_are_refused_by_name, make_root, remove_root),
       cmocka_unit_test_setup_teardown(full_replays_resume_exactly, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(running_scales_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(minibatch_samplers_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_run_that_looks_back_resumes_exactly, make_root,
                                       remove_root),

@@ -186,6 +186,7 @@ static void every_kind_of_state_survives(void **state) {
       {"deepsea", "bootstrapped-dqn", "agent.members=networks agent.heads=3 agent.preset=small"},
       {"nchain", "adam-lmcdqn", "agent.stages=per-stage agent.n_step=1 agent.double=false"},
       {"nchain", "gn-lmcdqn", "env.features=one-hot agent.batch=2"},
+      {"cartpole", "dqn", "run.envs=2 agent.normalize_obs=true agent.scale_rewards=true"},
       {"riverswim", "dqn", "run.stop_return=1e9 run.stop_window=3"},
   };
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -234,6 +235,9 @@ static const lie lies[] = {
     {"nchain", "gn-lmcdqn", "", "agent.data.slot", 0, 99, "a slot of no entry"},
     {"nchain", "gn-lmcdqn", "", "agent.pairs.states", 0, 7, "more states than observations"},
     {"nchain", "gn-lmcdqn", "", "agent.batch.order", 0, -1, "an unknown state"},
+    {"cartpole", "dqn", "agent.normalize_obs=true", "agent.obs.count", 0, -1, "out of range"},
+    {"cartpole", "dqn", "agent.normalize_obs=true", "agent.obs.squares", 3, -1, "a variance"},
+    {"cartpole", "dqn", "agent.scale_rewards=true", "agent.return.squares", 0, -1, "a variance"},
 };
 
 static forge_array *array_called(forge *f, const char *name) {
@@ -269,7 +273,7 @@ static void a_lie_is_named_and_the_previous_checkpoint_used(void **state) {
     lgv_run_summary(run, &summary);
     assert_int_equal(summary.steps, 33);
     lgv_run_free(run);
-    forge_set(array_called(&f, l->array), l->element, l->value, 0);
+    forge_set(array_called(&f, l->array), l->element, l->value, (double)l->value);
     forge_seal(&f);
     assert_true(forge_write(&f, path));
     free(bytes);

@@ -105,8 +105,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
   else
     lgv__dqn_layout(c, base, problem, sizes, out);
   net_shape shape = lgv__dqn_shape(base, &problem->env, sizes.heads, 1);
-  lgv__random_prior_layout(&s->prior, &shape, &problem->env, sizes.copies, base->batch,
-                           s->p->prior_scale, out);
+  lgv__random_prior_layout(&s->prior, &shape, sizes.copies, base->batch, s->p->prior_scale, out);
   size_t values = (size_t)(base->batch * c->outputs);
   s->member = lgv_layout_array(out, "member", LGV_I64, (size_t)c->replay.streams + 1, LGV_KEEP);
   lgv_layout_check(out, member_fault, s);
@@ -151,7 +150,7 @@ static const float *copy_values(self *s, int64_t copy, const lgv_obs *obs) {
   const float *f = s->sparse ? lgv__sparse_first_values(&s->first, copy, obs)
                              : lgv__dqn_values(c, c->w + copy * c->dim, obs);
   lgv__replay_encode(&c->env, obs, c->seen);
-  lgv__random_prior_values(&s->prior, copy, c->seen, 1, s->act_q);
+  lgv__random_prior_values(&s->prior, copy, lgv__dqn_input(c, c->seen), 1, s->act_q);
   add(f, c->outputs, s->act_q);
   return s->act_q;
 }
@@ -211,8 +210,8 @@ static void forward(self *s, int64_t copy) {
   dqn *c = &s->core;
   int64_t B = c->p->batch, count = B * c->outputs;
   float *q_next = c->p->double_q ? s->q_next : NULL;
-  lgv__random_prior_values(&s->prior, copy, c->batch.obs, B, s->q);
-  lgv__random_prior_values(&s->prior, copy, c->batch.next, B, s->q_target);
+  lgv__random_prior_values(&s->prior, copy, lgv__dqn_input(c, c->batch.obs), B, s->q);
+  lgv__random_prior_values(&s->prior, copy, lgv__dqn_input(c, c->batch.next), B, s->q_target);
   if (q_next) memcpy(q_next, s->q_target, (size_t)count * sizeof *q_next);
   if (s->sparse) {
     lgv__sparse_first_forward(&s->first, copy, s->q, q_next, s->q_target);

@@ -11,8 +11,9 @@
  *
  * Unless v_min and v_max are set, they are what the rewards of the environment can add up to within
  * its horizon; an episode that a clock cut off may be worth up to gamma^H more beyond it, which the
- * grid leaves out. The preset `atari` has the settings of DQN Zoo (Quan, Ostrovski, 2020): 51 atoms
- * from -10 to 10. */
+ * grid leaves out. With agent.scale_rewards the grid is in units of the scaled rewards, and unless
+ * it is set it goes from -10 to 10. The preset `atari` has the settings of DQN Zoo (Quan,
+ * Ostrovski, 2020): 51 atoms from -10 to 10. */
 #include "agent/deep/epsilon_greedy.h"
 #include "agent/export.h"
 #include "base/error.h"
@@ -44,7 +45,7 @@ static const lgv_param param_table[] = {
     DQN_GRAD_CLIP_ROW,
     EPSILON_PARAM_ROWS,
     LGV_INT_ROW(params, atoms, "atoms", "51", 2, 10000, "points of the grid"),
-    LGV_REAL_ROW(params, v_min, "v_min", "-10", -1e30, 1e30, 0, "least return on the grid; if not set, the least return that the rewards allow, where it is known"),
+    LGV_REAL_ROW(params, v_min, "v_min", "-10", -1e30, 1e30, 0, "least return on the grid, in the units of agent.scale_rewards; if not set, the least return that the rewards allow, where it is known and they are not scaled"),
     LGV_REAL_ROW(params, v_max, "v_max", "10", -1e30, 1e30, 0, "greatest return on the grid; if not set, likewise"),
     {0}};
 /* clang-format on */
@@ -109,7 +110,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   params *p = params_;
   double low = p->v_min, high = p->v_max;
-  range_of_returns(&problem->env, p->base.dqn.gamma, &low, &high);
+  if (!p->base.dqn.scale.rewards) range_of_returns(&problem->env, p->base.dqn.gamma, &low, &high);
   if (!lgv__params_is_set(param_table, is_set, "v_min")) p->v_min = low;
   if (!lgv__params_is_set(param_table, is_set, "v_max")) p->v_max = high;
   if (!(p->v_min < p->v_max))

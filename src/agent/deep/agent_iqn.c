@@ -90,7 +90,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
 static const float *quantiles(self *s, const float *w, const void *obs, int64_t rows, int64_t taus,
                               net_tape *tape) {
   const dqn *c = &s->core;
-  net_input input = lgv__replay_input(&c->env, obs);
+  net_input input = lgv__dqn_input(c, obs);
   input.tau = s->tau;
   input.taus = taus;
   return lgv__net_forward(&c->net, w, input, rows, tape);

@@ -32,7 +32,7 @@ static dqn_sizes complete(dqn_sizes sizes) {
 
 /* The factor of every input. */
 static float input_scale(const dqn_params *p, const lgv_env_spec *env) {
-  if (p->scale_input && env->obs_kind == LGV_OBS_BYTE) return 1.0f / 255;
+  if (p->scale.input == SCALE_TRUE && env->obs_kind == LGV_OBS_BYTE) return 1.0f / 255;
   if (p->one_hot_gain > 0 && env->obs_form == LGV_FORM_ONE_HOT)
     return (float)(p->one_hot_gain * sqrt((double)env->obs_shape[0]));
   return 1;
@@ -59,6 +59,7 @@ net_shape lgv__dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t h
       .dueling = p->dueling,
       .shared_bias = p->shared_bias,
       .input_scale = input_scale(p, env),
+      .maps_input = lgv__running_scale_maps(&p->scale),
   };
   for (int32_t i = 0; i < shape.parts; i++)
     shape.part_sizes[i] = lgv__part_choices(&env->actions, i);
@@ -105,6 +106,7 @@ lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes
                     env->actions.count);
   net_convs convs;
   LGV_TRY(lgv__net_parse_convs(p->conv, &convs, err));
+  LGV_TRY(lgv__running_scale_resolve(&p->scale, env, err));
   net_shape shape = shape_of(p, env, sizes);
   net built;
   LGV_TRY(lgv__net_build(&built, &shape, err));
@@ -235,6 +237,7 @@ void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dq
   layout_counters(c, layout);
   layout_vectors(c, problem, layout);
   layout_experience(c, streams_of(problem), layout);
+  lgv__running_scale_layout(&c->scale, &p->scale, &c->env, streams_of(problem), p->gamma, layout);
   layout_passes(c, layout);
   layout_extras(c, layout);
 }
@@ -249,11 +252,17 @@ lgv_status lgv__dqn_open(void *self, lgv_error *err) {
   return LGV_OK;
 }
 
+net_input lgv__dqn_input(const dqn *c, const void *encoded) {
+  net_input input = lgv__replay_input(&c->env, encoded);
+  input.map = lgv__running_scale_map(&c->scale);
+  return input;
+}
+
 /* ---- acting ---- */
 
 const float *lgv__dqn_values(dqn *c, const float *w, const lgv_obs *obs) {
   lgv__replay_encode(&c->env, obs, c->seen);
-  return lgv__net_forward(&c->net, w, lgv__replay_input(&c->env, c->seen), 1, &c->act_tape);
+  return lgv__net_forward(&c->net, w, lgv__dqn_input(c, c->seen), 1, &c->act_tape);
 }
 
 lgv_rng *lgv__dqn_act_stream(dqn *c, lgv_mode mode) { return mode == LGV_TRAIN ? c->act : c->eval; }
@@ -292,6 +301,7 @@ void lgv__dqn_uniform(dqn *c, const lgv_obs *obs, lgv_mode mode, lgv_action *act
 int64_t lgv__dqn_remember(dqn *c, const lgv_transition *transition) {
   c->count[DQN_STEPS]++;
   int64_t entry = lgv__replay_add(&c->replay, c->stream, transition);
+  lgv__running_scale_add(&c->scale, c->stream, transition, c->replay.age[entry] == 0);
   if (c->p->priority.on) lgv__priority_add(&c->priority, &c->replay, entry);
   return entry;
 }
@@ -314,6 +324,12 @@ void lgv__dqn_sample(dqn *c) {
                          &c->batch, c->weight);
   else
     lgv__replay_sample(&c->replay, c->draw, &c->batch);
+  lgv__running_scale_rewards(&c->scale, c->batch.reward, c->batch.size);
+}
+
+void lgv__dqn_gather(dqn *c) {
+  lgv__replay_gather(&c->replay, &c->batch);
+  lgv__running_scale_rewards(&c->scale, c->batch.reward, c->batch.size);
 }
 
 static bool chooses_online(const dqn *c) { return c->p->double_q && !c->sizes.no_target; }
@@ -321,7 +337,7 @@ static bool chooses_online(const dqn *c) { return c->p->double_q && !c->sizes.no
 /* The first `rows` observations of the minibatch. */
 static const float *forward(dqn *c, const float *w, const unsigned char *obs, int64_t rows,
                             net_tape *tape) {
-  return lgv__net_forward(&c->net, w, lgv__replay_input(&c->env, obs), rows, tape);
+  return lgv__net_forward(&c->net, w, lgv__dqn_input(c, obs), rows, tape);
 }
 
 void lgv__dqn_forward(dqn *c, const float *w, const float *w_target) {
@@ -444,8 +460,8 @@ void lgv__dqn_loss(dqn *c) {
 }
 
 void lgv__dqn_backward(dqn *c, const float *w, float *grad) {
-  lgv__net_backward(&c->net, w, lgv__replay_input(&c->env, c->batch.obs), rows_of(c), &c->tape,
-                    c->d_q, 1.0f / (float)c->sizes.heads, grad);
+  lgv__net_backward(&c->net, w, lgv__dqn_input(c, c->batch.obs), rows_of(c), &c->tape, c->d_q,
+                    1.0f / (float)c->sizes.heads, grad);
 }
 
 /* In eight sums, so that it can use vectors and still has one order. */
@@ -512,11 +528,11 @@ static void advise_on_inputs(const dqn *c, char *text, size_t size) {
   text[0] = '\0';
   if (c->env.obs_form != LGV_FORM_DENSE) return;
   if (c->env.obs_kind == LGV_OBS_BYTE) {
-    if (!c->p->scale_input) snprintf(text, size, "set agent.scale_input = true, ");
-  } else if (greatest_input(c) >= LARGE_INPUT) {
-    snprintf(text, size,
-             "normalize the observations, which reach %.3g (gym: env.wrappers = "
-             "NormalizeObservation), ",
+    if (c->p->scale.input == SCALE_FALSE)
+      snprintf(text, size, "set agent.scale_input = %s, ",
+               lgv__scale_input_names[lgv__running_scale_choice(&c->env)]);
+  } else if (!c->p->scale.obs && greatest_input(c) >= LARGE_INPUT) {
+    snprintf(text, size, "set agent.normalize_obs = true (the observations reach %.3g), ",
              (double)greatest_input(c));
   }
 }
@@ -526,9 +542,9 @@ static lgv_status not_finite(const dqn *c, const char *what, lgv_error *err) {
   advise_on_inputs(c, inputs, sizeof inputs);
   bool can_change_loss = !c->sizes.distributional && c->p->loss != DQN_HUBER;
   return lgv_fail(
-      err, LGV_ERR_NUMERIC,
-      "%s is not a finite number in update %lld: %s%slower optim.lr, or scale the rewards", what,
-      (long long)c->count[DQN_UPDATES], inputs, can_change_loss ? "set agent.loss = huber, " : "");
+      err, LGV_ERR_NUMERIC, "%s is not a finite number in update %lld: %s%s%slower optim.lr", what,
+      (long long)c->count[DQN_UPDATES], inputs, can_change_loss ? "set agent.loss = huber, " : "",
+      c->p->scale.rewards ? "" : "set agent.scale_rewards = true, or ");
 }
 
 lgv_status lgv__dqn_end_update(dqn *c, lgv_error *err) {
@@ -575,4 +591,5 @@ void lgv__dqn_policy_parts(const void *self, lgv_policy_parts *parts) {
   parts->stride = c->dim;
   parts->heads = c->sizes.heads;
   parts->atoms = c->sizes.atoms;
+  parts->input = lgv__running_scale_map(&c->scale);
 }

@@ -22,6 +22,7 @@
 #ifndef LGV_AGENT_DEEP_DQN_CORE_H
 #define LGV_AGENT_DEEP_DQN_CORE_H
 
+#include "agent/deep/running_scale.h"
 #include "base/param.h"
 #include "langevin.h"
 #include "nn/net.h"
@@ -36,7 +37,7 @@ typedef struct dqn_params {
   char conv[LGV_TEXT_SIZE];
   lgv_ints hidden;
   bool layer_norm, dueling;
-  bool scale_input, shared_bias;
+  bool shared_bias;
   double one_hot_gain;
   double gamma;
   int64_t n_step, batch, replay, warmup;
@@ -44,6 +45,7 @@ typedef struct dqn_params {
   bool double_q;
   int32_t loss;
   priority_params priority; /* of agents that have these rows */
+  running_scale_params scale;
   double grad_clip;
 } dqn_params;
 
@@ -64,7 +66,9 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
   LGV_INTS_ROW(dqn_params, hidden, "hidden", "0", 0, 1e6, "widths of the hidden dense layers; 0: 32,32 (mlp), 128 (conv), 512 (nature)"), \
   LGV_BOOL_ROW(dqn_params, layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier"), \
   LGV_BOOL_ROW(dqn_params, dueling, "dueling", "false", "two streams from the last hidden layer on: Q = V + A - mean A"), \
-  LGV_BOOL_ROW(dqn_params, scale_input, "scale_input", "false", "divide bytes by 255"), \
+  LGV_CHOICE_ROW(dqn_params, scale.input, "scale_input", "auto", lgv__scale_input_names, "true: divide bytes by 255; channels: by the largest seen in each channel; auto: true for pictures of bytes from 36 x 36 on, channels for smaller ones"), \
+  LGV_BOOL_ROW(dqn_params, scale.obs, "normalize_obs", "false", "inputs that are dense floats have their running mean subtracted and are divided by their running deviation, up to 10 deviations"), \
+  LGV_BOOL_ROW(dqn_params, scale.rewards, "scale_rewards", "false", "learn from rewards divided by the running deviation of the discounted return; values are in these units, records are not"), \
   LGV_REAL_ROW(dqn_params, gamma, "gamma", "0.99", 0, 1, 0, "discount"), \
   LGV_INT_ROW(dqn_params, n_step, "n_step", "1", 1, 1000, "rewards in a target before it bootstraps"), \
   LGV_INT_ROW(dqn_params, batch, "batch", "32", 1, 65536, "transitions in a minibatch"), \
@@ -97,7 +101,8 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
 
 /* The loop on Atari of Ishfaq et al. (ICLR 2024), for the presets `atari` that follow it. */
 #define DQN_ATARI_LOOP                                                                             \
-  "agent.hidden=512 agent.replay=1000000 agent.n_step=3 agent.double=true agent.target_every=500 "
+  "agent.hidden=512 agent.scale_input=false agent.replay=1000000 agent.n_step=3 "                  \
+  "agent.double=true agent.target_every=500 "
 
 /* How an agent configures the shared DQN core. */
 typedef struct dqn_sizes {
@@ -158,6 +163,7 @@ typedef struct dqn {
   replay replay;
   replay_batch batch;
   priority priority; /* in use with agent.prioritized */
+  running_scale scale;
   net_tape tape, target_tape, act_tape;
   void *seen;     /* one observation in net_input form */
   double *values; /* (A): Q of one observation, for the one tie rule */
@@ -186,6 +192,9 @@ net_shape lgv__dqn_shape(const dqn_params *params, const lgv_env_spec *env, int3
 void lgv__dqn_layout(dqn *c, const dqn_params *params, const lgv_problem *problem, dqn_sizes sizes,
                      lgv_layout *layout);
 
+/* Observations as the replay encodes them, with the map of the moment. */
+net_input lgv__dqn_input(const dqn *c, const void *encoded);
+
 /* ---- acting ---- */
 /* The network's outputs for one observation, (outputs), until the next call. They are Q unless the
  * agent is distributional. */
@@ -205,12 +214,13 @@ lgv_rng *lgv__dqn_act_stream(dqn *c, lgv_mode mode);
 void lgv__dqn_copy_values(const dqn *c, const float *values, double *q); /* (A), for q_values */
 
 /* ---- learning ---- */
-/* Stores the transition and counts the step; returns its entry in the replay. */
+/* Stores the transition, counts the step and updates c->scale; returns its entry in the replay. */
 int64_t lgv__dqn_remember(dqn *c, const lgv_transition *transition);
 /* Gradient steps to make now: after lgv__dqn_remember, and at the end of an episode. */
 int64_t lgv__dqn_updates_due(const dqn *c);
 int64_t lgv__dqn_updates_due_between_episodes(const dqn *c);
 void lgv__dqn_sample(dqn *c); /* also fills c->weight */
+void lgv__dqn_gather(dqn *c); /* the same for entries that the agent chose (c->batch.entry) */
 /* q, q_next and q_target of the minibatch, for these parameters. */
 void lgv__dqn_forward(dqn *c, const float *w, const float *w_target);
 /* The same in two parts, for agents that change w between them: first lgv__dqn_forward_next and the

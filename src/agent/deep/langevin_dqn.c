@@ -248,7 +248,7 @@ static void sample_stage(self *s, int64_t h) {
   int64_t first = s->start[h], count = s->start[h + 1] - first;
   for (int64_t i = 0; i < c->batch.size; i++)
     c->batch.entry[i] = s->order[first + lgv_rng_below(c->draw, count)];
-  lgv__replay_gather(&c->replay, &c->batch);
+  lgv__dqn_gather(c);
   if (h + 1 == s->H) /* Q_{H+1} = 0, even where the clock only truncates */
     memset(c->batch.discount, 0, (size_t)c->batch.size * sizeof *c->batch.discount);
 }

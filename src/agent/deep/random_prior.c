@@ -2,7 +2,6 @@
 
 #include "math/kernels.h"
 #include "nn/layers.h"
-#include "replay/replay.h"
 
 #include <assert.h>
 #include <math.h>
@@ -15,12 +14,11 @@ static int32_t first_index(const random_prior *r) {
   return r->net.shape.obs_form == LGV_FORM_ONE_HOT ? -1 : 0;
 }
 
-void lgv__random_prior_layout(random_prior *r, const net_shape *shape, const lgv_env_spec *env,
-                              int64_t copies, int64_t batch, double scale, lgv_layout *layout) {
+void lgv__random_prior_layout(random_prior *r, const net_shape *shape, int64_t copies,
+                              int64_t batch, double scale, lgv_layout *layout) {
   lgv_status built = lgv__net_build(&r->net, shape, NULL); /* its trained twin could be built */
   assert(built == LGV_OK);
   (void)built;
-  r->env = *env;
   r->copies = copies;
   r->scale = (float)scale;
   r->w = r->table = NULL;
@@ -66,19 +64,17 @@ void lgv__random_prior_open(random_prior *r, lgv_rng *init) {
   }
 }
 
-void lgv__random_prior_values(random_prior *r, int64_t copy, const void *encoded, int64_t rows,
+void lgv__random_prior_values(random_prior *r, int64_t copy, net_input input, int64_t rows,
                               float *out) {
   int64_t n = r->net.shape.outputs;
   if (!r->w) {
     memset(out, 0, (size_t)(rows * n) * sizeof *out);
   } else if (r->table) {
-    const int32_t *index = encoded;
     for (int64_t i = 0; i < rows; i++)
-      memcpy(out + i * n, r->table + ((index[i] - first_index(r)) * r->copies + copy) * n,
+      memcpy(out + i * n, r->table + ((input.index[i] - first_index(r)) * r->copies + copy) * n,
              (size_t)n * sizeof *out);
   } else {
-    const float *p = lgv__net_forward(&r->net, r->w + copy * r->net.params,
-                                      lgv__replay_input(&r->env, encoded), rows, &r->tape);
+    const float *p = lgv__net_forward(&r->net, r->w + copy * r->net.params, input, rows, &r->tape);
     for (int64_t i = 0; i < rows * n; i++) out[i] = r->scale * p[i];
   }
 }

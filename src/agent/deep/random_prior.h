@@ -12,7 +12,6 @@
 
 typedef struct random_prior {
   net net;
-  lgv_env_spec env;
   int64_t copies;
   float scale;
   float *w;     /* (copies x params); tabulated: (params), one after the other; scale 0: NULL */
@@ -21,11 +20,11 @@ typedef struct random_prior {
 } random_prior;
 
 /* scale = 0: there is none, and all values are 0. batch: rows at a time. */
-void lgv__random_prior_layout(random_prior *r, const net_shape *shape, const lgv_env_spec *env,
-                              int64_t copies, int64_t batch, double scale, lgv_layout *layout);
+void lgv__random_prior_layout(random_prior *r, const net_shape *shape, int64_t copies,
+                              int64_t batch, double scale, lgv_layout *layout);
 void lgv__random_prior_open(random_prior *r, lgv_rng *init);
-/* out (rows x outputs) = scale p of a copy for `rows` observations in net_input form. */
-void lgv__random_prior_values(random_prior *r, int64_t copy, const void *encoded, int64_t rows,
+/* out (rows x outputs) = scale p of a copy for `rows` observations. */
+void lgv__random_prior_values(random_prior *r, int64_t copy, net_input input, int64_t rows,
                               float *out);
 
 #endif

@@ -360,8 +360,10 @@ static void a_loss_that_explodes_stops_the_run_and_says_why(void **state) {
 static void stop_with_obs(const char *agent, const char *extra, lgv_obs_kind kind, float size,
                           lgv_error *err) {
   deep_rig rig;
+  char settings[96];
+  snprintf(settings, sizeof settings, "agent.batch=2 %s", extra);
   lgv_env_spec env = {.obs_kind = kind, .obs_shape = {4, 1, 1}, .actions = {.count = 2}};
-  deep_open(&rig, agent, env, extra, NULL);
+  deep_open(&rig, agent, env, settings, NULL);
   dqn *c = rig.self;
   const float floats[4] = {size, -size, size, 0};
   const uint8_t bytes[4] = {255, 0, 255, 0};
@@ -383,22 +385,26 @@ static void the_error_of_a_loss_names_what_helps(void **state) {
     const char *agent, *extra;
     lgv_obs_kind kind;
     float size;
-    bool scale_input, normalize, huber;
+    bool scale_input, normalize, huber, rewards;
   } rows[] = {
-      {"dqn", "agent.batch=2", LGV_OBS_BYTE, 0, true, false, true},
-      {"dqn", "agent.batch=2 agent.scale_input=true", LGV_OBS_BYTE, 0, false, false, true},
-      {"dqn", "agent.batch=2", LGV_OBS_FLOAT, 1e6f, false, true, true},
-      {"dqn", "agent.batch=2", LGV_OBS_FLOAT, 1, false, false, true},
-      {"adam-lmcdqn", "agent.batch=2 agent.loss=huber", LGV_OBS_FLOAT, 1e6f, false, true, false},
-      {"qr-dqn", "agent.batch=2", LGV_OBS_FLOAT, 1, false, false, false},
+      {"dqn", "", LGV_OBS_BYTE, 0, true, false, true, true},
+      {"dqn", "agent.scale_input=true", LGV_OBS_BYTE, 0, false, false, true, true},
+      {"dqn", "", LGV_OBS_FLOAT, 1e6f, false, true, true, true},
+      {"dqn", "agent.normalize_obs=true", LGV_OBS_FLOAT, 1e6f, false, false, true, true},
+      {"dqn", "agent.scale_rewards=true", LGV_OBS_FLOAT, 1, false, false, true, false},
+      {"adam-lmcdqn", "agent.loss=huber", LGV_OBS_FLOAT, 1e6f, false, true, false, true},
+      {"qr-dqn", "", LGV_OBS_FLOAT, 1, false, false, false, true},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     lgv_error err = {0};
     stop_with_obs(rows[i].agent, rows[i].extra, rows[i].kind, rows[i].size, &err);
     assert_int_equal(!!strstr(err.message, "agent.scale_input"), rows[i].scale_input);
-    assert_int_equal(!!strstr(err.message, "which reach 1e+06"), rows[i].normalize);
+    assert_int_equal(
+        !!strstr(err.message, "agent.normalize_obs = true (the observations reach 1e+06)"),
+        rows[i].normalize);
     assert_int_equal(!!strstr(err.message, "agent.loss = huber"), rows[i].huber);
-    assert_non_null(strstr(err.message, "lower optim.lr, or scale the rewards"));
+    assert_int_equal(!!strstr(err.message, "agent.scale_rewards = true, or "), rows[i].rewards);
+    assert_non_null(strstr(err.message, "lower optim.lr"));
   }
 }
 

@@ -161,27 +161,24 @@ static void evaluation_writes_only_scratch(void **state) {
 
 typedef struct prior_rig {
   random_prior prior;
-  lgv_env_spec env;
   net_shape shape;
   lgv_arena arena;
 } prior_rig;
 
 static void lay_out_prior(void *context, lgv_layout *layout) {
   prior_rig *r = context;
-  lgv__random_prior_layout(&r->prior, &r->shape, &r->env, K, 7, 5, layout);
+  lgv__random_prior_layout(&r->prior, &r->shape, K, 7, 5, layout);
 }
 
 static void open_prior(prior_rig *r, lgv_obs_form form) {
   lgv_rng init;
   lgv_error err = {0};
-  *r = (prior_rig){.env = deep_spec(LENGTH, 2)};
-  r->env.obs_form = form;
-  r->shape = (net_shape){.family = NET_MLP,
-                         .obs_form = form,
-                         .obs_shape = {LENGTH, 1, 1},
-                         .hidden = {.count = 2, .value = {6, 5}},
-                         .outputs = 2,
-                         .input_scale = 1};
+  *r = (prior_rig){.shape = {.family = NET_MLP,
+                             .obs_form = form,
+                             .obs_shape = {LENGTH, 1, 1},
+                             .hidden = {.count = 2, .value = {6, 5}},
+                             .outputs = 2,
+                             .input_scale = 1}};
   assert_int_equal(lgv__arena_build(&r->arena, lay_out_prior, r, "a test", &err), LGV_OK);
   lgv_rng_seed(&init, 3, "init");
   lgv__random_prior_open(&r->prior, &init);
@@ -197,8 +194,8 @@ static void tabulated_priors_are_the_networks(void **state) {
     for (int64_t copy = 0; copy < K; copy++) {
       float x[LENGTH], a[2], b[2];
       for (int i = 0; i < LENGTH; i++) x[i] = i < ones ? 1 : 0;
-      lgv__random_prior_values(&table.prior, copy, &ones, 1, a);
-      lgv__random_prior_values(&plain.prior, copy, x, 1, b);
+      lgv__random_prior_values(&table.prior, copy, (net_input){.index = &ones}, 1, a);
+      lgv__random_prior_values(&plain.prior, copy, (net_input){.dense = x}, 1, b);
       assert_near(a, b, 2, 1e-5);
       assert_true(fabsf(a[0]) > 1e-6f);
     }
@@ -216,8 +213,8 @@ static void one_hot_priors_tell_states_apart(void **state) {
   for (int32_t at = -1; at < LENGTH; at++) {
     float x[LENGTH] = {0}, a[2], b[2];
     if (at >= 0) x[at] = sqrtf(LENGTH);
-    lgv__random_prior_values(&table.prior, 1, &at, 1, a);
-    lgv__random_prior_values(&plain.prior, 1, x, 1, b);
+    lgv__random_prior_values(&table.prior, 1, (net_input){.index = &at}, 1, a);
+    lgv__random_prior_values(&plain.prior, 1, (net_input){.dense = x}, 1, b);
     assert_near(a, b, 2, 1e-5);
   }
   lgv__arena_free(&table.arena);

@@ -90,11 +90,24 @@ static void adam_lmcdqn_solves_a_small_deep_sea(void **state) {
   lgv_plan_free(plan);
 }
 
+/* ---- CartPole ---- */
+
+/* A uniform policy stays up for 22 steps. */
+static void dqn_learns_with_running_scales(void **state) {
+  (void)state;
+  lgv_plan *plan = make_plan("cartpole", "dqn",
+                             "agent.normalize_obs=true agent.scale_rewards=true run.steps=12000 "
+                             "run.eval_every=1200");
+  for (uint64_t seed = 1; seed <= 3; seed++) assert_true(run_plan(plan, seed).final_return > 100);
+  lgv_plan_free(plan);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_of_a_chain_agree_with_value_iteration),
       cmocka_unit_test(adam_lmcdqn_solves_the_chain_of_ten),
       cmocka_unit_test(adam_lmcdqn_solves_a_small_deep_sea),
+      cmocka_unit_test(dqn_learns_with_running_scales),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
