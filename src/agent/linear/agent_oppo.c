@@ -76,14 +76,16 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   return LGV_OK;
 }
 
-/* The softmax of the logits, shifted so that the greatest is exp(0). */
+/* The softmax of the logits of the allowed actions, shifted so that the greatest is exp(0). */
 static void policy(const void *self_, const lgv_obs *obs, double *pi) {
   const self *s = self_;
   const lsvi *c = &s->core;
   const double *logits = s->logits + obs->stage * c->SA + obs->state * c->A;
-  double most = logits[0], sum = 0;
-  for (int32_t a = 1; a < c->A; a++) most = logits[a] > most ? logits[a] : most;
-  for (int32_t a = 0; a < c->A; a++) sum += pi[a] = exp(logits[a] - most);
+  const uint8_t *mask = obs->mask;
+  double most = -INFINITY, sum = 0;
+  for (int32_t a = 0; a < c->A; a++)
+    if ((!mask || mask[a]) && logits[a] > most) most = logits[a];
+  for (int32_t a = 0; a < c->A; a++) sum += pi[a] = !mask || mask[a] ? exp(logits[a] - most) : 0;
   for (int32_t a = 0; a < c->A; a++) pi[a] /= sum;
 }
 
@@ -108,7 +110,7 @@ static void backup_mean(self *s, int64_t h) {
   for (int64_t x = 0; x < c->S; x++) {
     const double *q = lgv__lsvi_q(c, h) + x * c->A;
     double mean = 0;
-    policy(s, &(lgv_obs){.state = x, .stage = h}, s->pi);
+    policy(s, &(lgv_obs){.state = x, .stage = h, .mask = lgv__lsvi_mask(c, h, x)}, s->pi);
     for (int32_t a = 0; a < c->A; a++) mean += s->pi[a] * q[a];
     c->v[h * c->S + x] = mean;
   }
