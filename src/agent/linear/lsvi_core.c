@@ -398,11 +398,14 @@ lgv_status lgv__lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, l
 void lgv__lsvi_policy_greedy(const void *self, const lgv_obs *obs, double *p) {
   const lsvi *c = self;
   const double *q = values_at(c, obs->stage, obs->state);
-  const uint8_t *mask = obs->mask;
-  double best = q[lgv__first_allowed(mask, c->A)], ties = 0;
-  for (int32_t a = 0; a < c->A; a++) best = (!mask || mask[a]) && q[a] > best ? q[a] : best;
-  for (int32_t a = 0; a < c->A; a++) ties += p[a] = (!mask || mask[a]) && q[a] == best;
-  for (int32_t a = 0; a < c->A; a++) p[a] = p[a] > 0 ? 1 / ties : 0;
+  if (obs->mask) { /* -inf is never the greatest */
+    for (int32_t a = 0; a < c->A; a++) p[a] = obs->mask[a] ? q[a] : -INFINITY;
+    q = p;
+  }
+  double best = q[0], ties = 0;
+  for (int32_t a = 1; a < c->A; a++) best = q[a] > best ? q[a] : best;
+  for (int32_t a = 0; a < c->A; a++) ties += q[a] == best;
+  for (int32_t a = 0; a < c->A; a++) p[a] = q[a] == best ? 1 / ties : 0;
 }
 
 lgv_status lgv__lsvi_observe(void *self, const lgv_transition *t, lgv_error *err) {

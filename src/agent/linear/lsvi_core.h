@@ -124,7 +124,8 @@ enum { LSVI_USES_GRAM = 1, LSVI_USES_WIDTHS = 2 };
 void lgv__lsvi_layout(lsvi *core, const lsvi_params *params, const lgv_problem *problem, int uses,
                       lgv_layout *layout);
 
-/* The last mask seen at stage h in state s (lsvi_masks.c); NULL if nothing is masked. */
+/* The last mask seen at stage h in state s (lsvi_masks.c), those of the next states behind it; NULL
+ * if nothing is masked. */
 const uint8_t *lgv__lsvi_mask(const lsvi *core, int64_t h, int64_t s);
 /* Only if the spec is masked: memory, everything allowed, and the two masks of a transition. */
 void lgv__lsvi_layout_masks(lsvi *core, lgv_layout *layout);
