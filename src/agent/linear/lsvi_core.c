@@ -402,10 +402,13 @@ void lgv__lsvi_policy_greedy(const void *self, const lgv_obs *obs, double *p) {
     for (int32_t a = 0; a < c->A; a++) p[a] = obs->mask[a] ? q[a] : -INFINITY;
     q = p;
   }
-  double best = q[0], ties = 0;
-  for (int32_t a = 1; a < c->A; a++) best = q[a] > best ? q[a] : best;
-  for (int32_t a = 0; a < c->A; a++) ties += q[a] == best;
-  for (int32_t a = 0; a < c->A; a++) p[a] = q[a] == best ? 1 / ties : 0;
+  double best = q[0], ties = 1;
+  for (int32_t a = 1; a < c->A; a++) {
+    ties = q[a] > best ? 1 : q[a] == best ? ties + 1 : ties;
+    best = q[a] > best ? q[a] : best;
+  }
+  double share = 1 / ties;
+  for (int32_t a = 0; a < c->A; a++) p[a] = q[a] == best ? share : 0;
 }
 
 lgv_status lgv__lsvi_observe(void *self, const lgv_transition *t, lgv_error *err) {
