@@ -162,16 +162,20 @@ LGV_API LGV_CHECK lgv_status lgv_model_add_row(lgv_model *model, int64_t stage, 
 LGV_API void lgv_model_set_reward(lgv_model *model, int64_t stage, int64_t state, int32_t action,
                                   double mean);
 LGV_API void lgv_model_set_start(lgv_model *model, int64_t state, double probability);
-/* Forbids an action: it needs no transitions, and no optimal policy takes it. Every state allows at
- * least one. */
+/* Forbids an action: it needs neither transitions nor a reward, and no optimal policy takes it.
+ * Every state must allow at least one action. */
 LGV_API void lgv_model_forbid(lgv_model *model, int64_t stage, int64_t state, int32_t action);
 LGV_API LGV_CHECK lgv_status lgv_model_seal(lgv_model *model, lgv_error *err);
+/* Which actions are allowed at a stage and state, (A), 1 or 0; the states of a stage follow each
+ * other. NULL if the model forbids nothing, and outside of it. */
+LGV_API const uint8_t *lgv_model_mask(const lgv_model *model, int64_t stage, int64_t state);
 /* Values by backward induction. values has (H+1) x S entries, the last row 0; policy has H x S x A
- * probabilities. */
+ * probabilities. A policy that takes a forbidden action has no value: NaN, there and wherever it
+ * leads there. */
 LGV_API void lgv_model_optimal(const lgv_model *model, double *values);
 LGV_API void lgv_model_evaluate(const lgv_model *model, const double *policy, double *values);
 /* The value of an action: its mean reward plus the mean over next states of next_values (S), 0 for
- * LGV_END. */
+ * LGV_END. NaN for a forbidden action. */
 LGV_API double lgv_model_q(const lgv_model *model, int64_t stage, int64_t state, int32_t action,
                            const double *next_values);
 LGV_API double lgv_model_start_mean(const lgv_model *model,

@@ -225,6 +225,12 @@ lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition,
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%s was made for observations without masks: set lgv_env_spec.masked",
                     agent->type->name);
+  const lgv_action_space *space = &agent->problem.env.actions;
+  if (transition->next.mask && !transition->terminated &&
+      !lgv__mask_allows(space, transition->next.mask))
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%s: the next mask allows no action, but the task has not ended",
+                    agent->type->name);
   LGV_TRY(check_obs(agent, &transition->obs, err));
   LGV_TRY(check_obs(agent, &transition->next, err));
   return lgv__agent_observe(agent, transition, err);

@@ -416,6 +416,8 @@ static lgv_status check(const writer *w, lgv_error *err) {
     return lgv_fail(err, LGV_ERR_USAGE, "'%.80s' cannot begin the name of a C function", w->name);
   if (!type->policy_parts || !type->q_values)
     return lgv_fail(err, LGV_ERR_USAGE, "%s cannot be exported", type->name);
+  if (w->env->masked)
+    return lgv_fail(err, LGV_ERR_USAGE, "%s: a policy with masks cannot be exported", type->name);
   bool by_index = w->env->obs_form != LGV_FORM_DENSE;
   if (w->parts.by_stage && !(type->traits & LGV_NEEDS_STATES))
     return lgv_fail(err, LGV_ERR_USAGE,

@@ -23,11 +23,12 @@ static lgv_status spec(const void *params_, lgv_env_spec *out, lgv_error *err) {
   size_t rows = (size_t)((m->stationary ? 1 : m->horizon) * m->states * m->actions);
   out->reward_min = INFINITY;
   out->reward_max = -INFINITY;
-  for (size_t i = 0; i < rows; i++) {
+  for (size_t i = 0; i < rows; i++) { /* NaN, the reward of a forbidden action, does not count */
     out->reward_min = fmin(out->reward_min, m->reward[i]);
     out->reward_max = fmax(out->reward_max, m->reward[i]);
   }
   if (out->reward_min == 0 && out->reward_max == 0) out->reward_max = 1; /* both 0: unknown */
+  out->masked = m->allowed != NULL;
   out->feature_dim = p->feature_dim;
   out->features = p->features;
   return LGV_OK;
@@ -49,6 +50,7 @@ static const lgv_env_type type = {
     .reset = lgv__tabular_reset,
     .step = lgv__tabular_step,
     .observe = lgv__tabular_observe_one_hot,
+    .mask = lgv__tabular_mask,
     .state_index = lgv__tabular_state,
 };
 

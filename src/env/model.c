@@ -4,8 +4,9 @@
  * While the model is built, the pairs form one list in any order; sealing sorts them into rows by a
  * stable counting sort.
  *
- * Invariants after sealing: row_start is non-decreasing; each row sums to 1 within 1e-9; the start
- * sums to 1. */
+ * Invariants after sealing: row_start is non-decreasing; each row of an allowed action sums to 1
+ * within 1e-9, and every state allows one; the start sums to 1. The reward of a forbidden action is
+ * NaN: fmax leaves it out of every maximum, and a policy that takes it has no value. */
 #include "env/model.h"
 
 #include "base/error.h"
@@ -55,6 +56,7 @@ void lgv_model_free(lgv_model *m) {
   lgv__free(m->start);
   lgv__free(m->row_start);
   lgv__free(m->edges);
+  lgv__free(m->allowed);
   lgv__free(m);
 }
 
@@ -108,6 +110,36 @@ void lgv_model_set_start(lgv_model *m, int64_t state, double probability) {
     m->misplaced = true;
 }
 
+void lgv_model_forbid(lgv_model *m, int64_t stage, int64_t state, int32_t action) {
+  if (!is_inside(m, stage, state, action)) {
+    m->misplaced = true;
+    return;
+  }
+  if (!m->allowed) {
+    m->allowed = lgv__calloc(row_count(m), 1);
+    m->out_of_memory |= !m->allowed;
+    if (m->allowed) memset(m->allowed, 1, row_count(m));
+  }
+  if (m->allowed) m->allowed[row_index(m, stage, state, action)] = 0;
+}
+
+const uint8_t *lgv_model_mask(const lgv_model *m, int64_t stage, int64_t state) {
+  bool inside = is_inside(m, m->stationary ? 0 : stage, state, 0);
+  return m->allowed && inside ? m->allowed + row_index(m, stage, state, 0) : NULL;
+}
+
+/* Every state must allow an action. */
+static lgv_status check_allowed(const lgv_model *m, lgv_error *err) {
+  if (m->out_of_memory) return lgv__out_of_memory(err, "a model");
+  size_t actions = (size_t)m->actions, places = m->allowed ? row_count(m) / actions : 0;
+  for (size_t i = 0; i < places; i++)
+    if (!memchr(m->allowed + i * actions, 1, actions))
+      return lgv_fail(err, LGV_ERR_USAGE,
+                      "model: stage %lld, state %lld forbids every action: allow at least one",
+                      (long long)((int64_t)i / m->states), (long long)((int64_t)i % m->states));
+  return LGV_OK;
+}
+
 static lgv_status check_row(const lgv_model *m, size_t row, double sum, lgv_error *err) {
   int64_t action = (int64_t)row % m->actions, state = (int64_t)row / m->actions % m->states;
   if (!(fabs(sum - 1) <= 1e-9))
@@ -141,9 +173,11 @@ static lgv_status check_start(const lgv_model *m, lgv_error *err) {
 lgv_status lgv_model_seal(lgv_model *m, lgv_error *err) {
   if (m->misplaced)
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "model: a reward or a start probability was set outside its %lld states, %d "
-                    "actions and %lld stages (a stationary model has stage 0 only)",
+                    "model: a reward, a start probability or a forbidden action was set outside "
+                    "its %lld states, %d actions and %lld stages (a stationary model has stage 0 "
+                    "only)",
                     (long long)m->states, m->actions, (long long)(m->stationary ? 1 : m->horizon));
+  LGV_TRY(check_allowed(m, err));
   size_t rows = row_count(m);
   lgv_model_edge *sorted = lgv__calloc(m->n_edges + 1, sizeof *sorted);
   if (!sorted) return lgv__out_of_memory(err, "a model");
@@ -159,7 +193,10 @@ lgv_status lgv_model_seal(lgv_model *m, lgv_error *err) {
   for (size_t r = 0; r < rows; r++) {
     double sum = 0;
     for (int64_t i = m->row_start[r]; i < m->row_start[r + 1]; i++) sum += m->edges[i].probability;
-    LGV_TRY(check_row(m, r, sum, err));
+    if (m->allowed && !m->allowed[r])
+      m->reward[r] = NAN;
+    else
+      LGV_TRY(check_row(m, r, sum, err));
   }
   return check_start(m, err);
 }

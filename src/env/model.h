@@ -20,7 +20,9 @@ struct lgv_model {
   int64_t *row_start;    /* (stages x S x A + 1), after sealing */
   lgv_model_edge *edges; /* sorted by row after sealing */
   size_t n_edges, edge_capacity;
-  bool misplaced; /* a value was set out of range; sealing fails */
+  uint8_t *allowed;   /* (stages x S x A): 1 or 0; NULL if nothing is forbidden */
+  bool misplaced;     /* a value was set out of range; sealing fails */
+  bool out_of_memory; /* allowed could not be made; sealing fails */
 };
 
 int64_t lgv__model_draw_start(const lgv_model *model, lgv_rng *rng);

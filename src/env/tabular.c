@@ -70,6 +70,14 @@ void lgv__tabular_observe_one_hot(const void *self, void *data) {
   ((float *)data)[t->at[LGV_AT_STATE]] = 1;
 }
 
+/* After the last stage the model says nothing, and everything is allowed. */
+void lgv__tabular_mask(const void *self, uint8_t *allowed) {
+  const lgv_tabular *t = self;
+  const uint8_t *mask = lgv_model_mask(t->model, t->at[LGV_AT_STAGE], t->at[LGV_AT_STATE]);
+  memset(allowed, 1, (size_t)t->model->actions);
+  if (mask) memcpy(allowed, mask, (size_t)t->model->actions);
+}
+
 int64_t lgv__tabular_state(const void *self) {
   return ((const lgv_tabular *)self)->at[LGV_AT_STATE];
 }

@@ -24,6 +24,7 @@ lgv_status lgv__tabular_reset(void *self, lgv_rng *rng, lgv_error *err);
 lgv_status lgv__tabular_step(void *self, const lgv_action *action, lgv_rng *rng,
                              lgv_outcome *outcome, lgv_error *err);
 void lgv__tabular_observe_one_hot(const void *self, void *data);
+void lgv__tabular_mask(const void *self, uint8_t *allowed); /* what the model allows */
 int64_t lgv__tabular_state(const void *self);
 
 /* The spec of a one-hot observation over `states` states, with rewards in [0, 1] and a clock that

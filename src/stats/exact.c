@@ -41,13 +41,16 @@ void lgv__exact_close(lgv_exact *exact) {
 
 double lgv__exact_evaluate(lgv_exact *exact, const lgv_agent *agent, int64_t start,
                            double *regret) {
-  for (int64_t h = 0; h < exact->horizon; h++)
+  for (int64_t h = 0; h < exact->horizon; h++) {
+    lgv_obs obs = {.stage = h, .mask = lgv_model_mask(exact->model, h, 0)};
     for (int64_t s = 0; s < exact->states; s++) {
       double *p = exact->policy + (h * exact->states + s) * exact->actions;
-      lgv_obs obs = {.state = s, .stage = h};
+      obs.state = s;
       lgv_status ok = lgv_agent_policy(agent, &obs, p, NULL);
       (void)ok; /* (h, s) is inside, and the caller knows that the hook is there */
+      if (obs.mask) obs.mask += exact->actions;
     }
+  }
   lgv_model_evaluate(exact->model, exact->policy, exact->values);
   *regret = exact->optimal[start] - exact->values[start];
   return lgv_model_start_mean(exact->model, exact->values);

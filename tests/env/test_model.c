@@ -1,6 +1,9 @@
 /* Exact models: values against closed forms and against the published RiverSwim variants, and
  * errors while building a model. */
+#include "base/memory.h"
+
 #include "env_helpers.h"
+#include "mask_world.h"
 
 /* ---- Building ---- */
 
@@ -124,6 +127,170 @@ static void rewards_must_be_finite_and_inside(void **state) {
   seal_is_refused(m, "outside");
 }
 
+/* ---- Forbidden actions ---- */
+
+/* One state, two actions, two stages; only the rows of action 0 are there. */
+static lgv_model *half_a_model(bool stationary) {
+  lgv_model *m = new_model(1, 2, 2, stationary);
+  for (int64_t h = 0; h < (stationary ? 1 : 2); h++) {
+    add(m, h, 0, 0, 0, 1);
+    lgv_model_set_reward(m, h, 0, 0, 0.5);
+  }
+  lgv_model_set_start(m, 0, 1);
+  return m;
+}
+
+static void a_forbidden_action_needs_nothing(void **state) {
+  (void)state;
+  seal_is_refused(half_a_model(true), "action 1 sum to 0, not 1");
+  lgv_model *m = half_a_model(true);
+  lgv_model_forbid(m, 0, 0, 1);
+  lgv_model_set_reward(m, 0, 0, 1, INFINITY);
+  seal(m);
+  assert_near(optimal_value(m), 1, 0);
+  assert_near(value_of(m, (const double[]){1, 0}), 1, 0);
+  lgv_model_free(m);
+}
+
+static void every_state_must_allow_an_action(void **state) {
+  (void)state;
+  lgv_model *m = half_a_model(false);
+  for (int64_t h = 0; h < 2; h++) lgv_model_forbid(m, h, 0, 1);
+  lgv_model_forbid(m, 1, 0, 0);
+  seal_is_refused(m, "stage 1, state 0 forbids every action");
+  m = half_a_model(false); /* stage 0 forbids the action that has no row, stage 1 does not */
+  lgv_model_forbid(m, 0, 0, 1);
+  seal_is_refused(m, "stage 1, state 0, action 1 sum to 0, not 1");
+  const struct {
+    int64_t stage, state;
+    int32_t action;
+  } outside[] = {{1, 0, 1}, {-1, 0, 1}, {0, 1, 1}, {0, -1, 1}, {0, 0, 2}, {0, 0, -1}};
+  for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+    m = half_a_model(true);
+    lgv_model_forbid(m, 0, 0, 1);
+    lgv_model_forbid(m, outside[i].stage, outside[i].state, outside[i].action);
+    seal_is_refused(m, "outside");
+  }
+}
+
+/* Two states, three actions, three stages: action a pays a + 1 and stays. Action 2 is forbidden at
+ * stage 1, action 0 in state 1. */
+static lgv_model *make_forbidding(void) {
+  lgv_model *m = new_model(2, 3, 3, false);
+  for (int64_t h = 0; h < 3; h++)
+    for (int64_t s = 0; s < 2; s++)
+      for (int32_t a = 0; a < 3; a++) {
+        add(m, h, s, a, s, 1);
+        lgv_model_set_reward(m, h, s, a, a + 1);
+        if ((h == 1 && a == 2) || (s == 1 && a == 0)) lgv_model_forbid(m, h, s, a);
+      }
+  lgv_model_set_start(m, 0, 1);
+  seal(m);
+  return m;
+}
+
+static void forbidden_actions_have_no_value(void **state) {
+  (void)state;
+  lgv_model *m = make_forbidding();
+  double values[8], always[3 * 2 * 3] = {0};
+  lgv_model_optimal(m, values);
+  for (int s = 0; s < 2; s++) {
+    assert_near(values[s], 3 + 2 + 3, 0);
+    assert_near(values[2 + s], 2 + 3, 0);
+    assert_near(values[4 + s], 3, 0);
+  }
+  assert_near(lgv_model_q(m, 0, 0, 2, values + 2), 3 + 5, 0);
+  assert_true(isnan(lgv_model_q(m, 1, 0, 2, values + 4)));
+  for (int i = 0; i < 6; i++) always[i * 3] = 1; /* forbidden in state 1 only */
+  lgv_model_evaluate(m, always, values);
+  for (int h = 0; h < 3; h++) {
+    assert_near(values[h * 2], 3 - h, 0);
+    assert_true(isnan(values[h * 2 + 1]));
+  }
+  const uint8_t *mask = lgv_model_mask(m, 1, 0);
+  assert_true(mask[0] && mask[1] && !mask[2] && !mask[3] && mask[4] && !mask[5]);
+  assert_null(lgv_model_mask(m, 3, 0));
+  assert_null(lgv_model_mask(m, 0, 2));
+  assert_null(lgv_model_mask(m, -1, 0));
+  lgv_model_free(m);
+}
+
+static void the_mask_of_a_stationary_model_is_that_of_every_stage(void **state) {
+  (void)state;
+  lgv_model *m = half_a_model(true);
+  assert_null(lgv_model_mask(m, 0, 0));
+  lgv_model_forbid(m, 0, 0, 1);
+  seal(m);
+  for (int64_t h = 0; h < 3; h++) {
+    const uint8_t *mask = lgv_model_mask(m, h, 0);
+    assert_true(mask[0] && !mask[1]);
+  }
+  lgv_model_free(m);
+}
+
+static lgv_status unmasked_spec(const void *params, lgv_env_spec *spec, lgv_error *err) {
+  LGV_TRY(trap_spec(params, spec, err));
+  spec->masked = false;
+  return LGV_OK;
+}
+
+/* An environment shows the masks of its model and takes its range of rewards from what is allowed.
+ */
+static void an_environment_shows_what_its_model_allows(void **state) {
+  (void)state;
+  lgv_model *m = make_forbidding();
+  lgv_env *env;
+  lgv_obs obs;
+  lgv_outcome outcome;
+  lgv_error err = {0};
+  assert_int_equal(lgv_env_from_model(m, NULL, 0, 1, &env, &err), LGV_OK);
+  assert_true(lgv_env_get_spec(env)->masked);
+  assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
+  assert_true(obs.mask[0] && obs.mask[1] && obs.mask[2]);
+  assert_int_equal(lgv_env_step(env, choice(2), &outcome, &obs, &err), LGV_OK);
+  assert_true(obs.mask[0] && obs.mask[1] && !obs.mask[2]);
+  assert_int_equal(lgv_env_step(env, choice(2), &outcome, &obs, &err), LGV_ERR_USAGE);
+  assert_int_equal(lgv_env_step(env, choice(1), &outcome, &obs, &err), LGV_OK);
+  assert_int_equal(lgv_env_step(env, choice(2), &outcome, &obs, &err), LGV_OK);
+  assert_true(outcome.terminated && outcome.reward == 3);
+  lgv_env_free(env);
+  lgv_model_free(m);
+
+  m = half_a_model(true);
+  lgv_model_forbid(m, 0, 0, 1);
+  lgv_model_set_reward(m, 0, 0, 1, 100);
+  seal(m);
+  assert_int_equal(lgv_env_from_model(m, NULL, 0, 1, &env, &err), LGV_OK);
+  assert_near(lgv_env_get_spec(env)->reward_min, 0.5, 0);
+  assert_near(lgv_env_get_spec(env)->reward_max, 0.5, 0);
+  lgv_env_free(env);
+  lgv_model_free(m);
+}
+
+static void a_mask_without_memory_is_reported_by_sealing(void **state) {
+  (void)state;
+  lgv_model *m = half_a_model(true);
+  lgv_error err = {0};
+  lgv__memory_fail_after(1);
+  lgv_model_forbid(m, 0, 0, 1);
+  assert_int_equal(lgv__memory_fail_after(0), 0);
+  assert_int_equal(lgv_model_seal(m, &err), LGV_ERR_MEMORY);
+  lgv_model_free(m);
+}
+
+/* Its agents would not know. */
+static void a_model_that_forbids_needs_a_masked_spec(void **state) {
+  (void)state;
+  lgv_env *env;
+  lgv_error err = {0};
+  lgv_env_type type = trap_type;
+  type.spec = unmasked_spec;
+  trap_params params = {0};
+  assert_int_equal(lgv__env_open(&type, &params, &(lgv_host){0}, 1, "env", &env, &err),
+                   LGV_ERR_ENV);
+  assert_non_null(strstr(err.message, "the model forbids actions"));
+}
+
 /* ---- Values ---- */
 
 /* Two states, three stages, by hand: action 0 stays and pays 0.1; action 1 moves from 0 to 1 with
@@ -243,6 +410,13 @@ int main(void) {
       cmocka_unit_test(transitions_outside_the_model_are_refused),
       cmocka_unit_test(rows_and_starts_must_sum_to_one),
       cmocka_unit_test(rewards_must_be_finite_and_inside),
+      cmocka_unit_test(a_forbidden_action_needs_nothing),
+      cmocka_unit_test(every_state_must_allow_an_action),
+      cmocka_unit_test(forbidden_actions_have_no_value),
+      cmocka_unit_test(the_mask_of_a_stationary_model_is_that_of_every_stage),
+      cmocka_unit_test(an_environment_shows_what_its_model_allows),
+      cmocka_unit_test(a_mask_without_memory_is_reported_by_sealing),
+      cmocka_unit_test(a_model_that_forbids_needs_a_masked_spec),
       cmocka_unit_test(values_by_hand),
       cmocka_unit_test(stages_of_a_non_stationary_model_differ),
       cmocka_unit_test(riverswim_has_the_known_values),

@@ -43,6 +43,8 @@
  * pair use the value that its next state had when it was last drawn. With a thermometer all states
  * share the first layer, too.
  *
+ * Masks: the mask of a state is taken not to change; the last one seen counts in the targets.
+ *
  * The data are kept as distinct transitions with counts (transition_counts.h), hence it needs
  * sparse observations: one-hot or thermometer. */
 #include "agent/agent.h"
@@ -199,6 +201,7 @@ static void layout(void *self_, const void *p, const lgv_problem *problem, lgv_l
                            .decay = s->p->curvature_decay,
                            .shared = s->net.params - first_shared(s)};
   lgv__state_batch_layout(&s->batch, s->data.capacity, s->env.actions.count, out);
+  if (s->env.masked) lgv__pairs_layout_masks(&s->data, out);
   s->best = lgv_layout_array(out, "best", LGV_F32, states, LGV_KEEP);
   lgv_layout_check(out, data_fault, s);
   s->grad = lgv_layout_array(out, "grad", LGV_F32, n, LGV_SCRATCH);
@@ -297,7 +300,8 @@ static void note_values(self *s, int32_t action) {
   double transitions = (double)d->data.size[1] / lgv__state_batch_scale(&s->batch);
   for (int64_t i = 0; i < s->batch.drawn; i++) {
     int32_t k = s->batch.order[i];
-    s->best[k] = action == 0 ? s->q[i] : fmaxf(s->best[k], s->q[i]);
+    if (action == 0) s->best[k] = -INFINITY;
+    if (lgv__pairs_allows(d, k, action)) s->best[k] = fmaxf(s->best[k], s->q[i]);
     int64_t at = action * d->capacity + k;
     if (d->count[at] == 0) continue;
     double error = (double)s->q[i] - d->target[at];
@@ -395,13 +399,13 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   return LGV_OK;
 }
 
-/* Values of all actions; returns the greatest. */
-static double evaluate(self *s, int32_t index) {
+/* Values of all actions; returns the greatest of those that mask (NULL: all) allows. */
+static double evaluate(self *s, int32_t index, const uint8_t *mask) {
   double most = -INFINITY;
   for (int32_t a = 0; a < s->env.actions.count; a++) {
     s->values[a] = (double)lgv__net_forward(&s->net, weights_of(s, a), (net_input){.index = &index},
                                             1, &s->act_tape)[0];
-    most = fmax(most, s->values[a]);
+    if (!mask || mask[a]) most = fmax(most, s->values[a]);
   }
   return most;
 }
@@ -412,7 +416,7 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action
   self *s = self_;
   int32_t index;
   lgv__replay_encode(&s->env, obs, &index);
-  evaluate(s, index);
+  evaluate(s, index, obs->mask);
   lgv_rng *stream = mode == LGV_TRAIN ? s->act : s->eval;
   action->choice = lgv__argmax(s->values, obs->mask, s->env.actions.count, stream);
   return LGV_OK;
@@ -423,17 +427,20 @@ static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error
   self *s = self_;
   int32_t index;
   lgv__replay_encode(&s->env, obs, &index);
-  evaluate(s, index);
+  evaluate(s, index, NULL);
   memcpy(q, s->values, (size_t)s->env.actions.count * sizeof *q);
   return LGV_OK;
 }
 
-/* Makes a state known, with a value for the targets that lead to it. */
-static void meet(self *s, int32_t index) {
+/* Makes a state known, with a value for the targets that lead to it, and keeps its mask. ended: the
+ * task ended there, so that the mask says nothing. */
+static void meet(self *s, int32_t index, const uint8_t *mask, bool ended) {
   int64_t known = s->data.states[0], state = lgv__pairs_state(&s->data, index);
+  if (ended) mask = NULL;
+  if (!ended || state == known) lgv__pairs_keep_mask(&s->data, state, mask);
   if (state != known) return;
   lgv__state_batch_meet(&s->batch, state);
-  s->best[state] = (float)evaluate(s, index);
+  s->best[state] = (float)evaluate(s, index, mask);
 }
 
 static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) {
@@ -442,8 +449,8 @@ static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) 
   lgv__replay_encode(&s->env, &t->obs, &obs);
   lgv__replay_encode(&s->env, &t->next, &next);
   s->count[COUNT_STEPS]++;
-  meet(s, obs);
-  meet(s, next);
+  meet(s, obs, t->obs.mask, false);
+  meet(s, next, t->next.mask, t->terminated);
   if (!lgv__pairs_add(&s->data, obs, t->action->choice, t->reward, next, t->terminated))
     return lgv_fail(err, LGV_ERR_USAGE,
                     "more than agent.capacity = %lld distinct transitions: raise it",

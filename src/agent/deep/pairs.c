@@ -23,6 +23,16 @@ void lgv__pairs_layout(pairs *p, int32_t length, int32_t actions, int64_t most,
   p->weight = lgv_layout_array(layout, "pairs.weight", LGV_F32, n, LGV_SCRATCH);
 }
 
+void lgv__pairs_layout_masks(pairs *p, lgv_layout *layout) {
+  size_t n = (size_t)(p->capacity * p->actions);
+  p->masks = lgv_layout_array(layout, "pairs.masks", LGV_U8, n, LGV_KEEP);
+}
+
+void lgv__pairs_keep_mask(pairs *p, int64_t state, const uint8_t *mask) {
+  if (!p->masks) return;
+  for (int32_t a = 0; a < p->actions; a++) p->masks[state * p->actions + a] = !mask || mask[a];
+}
+
 int64_t lgv__pairs_state(pairs *p, int32_t index) {
   int32_t *number = &p->number[index + 1];
   if (*number == 0) {
@@ -87,6 +97,16 @@ static bool is_known(const pairs *p, const lgv_env_spec *env, int32_t index) {
   return lgv__replay_is_index(env, index) && p->number[index + 1] > 0;
 }
 
+/* Every known state allows an action. */
+static const char *mask_fault(const pairs *p) {
+  for (int64_t i = 0; i < p->states[0] * p->actions; i++)
+    if (p->masks[i] > 1) return "pairs.masks: a mask that is neither 0 nor 1";
+  for (int64_t k = 0; k < p->states[0]; k++)
+    if (!memchr(p->masks + k * p->actions, 1, (size_t)p->actions))
+      return "pairs.masks: a mask that allows no action";
+  return NULL;
+}
+
 const char *lgv__pairs_fault(const pairs *p, const lgv_env_spec *env) {
   const transition_counts *m = &p->data;
   const char *fault = lgv__transition_counts_fault(m);
@@ -102,5 +122,5 @@ const char *lgv__pairs_fault(const pairs *p, const lgv_env_spec *env) {
     if (!is_known(p, env, m->obs[e]) || !is_known(p, env, m->next[e]) ||
         !lgv__is_within(m->action[e], 0, p->actions - 1))
       return "data.obs: a transition between unknown states";
-  return NULL;
+  return p->masks ? mask_fault(p) : NULL;
 }

@@ -26,6 +26,7 @@ typedef struct pairs {
   double *reward_squares;           /* (actions x capacity) */
   double *count, *target, *squares; /* (actions x capacity): n, y, S */
   float *weight;                    /* (actions x capacity); 0 if never tried */
+  uint8_t *masks;                   /* (capacity x actions): 1 or 0; NULL: nothing is masked */
 } pairs;
 
 /* length: of observations; most: distinct transitions. */
@@ -34,6 +35,12 @@ void lgv__pairs_layout(pairs *p, int32_t length, int32_t actions, int64_t most, 
 const char *lgv__pairs_fault(const pairs *p, const lgv_env_spec *env);
 /* The number of the state seen as index; a new one if it is not known yet. */
 int64_t lgv__pairs_state(pairs *p, int32_t index);
+/* The last mask of each state, for problems with masks. */
+void lgv__pairs_layout_masks(pairs *p, lgv_layout *layout);
+void lgv__pairs_keep_mask(pairs *p, int64_t state, const uint8_t *mask); /* NULL: all are allowed */
+static inline bool lgv__pairs_allows(const pairs *p, int64_t state, int32_t action) {
+  return !p->masks || p->masks[state * p->actions + action];
+}
 /* Both states must be known. False if the transition is a new one and there is no room. */
 bool lgv__pairs_add(pairs *p, int32_t index, int32_t action, double reward, int32_t next,
                     bool terminated);

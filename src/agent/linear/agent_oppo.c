@@ -76,11 +76,15 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   return LGV_OK;
 }
 
-/* The softmax of the logits, shifted so that the greatest is exp(0). */
+/* The softmax of the logits of the allowed actions, shifted so that the greatest is exp(0). */
 static void policy(const void *self_, const lgv_obs *obs, double *pi) {
   const self *s = self_;
   const lsvi *c = &s->core;
   const double *logits = s->logits + obs->stage * c->SA + obs->state * c->A;
+  if (obs->mask) { /* exp(-inf) = 0 */
+    for (int32_t a = 0; a < c->A; a++) pi[a] = obs->mask[a] ? logits[a] : -INFINITY;
+    logits = pi;
+  }
   double most = logits[0], sum = 0;
   for (int32_t a = 1; a < c->A; a++) most = logits[a] > most ? logits[a] : most;
   for (int32_t a = 0; a < c->A; a++) sum += pi[a] = exp(logits[a] - most);
@@ -105,10 +109,13 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action
 /* v[h] = sum_a pi q[h] */
 static void backup_mean(self *s, int64_t h) {
   lsvi *c = &s->core;
+  lgv_obs obs = {.stage = h, .mask = lgv__lsvi_mask(c, h, 0)};
   for (int64_t x = 0; x < c->S; x++) {
     const double *q = lgv__lsvi_q(c, h) + x * c->A;
     double mean = 0;
-    policy(s, &(lgv_obs){.state = x, .stage = h}, s->pi);
+    obs.state = x;
+    policy(s, &obs, s->pi);
+    if (obs.mask) obs.mask += c->A;
     for (int32_t a = 0; a < c->A; a++) mean += s->pi[a] * q[a];
     c->v[h * c->S + x] = mean;
   }

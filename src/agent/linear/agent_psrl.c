@@ -121,6 +121,7 @@ const lgv_agent_type lgv__agent_psrl = {
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
+    .open = lgv__lsvi_open,
     .begin_episode = begin_episode,
     .act = lgv__lsvi_act_greedy,
     .observe = lgv__lsvi_observe,

@@ -129,6 +129,17 @@ static const char *path_fault(const void *self) {
   return NULL;
 }
 
+static void layout_dense(lsvi *c, int uses, lgv_layout *layout) {
+  size_t SA = (size_t)c->SA, d = (size_t)c->d, G = (size_t)c->groups;
+  c->phi = lgv_layout_array(layout, "lsvi.phi", LGV_F64, SA * d, LGV_SCRATCH);
+  c->factor = lgv_layout_array(layout, "lsvi.factor_columns", LGV_F64, G * d * d, LGV_KEEP);
+  if (uses & LSVI_USES_GRAM)
+    c->gram = lgv_layout_array(layout, "lsvi.gram", LGV_F64, G * d * d, LGV_KEEP);
+  if (uses & LSVI_USES_WIDTHS)
+    c->whitened = lgv_layout_array(layout, "lsvi.whitened", LGV_F64, (c->rotated ? G : 1) * SA * d,
+                                   c->rotated ? LGV_KEEP : LGV_SCRATCH);
+}
+
 void lgv__lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, int uses,
                       lgv_layout *layout) {
   const lgv_env_spec *env = &problem->env;
@@ -163,20 +174,14 @@ void lgv__lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem,
   c->path = lgv_layout_array(layout, "lsvi.path", LGV_I64, H * PATH_SIZE, LGV_KEEP);
   lgv_layout_check(layout, path_fault, c);
   c->path_reward = lgv_layout_array(layout, "lsvi.path_reward", LGV_F64, H, LGV_KEEP);
+  if (env->masked) lgv__lsvi_layout_masks(c, layout);
   c->q = lgv_layout_array(layout, "lsvi.q", LGV_F64, H * SA, LGV_KEEP);
   c->v = lgv_layout_array(layout, "lsvi.v", LGV_F64, (H + 1) * (size_t)c->S, LGV_KEEP);
   c->y = lgv_layout_array(layout, "lsvi.y", LGV_F64, SA, LGV_SCRATCH);
   c->b = lgv_layout_array(layout, "lsvi.b", LGV_F64, d, LGV_SCRATCH);
   c->w_hat = lgv_layout_array(layout, "lsvi.w_hat", LGV_F64, d, LGV_SCRATCH);
   c->width = lgv_layout_array(layout, "lsvi.width", LGV_F64, SA, LGV_SCRATCH);
-  if (c->diagonal) return;
-  c->phi = lgv_layout_array(layout, "lsvi.phi", LGV_F64, SA * d, LGV_SCRATCH);
-  c->factor = lgv_layout_array(layout, "lsvi.factor_columns", LGV_F64, G * d * d, LGV_KEEP);
-  if (uses & LSVI_USES_GRAM)
-    c->gram = lgv_layout_array(layout, "lsvi.gram", LGV_F64, G * d * d, LGV_KEEP);
-  if (uses & LSVI_USES_WIDTHS)
-    c->whitened = lgv_layout_array(layout, "lsvi.whitened", LGV_F64, (c->rotated ? G : 1) * SA * d,
-                                   c->rotated ? LGV_KEEP : LGV_SCRATCH);
+  if (!c->diagonal) layout_dense(c, uses, layout);
 }
 
 static double square(const double *x, int64_t n) {
@@ -203,6 +208,7 @@ static lgv_status check_norm(const lsvi *c, lgv_error *err) {
 lgv_status lgv__lsvi_open(void *self, lgv_error *err) {
   lsvi *c = self;
   c->phi_square = 1;
+  if (c->masks) lgv__lsvi_open_masks(c);
   if (c->diagonal) return LGV_OK;
   if (c->env_features)
     memcpy(c->phi, c->env_features, (size_t)(c->SA * c->d) * sizeof *c->phi);
@@ -318,8 +324,23 @@ void lgv__lsvi_clip(const lsvi *c, int64_t h, double *q) {
   for (int64_t i = 0; i < c->SA; i++) q[i] = q[i] < low ? low : q[i] > high ? high : q[i];
 }
 
+static void backup_allowed(lsvi *c, int64_t h) {
+  const double *q = c->q + h * c->SA;
+  const uint8_t *mask = lgv__lsvi_mask(c, h, 0);
+  for (int64_t s = 0; s < c->S; s++, q += c->A, mask += c->A) {
+    double best = -INFINITY;
+    for (int32_t a = 0; a < c->A; a++)
+      if (mask[a] && q[a] > best) best = q[a];
+    c->v[h * c->S + s] = best;
+  }
+}
+
 void lgv__lsvi_backup_max(lsvi *c, int64_t h) {
   const double *q = c->q + h * c->SA;
+  if (c->masks) {
+    backup_allowed(c, h);
+    return;
+  }
   for (int64_t s = 0; s < c->S; s++) {
     double best = q[s * c->A];
     for (int32_t a = 1; a < c->A; a++)
@@ -377,11 +398,17 @@ lgv_status lgv__lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, l
 void lgv__lsvi_policy_greedy(const void *self, const lgv_obs *obs, double *p) {
   const lsvi *c = self;
   const double *q = values_at(c, obs->stage, obs->state);
-  const uint8_t *mask = obs->mask;
-  double best = q[lgv__first_allowed(mask, c->A)], ties = 0;
-  for (int32_t a = 0; a < c->A; a++) best = (!mask || mask[a]) && q[a] > best ? q[a] : best;
-  for (int32_t a = 0; a < c->A; a++) ties += p[a] = (!mask || mask[a]) && q[a] == best;
-  for (int32_t a = 0; a < c->A; a++) p[a] = p[a] > 0 ? 1 / ties : 0;
+  if (obs->mask) { /* -inf is never the greatest */
+    for (int32_t a = 0; a < c->A; a++) p[a] = obs->mask[a] ? q[a] : -INFINITY;
+    q = p;
+  }
+  double best = q[0], ties = 1;
+  for (int32_t a = 1; a < c->A; a++) {
+    ties = q[a] > best ? 1 : q[a] == best ? ties + 1 : ties;
+    best = q[a] > best ? q[a] : best;
+  }
+  double share = 1 / ties;
+  for (int32_t a = 0; a < c->A; a++) p[a] = q[a] == best ? share : 0;
 }
 
 lgv_status lgv__lsvi_observe(void *self, const lgv_transition *t, lgv_error *err) {
@@ -399,6 +426,7 @@ lgv_status lgv__lsvi_observe(void *self, const lgv_transition *t, lgv_error *err
   step[PATH_NEXT] = ended ? LGV_END : t->next.state;
   step[PATH_REACHED] = 1;
   c->path_reward[h] = t->reward;
+  if (c->masks) lgv__lsvi_note_masks(c, t);
   return LGV_OK;
 }
 

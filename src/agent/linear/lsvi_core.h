@@ -21,6 +21,10 @@
  * widths cost O(SA d) per episode; pooled data bring a whole episode at once, and the features are
  * whitened anew, O(SA d^2).
  *
+ * Masks: the mask of an observation is taken to be a function of its stage and state, even where
+ * stages share their data. Planning maximizes over what the last mask seen there allows, and over
+ * all actions where none was seen. Acting obeys the mask of the observation itself.
+ *
  * Invariants: the data seen while planning episode k are those of episodes 1..k-1; q holds the Q of
  * the current episode for all (h, s, a) after begin_episode; lists grow in lgv__lsvi_absorb only.
  */
@@ -87,6 +91,7 @@ typedef struct lsvi {
   /* the current episode */
   int64_t *path;       /* (H x 3): s * A + a, next state or LGV_END, reached */
   double *path_reward; /* (H) */
+  uint8_t *masks;      /* (H x S x A): 1 or 0, the last ones seen; NULL if nothing is masked */
   /* plan */
   double *q; /* (H x S x A) */
   double *v; /* ((H+1) x S), last row 0 */
@@ -119,6 +124,14 @@ enum { LSVI_USES_GRAM = 1, LSVI_USES_WIDTHS = 2 };
 void lgv__lsvi_layout(lsvi *core, const lsvi_params *params, const lgv_problem *problem, int uses,
                       lgv_layout *layout);
 
+/* The last mask seen at stage h in state s (lsvi_masks.c), those of the next states behind it; NULL
+ * if nothing is masked. */
+const uint8_t *lgv__lsvi_mask(const lsvi *core, int64_t h, int64_t s);
+/* Only if the spec is masked: memory, everything allowed, and the two masks of a transition. */
+void lgv__lsvi_layout_masks(lsvi *core, lgv_layout *layout);
+void lgv__lsvi_open_masks(lsvi *core);
+void lgv__lsvi_note_masks(lsvi *core, const lgv_transition *transition);
+
 /* ---- planning, one stage at a time, from the last to the first ---- */
 double *lgv__lsvi_q(lsvi *core, int64_t h);           /* (SA) */
 int64_t lgv__lsvi_group(const lsvi *core, int64_t h); /* which data stage h uses */
@@ -138,7 +151,7 @@ void lgv__lsvi_perturb(lsvi *core, int64_t h, const double *center, double scale
 /* The most that stages h.. can pay: H - h for rewards <= 1. */
 double lgv__lsvi_value_bound(const lsvi *core, int64_t h);
 void lgv__lsvi_clip(const lsvi *core, int64_t h, double *q); /* into what stages h.. can pay */
-void lgv__lsvi_backup_max(lsvi *core, int64_t h);            /* v[h] = max_a q[h] */
+void lgv__lsvi_backup_max(lsvi *core, int64_t h); /* v[h] = max_a q[h], among the allowed */
 LGV_CHECK lgv_status lgv__lsvi_check_finite(const lsvi *core, const char *what, const double *x,
                                             int64_t n, int64_t h, lgv_error *err);
 
