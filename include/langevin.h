@@ -382,8 +382,8 @@ typedef struct lgv_agent_type {
    * one-hot observations if there is one of that name, else `small`. */
   const lgv_preset *presets;
   const char *optimizer; /* the default of optim.name; NULL for agents that need none */
-  /* Optional: fills in what the user left open (is_set[i] is false) and checks what ranges of
-   * single parameters cannot express. */
+  /* Optional: fills in what the user left open (is_set[i] is false, also if a preset has set it)
+   * and checks what ranges of single parameters cannot express. */
   lgv_status (*resolve)(void *params, const bool *is_set, const lgv_problem *problem,
                         lgv_error *err);
   void (*layout)(void *self, const void *params, const lgv_problem *problem, lgv_layout *layout);
