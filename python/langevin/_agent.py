@@ -226,8 +226,8 @@ class Agent:
         patience = int(lib.lgv_episode_steps(ctypes.byref(endless), 0))
         if limit == 0 and self._waited >= patience * adapter.streams and "waited" not in self._warned:
             self._warned.add("waited")
-            text = f"{adapter.name()} has not ended an episode for {patience} steps; set episode_steps to truncate episodes earlier"
-            warnings.warn(text, stacklevel=4)
+            text = f"{adapter.name()} has not ended an episode for {patience} steps; set episode_steps to truncate episodes"
+            warnings.warn(f"{text} earlier", stacklevel=4)
 
     def _learn(
         self, budget: Tuple[int, int], callbacks: List[Callback], every: int, limit: int, progress: Progress
