@@ -213,7 +213,7 @@ static void a_death_before_the_first_evaluation_is_survived(void **state) {
     char *pid = read_text(directory, "pid");
     lgv_env *other = make_gym(FAULT, extra);
     assert_int_equal(lgv_env_reset(dying, &obs, &err), LGV_OK);
-    assert_int_equal(lgv_env_step(dying, 0, &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(dying, choice(0), &outcome, &obs, &err), LGV_OK);
     assert_int_equal(kill((pid_t)atoi(pid), SIGKILL), 0);
     lgv_env *trained = dies_in_training ? dying : other,
             *evaluated = dies_in_training ? other : dying;
@@ -222,10 +222,10 @@ static void a_death_before_the_first_evaluation_is_survived(void **state) {
     const void *adopted = lgv__env_statistics(evaluated, &size);
     assert_int_equal(size, sizeof initial);
     assert_memory_equal(adopted, initial, sizeof initial);
-    assert_int_equal(lgv_env_step(dying, 0, &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(dying, choice(0), &outcome, &obs, &err), LGV_OK);
     assert_true(outcome.truncated && !outcome.terminated);
     assert_int_equal(lgv_env_reset(dying, &obs, &err), LGV_OK);
-    assert_int_equal(lgv_env_step(dying, 0, &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(dying, choice(0), &outcome, &obs, &err), LGV_OK);
     assert_false(outcome.truncated);
     free(pid);
     lgv_env_free(dying);

@@ -36,7 +36,7 @@ static lgv_status loop_spec(const void *params, lgv_env_spec *spec, lgv_error *e
   *spec = (lgv_env_spec){.obs_kind = LGV_OBS_FLOAT,
                          .obs_form = LGV_FORM_ONE_HOT,
                          .obs_shape = {PLACES, 1, 1},
-                         .actions = 2,
+                         .actions = lgv_discrete(2),
                          .states = PLACES,
                          .horizon = ((const loop_params *)params)->horizon,
                          .stationary = true,
@@ -61,11 +61,11 @@ static lgv_status loop_reset(void *self, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status loop_step(void *self, int32_t action, lgv_rng *rng, lgv_outcome *outcome,
-                            lgv_error *err) {
+static lgv_status loop_step(void *self, const lgv_action *action, lgv_rng *rng,
+                            lgv_outcome *outcome, lgv_error *err) {
   (void)rng, (void)err;
   loop *l = self;
-  l->at[0] = (l->at[0] + action) % PLACES;
+  l->at[0] = (l->at[0] + action->choice) % PLACES;
   *outcome = (lgv_outcome){.reward = l->at[0] == 4, .truncated = ++l->at[1] == l->horizon};
   return LGV_OK;
 }
@@ -100,10 +100,10 @@ static lgv_status witness_begin(void *self, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status witness_act(void *self, const lgv_obs *obs, lgv_mode mode, int32_t *action,
+static lgv_status witness_act(void *self, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                               lgv_error *err) {
   (void)self, (void)obs, (void)mode, (void)err;
-  *action = 1;
+  action->choice = 1;
   return LGV_OK;
 }
 
