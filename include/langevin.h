@@ -358,6 +358,7 @@ typedef struct lgv_problem {
   int32_t streams;                 /* environments that it learns from at once; 0 or 1: one */
   const lgv_optim_type *optimizer; /* NULL if the agent takes none */
   const void *optim_params;        /* of the optimizer, resolved */
+  const bool *chosen; /* in resolve: rows that the user has set, presets left out; else NULL */
   lgv_rng *init, *act, *replay, *noise, *eval; /* the agent's own streams; NULL while counting */
 } lgv_problem;
 
@@ -382,8 +383,8 @@ typedef struct lgv_agent_type {
    * one-hot observations if there is one of that name, else `small`. */
   const lgv_preset *presets;
   const char *optimizer; /* the default of optim.name; NULL for agents that need none */
-  /* Optional: fills in what the user left open (is_set[i] is false, also if a preset has set it)
-   * and checks what ranges of single parameters cannot express. */
+  /* Optional: fills in what the user left open (is_set[i] is false) and checks what ranges of
+   * single parameters cannot express. */
   lgv_status (*resolve)(void *params, const bool *is_set, const lgv_problem *problem,
                         lgv_error *err);
   void (*layout)(void *self, const void *params, const lgv_problem *problem, lgv_layout *layout);

@@ -14,18 +14,19 @@
 #include <stdio.h>
 
 lgv_status lgv__fill_params(const lgv_settings *settings, const char *prefix,
-                            const lgv_param *table, size_t size, void **params, lgv_error *err) {
+                            const lgv_param *table, size_t size, void **params, bool *is_set,
+                            lgv_error *err) {
   *params = lgv__calloc(1, size + 1);
   if (!*params) return lgv__out_of_memory(err, "a plan");
-  return lgv__settings_fill(settings, prefix, table, *params, NULL, err);
+  return lgv__settings_fill(settings, prefix, table, *params, is_set, err);
 }
 
-/* Marks the rows that the user has set; the rest may come from a preset. */
-static void mark_set(const lgv_settings *user, const lgv_param *table, bool *is_set) {
+/* Marks the rows that the user has set; other rows may come from a preset. */
+static void mark_chosen(const lgv_settings *user, const lgv_param *table, bool *chosen) {
   char key[128];
   for (size_t i = 0; i < lgv__params_count(table); i++) {
     snprintf(key, sizeof key, "agent.%s", table[i].name);
-    is_set[i] = lgv_settings_get(user, key) != NULL;
+    chosen[i] = lgv_settings_get(user, key) != NULL;
   }
 }
 
@@ -36,16 +37,20 @@ static lgv_status resolve_agent(const lgv_settings *settings, const lgv_settings
   LGV_TRY(lgv__settings_optim_type(settings, type->optimizer, &parts->optim_type, err));
   const lgv_optim_type *optim = parts->optim_type;
   LGV_TRY(lgv__fill_params(settings, "optim.", optim ? optim->params : NULL,
-                           optim ? optim->params_size : 0, &parts->optim_params, err));
+                           optim ? optim->params_size : 0, &parts->optim_params, NULL, err));
   if (optim && optim->resolve) optim->resolve(parts->optim_params);
   problem->optimizer = optim;
   problem->optim_params = parts->optim_params;
-  bool *is_set = lgv__calloc(lgv__params_count(type->params) + 1, sizeof *is_set);
+  size_t rows = lgv__params_count(type->params) + 1;
+  bool *is_set = lgv__calloc(2 * rows, sizeof *is_set);
   if (!is_set) return lgv__out_of_memory(err, "a plan");
-  lgv_status status =
-      lgv__fill_params(settings, "agent.", type->params, type->params_size, &parts->params, err);
-  mark_set(user, type->params, is_set);
+  bool *chosen = is_set + rows;
+  lgv_status status = lgv__fill_params(settings, "agent.", type->params, type->params_size,
+                                       &parts->params, is_set, err);
+  mark_chosen(user, type->params, chosen);
+  problem->chosen = chosen;
   if (status == LGV_OK) status = lgv__agent_resolve(type, parts->params, is_set, problem, err);
+  problem->chosen = NULL;
   lgv__free(is_set);
   return status;
 }
@@ -110,7 +115,7 @@ lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env *
   lgv_host host = lgv__settings_host(settings, &run);
   host.announce = true;
   lgv_status status =
-      lgv__fill_params(completed, "env.", type->params, type->params_size, &params, err);
+      lgv__fill_params(completed, "env.", type->params, type->params_size, &params, NULL, err);
   if (status == LGV_OK) status = lgv__env_open(type, params, &host, seed, "env", env, err);
   lgv_settings_free(completed);
   lgv__free(params);

@@ -4,11 +4,11 @@
 
 #include "langevin.h"
 
-/* Allocates a parameter struct and fills it from the settings under prefix. The caller frees
- * *params, even after a failure. */
+/* Allocates a parameter struct and fills it from the settings under prefix; is_set may be NULL. The
+ * caller frees *params, even after a failure. */
 LGV_CHECK lgv_status lgv__fill_params(const lgv_settings *settings, const char *prefix,
                                       const lgv_param *table, size_t size, void **params,
-                                      lgv_error *err);
+                                      bool *is_set, lgv_error *err);
 
 /* The resolved parameters of an agent and of its optimizer. */
 typedef struct lgv_agent_parts {

@@ -124,7 +124,7 @@ static lgv_status fill_plan(const lgv_settings *settings, const lgv_settings *us
   LGV_TRY(lgv__settings_fill(settings, "run.", lgv__run_params, &plan->run, NULL, err));
   settle_budget(plan);
   LGV_TRY(lgv__fill_params(settings, "env.", plan->env_type->params, plan->env_type->params_size,
-                           &plan->env_params, err));
+                           &plan->env_params, NULL, err));
   plan->host = lgv__settings_host(settings, &plan->run);
   lgv_host host = plan->host;
   host.announce = true;
