@@ -337,6 +337,8 @@ typedef struct lgv_env_type {
    * into an LGV_KEEP array of bytes named LGV_STATISTICS. freeze: the array now holds those of the
    * training environment, and they no longer change. */
   lgv_status (*freeze)(void *self, lgv_error *err);
+  bool limits_episodes; /* every episode ends in time, although the spec has no horizon: runs
+                         * truncate none, unless run.episode_steps is set */
 } lgv_env_type;
 
 /* ---- Agents ---- */
@@ -360,6 +362,7 @@ typedef struct lgv_problem {
   int32_t streams;                 /* environments that it learns from at once; 0 or 1: one */
   const lgv_optim_type *optimizer; /* NULL if the agent takes none */
   const void *optim_params;        /* of the optimizer, resolved */
+  const bool *chosen; /* in resolve: rows that the user has set, presets left out; else NULL */
   lgv_rng *init, *act, *replay, *noise, *eval; /* the agent's own streams; NULL while counting */
 } lgv_problem;
 
@@ -561,6 +564,13 @@ typedef struct lgv_episode {
 LGV_API LGV_CHECK lgv_status lgv_trainer_create(lgv_agent *agent, lgv_env *env,
                                                 lgv_trainer **trainer, lgv_error *err);
 LGV_API void lgv_trainer_free(lgv_trainer *trainer);
+/* Truncates episodes after this many steps, as run.episode_steps does; 0: only the environment ends
+ * them. Until this is called: the default of run.episode_steps for the steps that the agent was
+ * made for. */
+LGV_API LGV_CHECK lgv_status lgv_trainer_set_episode_steps(lgv_trainer *trainer, int64_t steps,
+                                                           lgv_error *err);
+/* That default, for loops of your own. steps: of training in each environment; 0: unknown. */
+LGV_API int64_t lgv_episode_steps(const lgv_env_spec *env, int64_t steps);
 /* Steps until *steps = max_steps or *ended = max_episodes; the episodes that ended are described in
  * their order. The next call continues an episode that has not ended, unless a step failed: then
  * the episode is abandoned. */

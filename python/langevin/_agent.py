@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import tempfile
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+import warnings
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
 
@@ -98,6 +99,8 @@ class Agent:
 
     def _use_env(self, adapter: EnvAdapter) -> None:
         self._adapter, self._loop = adapter, None
+        self._waited = 0  # steps since an episode ended in learn()
+        self._warned: Set[str] = set()
         self._reader, self._first_action = adapter.reader, adapter.first_action
 
     @property
@@ -162,6 +165,7 @@ class Agent:
         episodes: Optional[int] = None,
         callback: Union[Callback, Sequence[Callback], None] = None,
         callback_every: int = 1000,
+        episode_steps: Optional[int] = None,
         progress_bar: bool = False,
     ) -> "Agent":
         """Trains for total_timesteps steps, or until so many episodes have ended, whichever comes first.
@@ -171,18 +175,23 @@ class Agent:
         returns False, training stops. The next learn() continues the episode that the end of this one interrupts:
         learn(1000) twenty times equals learn(20000). Ctrl-C raises KeyboardInterrupt after the current step; the agent
         stays usable. Exceptions of environments and callbacks come through.
+
+        episode_steps truncates episodes after so many steps; 0: only the environment ends them. If it is left out, an
+        environment without a time limit has its episodes truncated, with a warning: after 10,000 steps (108,000 for
+        large pictures), but at most a twentieth of schedule_steps, where that was stated, and at least 100.
         """
         budget = self._check_budget(total_timesteps, episodes)
         callbacks = check_callbacks(callback)
         every = check_count("callback_every", callback_every)
         if every < 1:
             raise UsageError("callback_every: at least 1")
+        limit = self._check_limit(episode_steps)
         with self._only:
             if self._learning:
                 raise RuntimeError("learn() was called within learn(): a callback can look at the agent, not train it")
             self._learning = True
             try:
-                self._learn(budget, callbacks, every, Progress(progress_bar, *budget))
+                self._learn(budget, callbacks, every, limit, Progress(progress_bar, *budget))
             finally:
                 self._learning = False
         return self
@@ -195,12 +204,40 @@ class Agent:
             NO_BOUND if episodes is None else check_count("episodes", episodes),
         )
 
-    def _learn(self, budget: Tuple[int, int], callbacks: List[Callback], every: int, progress: Progress) -> None:
+    def _check_limit(self, episode_steps: Optional[int]) -> int:
+        """The steps after which episodes are truncated; 0: never."""
+        adapter, steps = self.adapter, check_count("episode_steps", episode_steps)
+        if episode_steps is None and not adapter.has_limit:
+            return int(lib.lgv_episode_steps(ctypes.byref(adapter.spec), self._planned[1] // self._streams))
+        if 0 < steps < adapter.spec.horizon and self._entry.traits & library.NEEDS_HORIZON:
+            raise UsageError(
+                f"episode_steps = {steps}: {self._entry.name} plans for the whole horizon of {adapter.spec.horizon} steps"
+            )
+        return steps
+
+    def _warn(self, limit: int) -> None:
+        """Warns once of truncations, and once if no episode ends for long."""
+        adapter = self._adapter
+        if self._loop is not None and self._loop.cut and "cut" not in self._warned:
+            self._warned.add("cut")
+            text = f"{adapter.name()} has no time limit: episodes are truncated after {limit} steps (episode_steps)"
+            warnings.warn(text, stacklevel=4)
+        endless = library.CSpec(obs_shape=adapter.spec.obs_shape)
+        patience = int(lib.lgv_episode_steps(ctypes.byref(endless), 0))
+        if limit == 0 and self._waited >= patience * adapter.streams and "waited" not in self._warned:
+            self._warned.add("waited")
+            text = f"{adapter.name()} has not ended an episode for {patience} steps; set episode_steps to truncate episodes"
+            warnings.warn(f"{text} earlier", stacklevel=4)
+
+    def _learn(
+        self, budget: Tuple[int, int], callbacks: List[Callback], every: int, limit: int, progress: Progress
+    ) -> None:
         most_steps, most_episodes = budget
         if self.handle and self._loop is None:
             self._loop = self.adapter.loop(self, self.seed)
         loop = self._loop
         assert loop is not None
+        loop.limit(limit)
         slices = Slices()
         steps = ended = since = 0
         with progress:
@@ -217,6 +254,8 @@ class Agent:
                 steps += made
                 ended += len(episodes)
                 since += made
+                self._waited = 0 if len(episodes) else self._waited + made
+                self._warn(limit)
                 progress.show(steps, ended, episodes)
                 last = steps >= most_steps or ended >= most_episodes
                 if callbacks and (since >= every or last):

@@ -29,7 +29,16 @@ class EnvAdapter:
     first_action = 0  # the environment's number of the agent's action 0
     model: Optional[Model] = None
     keeps: tuple = ()  # what the spec points into
+    limits_episodes = False  # every episode ends in time, whatever the spec says
     wrapped: List[Any] = []  # Gymnasium's environments, whose wrappers may keep running statistics
+
+    @property
+    def has_limit(self) -> bool:
+        return self.limits_episodes or self.spec.horizon > 0
+
+    def name(self) -> str:
+        """For messages."""
+        return "the environment"
 
     def loop(self, agent: Any, seed: int) -> TrainingLoop:
         raise NotImplementedError
@@ -105,6 +114,8 @@ def native_config(name: str, params: Dict[str, Any]) -> Config:
 
 
 class MDPAdapter(EnvAdapter):
+    limits_episodes = True
+
     def __init__(self, mdp: TabularMDP):
         self.model, self.handle, self.only = mdp, mdp.open(), OneThread("environment")
         self.spec = copy_spec(lib.lgv_env_get_spec(self.handle.pointer).contents)
@@ -134,6 +145,9 @@ class NativeAdapter(MDPAdapter):
         self.native._open()
         self.native._seeded = True
         return self.native.handle
+
+    def name(self) -> str:
+        return self.native.name
 
     def config(self) -> Config:
         return native_config(self.native.name, self.native.params) if self.native.params is not None else None
@@ -211,6 +225,16 @@ def restore_wrappers(env: Any, state: bytes) -> None:
         restore_statistics(env, state)
 
 
+def is_native(env: Any) -> bool:
+    """Whether one of the library's environments is inside: they have limits of their own."""
+    return isinstance(getattr(env.unwrapped, "problem", None), CSpec)
+
+
+def name_of(env: Any) -> str:
+    spec = getattr(env.unwrapped, "spec", None)
+    return str(spec.id) if spec is not None else type(env.unwrapped).__name__
+
+
 class GymAdapter(EnvAdapter):
     def __init__(self, env: Any, reward_range: Any):
         from langevin.gym_task import horizon_of
@@ -218,6 +242,10 @@ class GymAdapter(EnvAdapter):
         self.env, self.wrapped = env, [env]
         self.spec, self.reader = make_spec(env.observation_space, env.action_space, horizon_of(env), reward_range)
         self.first_action = int(env.action_space.start)
+        self.limits_episodes = is_native(env)
+
+    def name(self) -> str:
+        return name_of(self.env)
 
     def loop(self, agent: Any, seed: int) -> TrainingLoop:
         return GymTrainingLoop(agent, self, seed)
@@ -245,10 +273,14 @@ class VectorAdapter(EnvAdapter):
             envs.single_observation_space, envs.single_action_space, horizon, reward_range
         )
         self.first_action = int(envs.single_action_space.start)
+        self.limits_episodes = is_native(self.inside[0] if self.inside else envs)
         problem = getattr(envs, "problem", None)
         if isinstance(problem, CSpec):  # the library's environments know more than their space
             self.spec = copy_spec(problem)
             self.keeps = tuple(envs.handles)
+
+    def name(self) -> str:
+        return name_of(self.inside[0] if self.inside else self.envs)
 
     def loop(self, agent: Any, seed: int) -> TrainingLoop:
         return VectorTrainingLoop(agent, self, seed)

@@ -301,6 +301,8 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_agent_export", STATUS, [P, c_char_p, c_char_p]),
     ("lgv_trainer_create", STATUS, [P, P, P]),
     ("lgv_trainer_free", None, [P]),
+    ("lgv_trainer_set_episode_steps", STATUS, [P, c_int64]),
+    ("lgv_episode_steps", c_int64, [P, c_int64]),
     ("lgv_trainer_advance", STATUS, [P, c_int64, P, c_int64, P, P]),
     ("lgv_plan_create", STATUS, [P, P]),
     ("lgv_plan_free", None, [P]),

@@ -23,6 +23,7 @@ from langevin._library import (
     EnvironmentFailed,
     NumericError,
     OneThread,
+    call,
     create,
     lib,
     raise_error,
@@ -35,6 +36,12 @@ MOST_EPISODES = 4096  # that one call of a loop describes
 
 
 class TrainingLoop:
+    cut = False  # whether the limit has truncated an episode of an environment without a time limit
+
+    def limit(self, episode_steps: int) -> None:
+        """Truncates episodes after so many steps; 0: only the environment ends them."""
+        raise NotImplementedError
+
     def advance(self, most_steps: int, most_episodes: int) -> None:
         """Trains until so many steps are made or so many episodes have ended."""
         raise NotImplementedError
@@ -53,6 +60,10 @@ class NativeTrainingLoop(TrainingLoop):
         self.episodes = np.zeros(MOST_EPISODES, EPISODE)
         assert EPISODE.itemsize == ctypes.sizeof(CEpisode)
         self.steps, self.ended, self.error = ctypes.c_int64(), ctypes.c_int64(), CError()
+
+    def limit(self, episode_steps: int) -> None:
+        with self.only:
+            call("lgv_trainer_set_episode_steps", self.trainer.pointer, episode_steps)
 
     def advance(self, most_steps: int, most_episodes: int) -> None:
         self.steps.value = self.ended.value = 0
@@ -94,6 +105,7 @@ class StepBuffer:
         self.stage = self.length = 0
         self.total = 0.0
         self.running = False
+        self.cut = False  # the last step was truncated by the limit, not by the environment
         self.stream: Optional[int] = None  # of the agent, that the current or last episode belongs to
 
     def _write(self, which: int, observation: Any) -> None:
@@ -111,11 +123,13 @@ class StepBuffer:
         self.obs[0].stage = 0
         self.running = True
 
-    def move(self, action: int, result: Any) -> Any:
-        """The transition to observe. result: what step() returned."""
+    def move(self, action: int, result: Any, late: bool) -> Any:
+        """The transition to observe. result: what step() returned; late: the episode ends here in any case."""
         k = self.now
         transition, after, before = self.transitions[k], self.next[k], self.obs[1 - k]
-        observation, reward, transition.terminated, transition.truncated = split_result(result)
+        observation, reward, terminated, truncated = split_result(result)
+        self.cut = late and not (terminated or truncated)
+        transition.terminated, transition.truncated = terminated, truncated or self.cut
         if reward - reward != 0:
             raise NumericError(f"the reward at stage {self.stage} is not a finite number")
         self.stage += 1
@@ -142,6 +156,8 @@ class PythonTrainingLoop(TrainingLoop):
         self.pointer = agent.handle.pointer
         self.keeps = agent.handle
         self.horizon = int(agent.adapter.spec.horizon)
+        self.has_limit = agent.adapter.has_limit
+        self.episode_steps = 0
         self.action, self.error = ctypes.c_int32(), CError()
         self.action_ref, self.error_ref = ctypes.byref(self.action), ctypes.byref(self.error)
         self.made = 0  # steps of advance()
@@ -159,6 +175,13 @@ class PythonTrainingLoop(TrainingLoop):
             if isinstance(error, Failure):
                 raise EnvironmentFailed(str(error)) from None
             raise
+
+    def limit(self, episode_steps: int) -> None:
+        self.episode_steps = episode_steps
+
+    def is_late(self, buffer: StepBuffer) -> bool:
+        """Whether the current step is the last one that the limit allows."""
+        return 0 < self.episode_steps <= buffer.stage + 1
 
     def _round(self) -> None:
         """One step of every environment."""
@@ -192,8 +215,8 @@ class PythonTrainingLoop(TrainingLoop):
             raise_error(status, self.error)
         return self.action.value
 
-    def observe(self, buffer: StepBuffer, action: int, result: Any) -> None:
-        transition = buffer.move(action, result)
+    def observe(self, buffer: StepBuffer, action: int, result: Any, late: bool = False) -> None:
+        transition = buffer.move(action, result, late or self.is_late(buffer))
         if self.several:
             self.call(lib.lgv_agent_set_stream, buffer.stream)
         status = lib.lgv_agent_observe(self.pointer, transition, self.error_ref)
@@ -204,6 +227,7 @@ class PythonTrainingLoop(TrainingLoop):
         if which.terminated or which.truncated:
             self.call(lib.lgv_agent_end_episode)
             buffer.running = False
+            self.cut |= buffer.cut and not self.has_limit
             self.ended.append((buffer.length, buffer.total, np.nan, np.nan))
         elif buffer.stage == self.horizon:
             raise EnvironmentFailed(f"the episode continues after {self.horizon} steps, its horizon")
@@ -232,10 +256,13 @@ class GymTrainingLoop(PythonTrainingLoop):
 class VectorTrainingLoop(PythonTrainingLoop):
     """All environments take each step together, and the agent observes them in their order. The vector resets its
     environments itself (gymnasium.vector.AutoresetMode), so only its first reset has a seed. Each mode keeps the last
-    observation of an episode somewhere; the agent observes that one."""
+    observation of an episode somewhere; the agent observes that one.
+
+    A vector knows nothing of episodes that the limit truncates. Gymnasium's vectors then reset these environments alone;
+    in others, one such episode truncates the episodes of all environments, and the vector is reset."""
 
     def __init__(self, agent: Any, adapter: Any, seed: int):
-        from gymnasium.vector import AutoresetMode
+        from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
         super().__init__(agent)
         self.envs, self.n = adapter.envs, adapter.streams
@@ -243,6 +270,8 @@ class VectorTrainingLoop(PythonTrainingLoop):
         self.buffers = [StepBuffer(adapter.reader) for _ in range(self.n)]
         mode = AutoresetMode((adapter.envs.metadata or {}).get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self.next_step, self.same_step = mode == AutoresetMode.NEXT_STEP, mode == AutoresetMode.SAME_STEP
+        self.disabled = mode == AutoresetMode.DISABLED
+        self.by_mask = self.disabled or isinstance(self.envs.unwrapped, (SyncVectorEnv, AsyncVectorEnv))
         self.seed: Optional[int] = CRng.stream(seed, "env").reset_seed() >> 1  # vectors count it up
         self.fresh = True  # a reset of all is due
 
@@ -262,8 +291,8 @@ class VectorTrainingLoop(PythonTrainingLoop):
         self.fresh = False
 
     def _reset_ended(self) -> None:
-        """In a vector that resets nothing itself."""
-        mask = np.array([not buffer.running for buffer in self.buffers])
+        """Those that the vector does not reset itself."""
+        mask = np.array([not buffer.running and (self.disabled or buffer.cut) for buffer in self.buffers])
         if mask.any():
             observations, _ = self.envs.reset(options={"reset_mask": mask})
             rows = self._rows(observations)
@@ -276,8 +305,7 @@ class VectorTrainingLoop(PythonTrainingLoop):
     def _round(self) -> None:
         if self.fresh:
             self._reset_all()
-        if not (self.next_step or self.same_step):
-            self._reset_ended()
+        self._reset_ended()
         moving = [buffer.running for buffer in self.buffers]
         actions = np.zeros(self.n, np.int64)
         for i, buffer in enumerate(self.buffers):
@@ -285,13 +313,16 @@ class VectorTrainingLoop(PythonTrainingLoop):
                 actions[i] = self.act(buffer)
         observations, rewards, terminated, truncated, info = self.envs.step(actions + self.first_action)
         rows = self._rows(observations)
+        running = [moving[i] and not (terminated[i] or truncated[i]) for i in range(self.n)]
+        late = not self.by_mask and any(running[i] and self.is_late(buffer) for i, buffer in enumerate(self.buffers))
+        self.fresh = late
         for i, buffer in enumerate(self.buffers):
             if not moving[i]:  # this step was its reset
                 self._begin(buffer, rows[i])
                 continue
             ends = self.same_step and (terminated[i] or truncated[i])
             last = self._final(info, i) if ends else rows[i]
-            self.observe(buffer, int(actions[i]), (last, rewards[i], terminated[i], truncated[i], info))
+            self.observe(buffer, int(actions[i]), (last, rewards[i], terminated[i], truncated[i], info), late)
             if ends:
                 self._begin(buffer, rows[i])
 

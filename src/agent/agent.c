@@ -166,6 +166,8 @@ int32_t lgv__agent_streams(const lgv_agent *agent) {
   return agent->problem.streams > 1 ? agent->problem.streams : 1;
 }
 
+int64_t lgv__agent_steps(const lgv_agent *agent) { return agent->problem.steps; }
+
 lgv_status lgv_agent_set_stream(lgv_agent *agent, int32_t stream, lgv_error *err) {
   int32_t streams = lgv__agent_streams(agent);
   if (stream < 0 || stream >= streams)

@@ -21,8 +21,19 @@ lgv_status lgv__fill_params(const lgv_settings *settings, const char *prefix,
   return lgv__settings_fill(settings, prefix, table, *params, is_set, err);
 }
 
-static lgv_status resolve_agent(const lgv_settings *settings, const lgv_agent_type *type,
-                                lgv_problem *problem, lgv_agent_parts *parts, lgv_error *err) {
+/* Marks the rows that the user has set; other rows may come from a preset. */
+static void mark_chosen(const lgv_settings *user, const lgv_param *table, bool *chosen) {
+  char key[128];
+  for (size_t i = 0; i < lgv__params_count(table); i++) {
+    snprintf(key, sizeof key, "agent.%s", table[i].name);
+    chosen[i] = lgv_settings_get(user, key) != NULL;
+  }
+}
+
+/* settings: those of the user, completed by the agent's preset. */
+static lgv_status resolve_agent(const lgv_settings *settings, const lgv_settings *user,
+                                const lgv_agent_type *type, lgv_problem *problem,
+                                lgv_agent_parts *parts, lgv_error *err) {
   LGV_TRY(lgv__settings_optim_type(settings, type->optimizer, &parts->optim_type, err));
   const lgv_optim_type *optim = parts->optim_type;
   LGV_TRY(lgv__fill_params(settings, "optim.", optim ? optim->params : NULL,
@@ -30,11 +41,16 @@ static lgv_status resolve_agent(const lgv_settings *settings, const lgv_agent_ty
   if (optim && optim->resolve) optim->resolve(parts->optim_params);
   problem->optimizer = optim;
   problem->optim_params = parts->optim_params;
-  bool *is_set = lgv__calloc(lgv__params_count(type->params) + 1, sizeof *is_set);
+  size_t rows = lgv__params_count(type->params) + 1;
+  bool *is_set = lgv__calloc(2 * rows, sizeof *is_set);
   if (!is_set) return lgv__out_of_memory(err, "a plan");
+  bool *chosen = is_set + rows;
   lgv_status status = lgv__fill_params(settings, "agent.", type->params, type->params_size,
                                        &parts->params, is_set, err);
+  mark_chosen(user, type->params, chosen);
+  problem->chosen = chosen;
   if (status == LGV_OK) status = lgv__agent_resolve(type, parts->params, is_set, problem, err);
+  problem->chosen = NULL;
   lgv__free(is_set);
   return status;
 }
@@ -75,10 +91,10 @@ static lgv_status check_actions(const lgv_agent_type *type, const lgv_action_spa
 lgv_status lgv__fill_agent(const lgv_settings *settings, const lgv_agent_type *type,
                            lgv_problem *problem, lgv_agent_parts *parts, lgv_error *err) {
   LGV_TRY(check_actions(type, &problem->env.actions, err));
-  if (!type->presets) return resolve_agent(settings, type, problem, parts, err);
+  if (!type->presets) return resolve_agent(settings, settings, type, problem, parts, err);
   lgv_settings *completed;
   LGV_TRY(lgv__settings_with_preset(settings, type, &problem->env, &completed, err));
-  lgv_status status = resolve_agent(completed, type, problem, parts, err);
+  lgv_status status = resolve_agent(completed, settings, type, problem, parts, err);
   lgv_settings_free(completed);
   return status;
 }

@@ -54,16 +54,28 @@ static void settle_eval_share(lgv_plan *plan, const lgv_settings *user) {
  * own) is cut; elsewhere a policy that moves in circles may use half of the share in one
  * evaluation, so that the first and the last one fit. */
 static void settle_eval_steps(lgv_plan *plan, const lgv_settings *settings) {
-  enum { LONGEST_GAME = 108000, SHORTEST = 100 };
+  enum { SHORTEST = 100 };
   lgv_run_params *run = &plan->run;
   if (lgv_settings_get(settings, "run.eval_steps")) return;
-  bool is_game = plan->env.obs_kind == LGV_OBS_BYTE, has_clock = plan->env.horizon > 0;
-  if (is_game) run->eval_steps = LONGEST_GAME;
+  int64_t most = lgv__long_episode(&plan->env);
+  bool is_game = most > run->eval_steps, has_clock = plan->env.horizon > 0;
+  run->eval_steps = most;
   if (has_clock && plan->env.horizon > run->eval_steps) run->eval_steps = plan->env.horizon;
   double steps = lgv__plan_steps(plan);
   if (is_game || has_clock || isinf(run->eval_share) || steps == 0) return;
   double half = run->eval_share * steps / 2 / (double)run->eval_episodes;
   run->eval_steps = (int64_t)fmin((double)run->eval_steps, fmax(SHORTEST, half));
+}
+
+/* An environment with limits of its own keeps them, unless run.episode_steps is set. */
+static lgv_status settle_episode_steps(lgv_plan *plan, const lgv_settings *settings,
+                                       lgv_error *err) {
+  lgv_run_params *run = &plan->run;
+  if (lgv_settings_get(settings, "run.episode_steps"))
+    return lgv__check_episode_steps(run->episode_steps, plan->agent_type, &plan->env, err);
+  if (!plan->env_type->limits_episodes)
+    run->episode_steps = lgv_episode_steps(&plan->env, run->steps / run->envs);
+  return LGV_OK;
 }
 
 /* Agents whose policy changes within an episode have no exact value; evaluations estimate it. */
@@ -123,7 +135,8 @@ static lgv_status fill_plan(const lgv_settings *settings, const lgv_settings *us
   settle_evaluations(plan, settings, user);
   lgv_problem problem = lgv__plan_problem(plan, &plan->env);
   lgv_agent_parts parts = {0};
-  lgv_status status = lgv__fill_agent(settings, plan->agent_type, &problem, &parts, err);
+  lgv_status status = settle_episode_steps(plan, settings, err);
+  if (status == LGV_OK) status = lgv__fill_agent(settings, plan->agent_type, &problem, &parts, err);
   plan->agent_params = parts.params;
   plan->optim_params = parts.optim_params;
   plan->optim_type = parts.optim_type;

@@ -1,5 +1,6 @@
 #include "config/run_params.h"
 
+#include "base/error.h"
 #include "base/param.h"
 
 #include <math.h>
@@ -25,6 +26,7 @@ const lgv_param lgv__run_params[] = {
     INT(seed, "0", 0, 0x1p53, "seed of every random stream"),
     INT(envs, "1", 1, 1024, "number of environments that a deep agent learns from at once, each with its own episodes; run.steps and updates count the steps of all of them"),
     INT(update_threads, "1", 1, 64, "threads that share the matrix products of one update; useful for large networks when there are more cores than runs. Results and records do not depend on it"),
+    INT(episode_steps, "0", 0, 1e15, "steps after which a training episode is truncated; 0: only the environment ends its episodes. If left out: 0 if the environment has a time limit; otherwise 10000 (108000 for large pictures), but at most a twentieth of the steps of each environment, and at least 100"),
     INT(eval_every, "0", 0, 1e15, "training steps between evaluations; 0: no evaluations. If left out: a hundredth of the run, and none for agents whose policy has an exact value"),
     INT(eval_episodes, "1", 1, 1e6, "episodes per evaluation"),
     INT(eval_steps, "10000", 1, 1e15, "steps after which an evaluation episode is cut, so that an agent that moves in circles does not stall the run. If left out: 10000, or the horizon if that is more; 108000 for images; otherwise, without a horizon, at most half of what run.eval_share allows"),
@@ -39,3 +41,27 @@ const lgv_param lgv__run_params[] = {
     {0},
 };
 /* clang-format on */
+
+int64_t lgv__long_episode(const lgv_env_spec *env) {
+  enum { LONG = 10000, LONG_GAME = 108000, LARGE = 36 };
+  return env->obs_shape[0] >= LARGE && env->obs_shape[1] >= LARGE ? LONG_GAME : LONG;
+}
+
+/* Agents that plan or resample between episodes need several of them within the budget. */
+int64_t lgv_episode_steps(const lgv_env_spec *env, int64_t steps) {
+  enum { EPISODES = 20, SHORTEST = 100 };
+  int64_t most = lgv__long_episode(env), share = steps / EPISODES;
+  if (env->horizon > 0) return 0;
+  if (steps == 0 || share >= most) return most;
+  return share > SHORTEST ? share : SHORTEST;
+}
+
+lgv_status lgv__check_episode_steps(int64_t steps, const lgv_agent_type *agent,
+                                    const lgv_env_spec *env, lgv_error *err) {
+  if (steps == 0 || steps >= env->horizon || !(agent->traits & LGV_NEEDS_HORIZON)) return LGV_OK;
+  return lgv_fail(
+      err, LGV_ERR_USAGE,
+      "run.episode_steps = %lld: %s plans for the whole horizon of %lld steps; leave it "
+      "out, or choose a shorter horizon by the parameters of the environment",
+      (long long)steps, agent->name, (long long)env->horizon);
+}

@@ -45,6 +45,14 @@ void lgv__env_name(const lgv_env_type *type, const void *params, char *text, siz
   if (index >= 0) lgv__param_format(&type->params[index], params, text + used, size - used);
 }
 
+void lgv__env_notify(const lgv_env *env, const char *text) {
+  char name[2 * LGV_TEXT_SIZE], line[2 * LGV_TEXT_SIZE + 256];
+  if (!env->host.notice) return;
+  lgv__env_name(env->type, env->params, name, sizeof name);
+  snprintf(line, sizeof line, "%s %.240s", name, text);
+  env->host.notice(env->host.context, line);
+}
+
 /* "gym:CartPole-v1: the reward at stage 3 is ..." */
 static lgv_status not_finite(const lgv_env *env, const char *what, const char *is, lgv_error *err) {
   char name[2 * LGV_TEXT_SIZE];

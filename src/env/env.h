@@ -33,6 +33,8 @@ lgv_obs lgv__env_obs(const lgv_env *env); /* the current observation */
 const lgv_env_type *lgv__env_type(const lgv_env *env);
 /* The name as a user writes it: "nchain", "gym:CartPole-v1". */
 void lgv__env_name(const lgv_env_type *type, const void *params, char *text, size_t size);
+/* Passes a notice to the user: the name of the environment, a blank, and the text. */
+void lgv__env_notify(const lgv_env *env, const char *text);
 /* The events counted so far, one value per name in the type's counter_names. */
 void lgv__env_counters(const lgv_env *env, int64_t *values);
 

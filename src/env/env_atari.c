@@ -455,4 +455,5 @@ const lgv_env_type lgv__env_atari = {
     .step_begin = step_begin,
     .step_end = step_end,
     .picture = show_picture,
+    .limits_episodes = true, /* env.max_steps */
 };

@@ -55,7 +55,7 @@ typedef struct self {
   remote_hello hello;
   remote_reply now;
   uint8_t *statistics; /* (hello.save_bytes) of wrappers, as they were saved last */
-  bool saved, frozen;  /* statistics hold something; they are those of the training environment */
+  bool frozen;         /* statistics are those of the training environment */
   lgv_status sent;     /* status of sending the last action */
   lgv_error send_error;
 } self;
@@ -135,35 +135,44 @@ static void layout(void *self_, const void *p, const lgv_env_spec *spec, lgv_lay
 
 /* ---- Statistics of wrappers ---- */
 
-/* A worker that is gone shows at the next step, where it may be replaced. */
-static lgv_status save(void *self_, lgv_error *err) {
-  self *s = self_;
+static lgv_status read_statistics(self *s, lgv_error *err) {
   size_t capacity = (size_t)s->hello.save_bytes, size;
-  if (capacity == 0) return LGV_OK;
-  lgv_status status = lgv__remote_save(s->worker, s->statistics, capacity, &size, err);
-  if (status != LGV_OK && s->saved && lgv__remote_is_dead(s->worker)) return LGV_OK;
-  s->saved |= status == LGV_OK;
-  return status;
+  return capacity ? lgv__remote_save(s->worker, s->statistics, capacity, &size, err) : LGV_OK;
+}
+
+/* Reads the initial statistics: a worker that dies before any others were saved restarts with
+ * them. */
+static lgv_status open_env(void *self_, lgv_env_spec *spec, lgv_error *err) {
+  (void)spec;
+  return read_statistics(self_, err);
+}
+
+/* The next step or reset reports a worker that is gone, and may replace it. */
+static lgv_status unless_dead(const self *s, lgv_status status) {
+  return lgv__remote_is_dead(s->worker) ? LGV_OK : status;
+}
+
+static lgv_status save(void *self_, lgv_error *err) {
+  return unless_dead(self_, read_statistics(self_, err));
 }
 
 static lgv_status send_statistics(self *s, lgv_error *err) {
   size_t size = (size_t)s->hello.save_bytes;
-  if (size == 0 || !s->saved) return LGV_OK;
+  if (size == 0) return LGV_OK;
   return s->frozen ? lgv__remote_freeze(s->worker, s->statistics, size, err)
                    : lgv__remote_restore(s->worker, s->statistics, size, err);
 }
 
 static lgv_status freeze(void *self_, lgv_error *err) {
   self *s = self_;
-  s->saved = s->frozen = true;
-  return send_statistics(s, err);
+  s->frozen = true;
+  return unless_dead(s, send_statistics(s, err));
 }
 
 /* Only the process has the environment's own state, so the current episode cannot be resumed. */
 static lgv_status restore(void *self_, bool *in_episode, lgv_error *err) {
   self *s = self_;
   *in_episode = false;
-  s->saved = true;
   return send_statistics(s, err);
 }
 
@@ -254,6 +263,7 @@ const lgv_env_type lgv__env_gym = {
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .layout = layout,
+    .open = open_env,
     .close = close_env,
     .reset = reset,
     .step_begin = step_begin,

@@ -89,6 +89,7 @@ static lgv_status open_columns(lgv_run *run, lgv_error *err) {
 static lgv_status open_envs(lgv_run *run, lgv_error *err) {
   const lgv_plan *plan = run->plan;
   run->n_streams = (int32_t)plan->run.envs;
+  run->limit = (lgv_episode_limit){.steps = plan->run.episode_steps, .streams = run->n_streams};
   run->streams = lgv__calloc((size_t)run->n_streams, sizeof *run->streams);
   run->episodes = lgv__calloc((size_t)run->n_streams, sizeof *run->episodes);
   if (!run->streams || !run->episodes) return lgv__out_of_memory(err, "a run");
@@ -96,6 +97,7 @@ static lgv_status open_envs(lgv_run *run, lgv_error *err) {
     char purpose[32] = "env";
     if (i > 0) snprintf(purpose, sizeof purpose, "env.%d", i);
     run->streams[i].index = i;
+    run->streams[i].limit = &run->limit;
     LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, &plan->host, run->seed, purpose,
                           &run->streams[i].env, err));
   }
@@ -240,6 +242,7 @@ lgv_status lgv__stream_learn(lgv_stream *stream, lgv_agent *agent, lgv_error *er
   t->reward = outcome.reward;
   t->terminated = outcome.terminated;
   t->truncated = outcome.truncated;
+  lgv__limit_episode(stream->limit, stream->env, t);
   LGV_TRY(lgv_agent_set_stream(agent, stream->index, err));
   LGV_TRY(lgv__agent_observe(agent, t, err));
   stream->obs = t->next;

@@ -3,6 +3,7 @@
 #define LGV_TRAIN_RUN_H
 
 #include "base/lock.h"
+#include "train/episode_limit.h"
 
 #define LGV_INTERRUPTED "interrupted; what was recorded until then is kept"
 
@@ -20,6 +21,7 @@ typedef struct lgv_stream {
   lgv_obs obs;
   lgv_action action;
   lgv_transition step; /* the current one */
+  lgv_episode_limit *limit;
 } lgv_stream;
 
 LGV_CHECK lgv_status lgv__stream_begin(lgv_stream *stream, lgv_agent *agent, lgv_error *err);

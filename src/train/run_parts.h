@@ -48,6 +48,7 @@ struct lgv_run {
   int32_t n_streams;
   lgv_stream *streams;        /* (n_streams) */
   episode_counters *episodes; /* (n_streams) */
+  lgv_episode_limit limit;    /* of all streams */
   lgv_env *env;               /* of the first stream */
   lgv_env *eval_env;          /* NULL without evaluations */
   lgv_agent *agent;

@@ -10,6 +10,8 @@
 #include "agent/agent.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "config/run_params.h"
+#include "env/env.h"
 #include "stats/exact.h"
 #include "train/run.h"
 
@@ -18,6 +20,7 @@
 struct lgv_trainer {
   lgv_agent *agent;
   lgv_stream stream;
+  lgv_episode_limit limit;
   lgv_exact known;
   bool exact; /* the policy's exact value is known */
   bool in_episode;
@@ -38,12 +41,18 @@ static lgv_status open_parts(lgv_trainer *trainer, lgv_error *err) {
   return LGV_OK;
 }
 
+static int64_t default_limit(const lgv_agent *agent, const lgv_env *env) {
+  int64_t steps = lgv__agent_steps(agent) / lgv__agent_streams(agent);
+  return lgv__env_type(env)->limits_episodes ? 0 : lgv_episode_steps(lgv_env_get_spec(env), steps);
+}
+
 lgv_status lgv_trainer_create(lgv_agent *agent, lgv_env *env, lgv_trainer **out, lgv_error *err) {
   *out = NULL;
   lgv_trainer *trainer = lgv__calloc(1, sizeof *trainer);
   if (!trainer) return lgv__out_of_memory(err, "a trainer");
   trainer->agent = agent;
-  trainer->stream = (lgv_stream){.env = env, .index = -1};
+  trainer->stream = (lgv_stream){.env = env, .index = -1, .limit = &trainer->limit};
+  trainer->limit = (lgv_episode_limit){.steps = default_limit(agent, env), .streams = 1};
   lgv_status status = open_parts(trainer, err);
   if (status != LGV_OK) {
     lgv_trainer_free(trainer);
@@ -57,6 +66,15 @@ void lgv_trainer_free(lgv_trainer *trainer) {
   if (!trainer) return;
   lgv__exact_close(&trainer->known);
   lgv__free(trainer);
+}
+
+lgv_status lgv_trainer_set_episode_steps(lgv_trainer *trainer, int64_t steps, lgv_error *err) {
+  const lgv_env_spec *spec = lgv_env_get_spec(trainer->stream.env);
+  if (steps < 0)
+    return lgv_fail(err, LGV_ERR_USAGE, "episode_steps = %lld is negative", (long long)steps);
+  LGV_TRY(lgv__check_episode_steps(steps, lgv__agent_type(trainer->agent), spec, err));
+  trainer->limit.steps = steps;
+  return LGV_OK;
 }
 
 static lgv_status begin_episode(lgv_trainer *trainer, lgv_error *err) {

@@ -1,5 +1,7 @@
 /* Failures in a Gymnasium environment or of its process: the messages, the kept state, and that no
  * process is left behind, whichever side dies. */
+#include "env/env.h"
+
 #include "file_helpers.h"
 #include "gym_helpers.h"
 
@@ -191,6 +193,45 @@ static void seeds_go_on_after_a_restart(void **state) {
   assert_memory_equal(obs_a.data, obs_b.data, 3 * sizeof(float));
   lgv_env_free(a);
   lgv_env_free(b);
+}
+
+/* The process of an environment dies between two steps, before its statistics were ever saved:
+ * evaluations get the initial ones, and the next step replaces the process. */
+static void a_death_before_the_first_evaluation_is_survived(void **state) {
+  (void)state;
+  for (int dies_in_training = 0; dies_in_training < 2; dies_in_training++) {
+    char directory[TEMP_SIZE], extra[TEMP_SIZE + 128];
+    size_t size = 0;
+    lgv_obs obs;
+    lgv_outcome outcome;
+    lgv_error err = {0};
+    make_temp(directory);
+    snprintf(extra, sizeof extra,
+             "env.kwargs.fault=no env.wrappers=NormalizeObservation env.kwargs.pid_file=%s/pid",
+             directory);
+    lgv_env *dying = make_gym(FAULT, extra);
+    char *pid = read_text(directory, "pid");
+    lgv_env *other = make_gym(FAULT, extra);
+    assert_int_equal(lgv_env_reset(dying, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(dying, choice(0), &outcome, &obs, &err), LGV_OK);
+    assert_int_equal(kill((pid_t)atoi(pid), SIGKILL), 0);
+    lgv_env *trained = dies_in_training ? dying : other,
+            *evaluated = dies_in_training ? other : dying;
+    if (lgv__env_adopt(evaluated, trained, &err) != LGV_OK) fail_msg("%s", err.message);
+    const double initial[7] = {0, 0, 0, 1, 1, 1, 1e-4}; /* means, variances, count */
+    const void *adopted = lgv__env_statistics(evaluated, &size);
+    assert_int_equal(size, sizeof initial);
+    assert_memory_equal(adopted, initial, sizeof initial);
+    assert_int_equal(lgv_env_step(dying, choice(0), &outcome, &obs, &err), LGV_OK);
+    assert_true(outcome.truncated && !outcome.terminated);
+    assert_int_equal(lgv_env_reset(dying, &obs, &err), LGV_OK);
+    assert_int_equal(lgv_env_step(dying, choice(0), &outcome, &obs, &err), LGV_OK);
+    assert_false(outcome.truncated);
+    free(pid);
+    lgv_env_free(dying);
+    lgv_env_free(other);
+    remove_tree(directory);
+  }
 }
 
 static bool is_alive(pid_t pid) { return kill(pid, 0) == 0 || errno != ESRCH; }
@@ -438,6 +479,7 @@ int main(void) {
       cmocka_unit_test(a_worker_that_dies_stops_the_run_if_asked),
       cmocka_unit_test(a_death_at_a_reset_loses_nothing),
       cmocka_unit_test(seeds_go_on_after_a_restart),
+      cmocka_unit_test(a_death_before_the_first_evaluation_is_survived),
       cmocka_unit_test(what_the_environment_started_goes_with_it),
       cmocka_unit_test(what_the_environment_prints_is_not_ours),
       cmocka_unit_test(a_run_that_fails_keeps_its_records),

@@ -95,6 +95,12 @@ static lgv_status resolve_per_stage(params *p, const bool *is_set, const lgv_pro
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.stages = per-stage looks one stage ahead and has no target network: set "
                     "agent.n_step = 1 and agent.double = false");
+  const bool *chosen = problem->chosen; /* presets have an interval, too */
+  if (chosen && lgv__params_is_set(param_table, chosen, "update_every") && d->update_every != 0)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.stages = per-stage updates before every episode, not every %lld steps: "
+                    "leave agent.update_every out, or set it to 0",
+                    (long long)d->update_every);
   if (!lgv__params_is_set(param_table, is_set, "gamma")) d->gamma = 1;
   d->update_every = 0;
   return LGV_OK;

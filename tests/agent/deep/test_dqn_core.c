@@ -503,12 +503,15 @@ static void agents_with_a_loss_of_their_own_take_none(void **state) {
   }
 }
 
+#define PER_STAGE "agent.stages=per-stage agent.n_step=1 agent.double=false "
+
 static void parameters_that_contradict_each_other_are_refused(void **state) {
   (void)state;
   const char *const wrong[][2] = {
       {"agent.warmup=500 agent.replay=500", "agent.warmup"},
       {"agent.net=nature", "convolutions"},
       {"agent.stages=per-stage agent.n_step=3", "agent.n_step"},
+      {PER_STAGE "agent.update_every=4", "leave agent.update_every out, or set it to 0"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     lgv_settings *settings = make_settings("nchain", "adam-lmcdqn", wrong[i][0]);
@@ -517,6 +520,20 @@ static void parameters_that_contradict_each_other_are_refused(void **state) {
     assert_int_equal(lgv_plan_create(settings, &plan, &err), LGV_ERR_USAGE);
     assert_non_null(strstr(err.message, wrong[i][1]));
     lgv_settings_free(settings);
+  }
+}
+
+/* A preset's interval between updates contradicts nothing, nor does the resolved value. */
+static void networks_per_stage_update_between_episodes(void **state) {
+  (void)state;
+  const char *const right[] = {PER_STAGE, PER_STAGE "agent.update_every=0"};
+  for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+    char text[32];
+    lgv_error err = {0};
+    lgv_plan *plan = make_plan("nchain", "adam-lmcdqn", right[i]);
+    assert_int_equal(lgv_plan_get(plan, "agent.update_every", text, sizeof text, &err), LGV_OK);
+    assert_string_equal(text, "0");
+    lgv_plan_free(plan);
   }
 }
 
@@ -712,6 +729,7 @@ int main(void) {
       cmocka_unit_test(preset_rows_name_the_presets_that_there_are),
       cmocka_unit_test(agents_with_a_loss_of_their_own_take_none),
       cmocka_unit_test(parameters_that_contradict_each_other_are_refused),
+      cmocka_unit_test(networks_per_stage_update_between_episodes),
       cmocka_unit_test(convolutions_need_pictures),
       cmocka_unit_test(every_preset_of_every_agent_resolves),
       cmocka_unit_test(agents_offer_the_presets_that_they_have),
