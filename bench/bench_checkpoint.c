@@ -45,13 +45,14 @@ typedef struct group {
 
 static lgv_status open_subject(subject *s, int line, lgv_error *err) {
   static const unsigned char data[84 * 84 * 4];
+  static const lgv_action action = {0};
   lgv_settings *settings;
   lgv_status status = bench_settings(lines[line].settings, &settings, err);
   if (status == LGV_OK)
     status = lgv_agent_create(settings, &lines[line].env, 0, 0, 1, &s->agent, err);
   lgv_settings_free(settings);
   for (int64_t i = 0; status == LGV_OK && i < lines[line].transitions; i++) {
-    lgv_transition t = {.obs = {data, -1, i}, .next = {data, -1, i + 1}};
+    lgv_transition t = {.obs = {data, -1, i}, .action = &action, .next = {data, -1, i + 1}};
     status = lgv_agent_observe(s->agent, &t, err);
   }
   return status;

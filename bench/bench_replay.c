@@ -62,14 +62,17 @@ static void layout(void *context, lgv_layout *out) {
 
 static lgv_status open_subject(subject *s, int line, lgv_error *err) {
   static const unsigned char data[84 * 84 * 4];
+  static const lgv_action action = {0};
   s->line = line;
   LGV_TRY(lgv__arena_build(&s->arena, layout, s, "a benchmark", err));
   lgv_rng_seed(&s->rng, 1, "bench.replay");
   if (lines[line].prioritized) lgv__priority_open(&s->order);
   for (int64_t i = 0; i < lines[line].capacity; i++) {
     int64_t stage = i % LENGTH;
-    lgv_transition t = {
-        .obs = {data, -1, stage}, .next = {data, -1, stage + 1}, .terminated = stage == LENGTH - 1};
+    lgv_transition t = {.obs = {data, -1, stage},
+                        .action = &action,
+                        .next = {data, -1, stage + 1},
+                        .terminated = stage == LENGTH - 1};
     int64_t entry = lgv__replay_add(&s->ring, 0, &t);
     if (lines[line].prioritized) lgv__priority_add(&s->order, &s->ring, entry);
   }

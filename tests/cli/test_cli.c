@@ -161,7 +161,7 @@ static void help_shows_presets_beside_defaults(void **state) {
   expect("help agent dqn", 0);
   assert_says(out, "auto | small | atari | zoo;");
   assert_row("optim.name", "adam", "rmsprop"); /* of zoo */
-  assert_says(out, "auto takes `atari` for images, else `small`");
+  assert_says(out, "auto takes `atari` for pictures of at least 36 x 36, else `small`");
   expect("help agent adam-lmcdqn --env nchain", 0);
   assert_row("parameter", "on", "nchain", "default", "*small", "one-hot");
   assert_row("agent.preset", "small", "auto", "auto");

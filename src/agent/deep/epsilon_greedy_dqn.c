@@ -109,7 +109,9 @@ static const lgv_preset dqn_presets[] = {
     {0}};
 static const char *const dqn_preset_names[] = {"auto", "small", "atari", "zoo", NULL};
 static const lgv_param dqn_table[] = {
-    DQN_PRESET_ROW(dqn_preset_names, "atari for pictures of at least 36 x 36, else small"), PARAM_ROWS, {0}};
+    DQN_PRESET_ROW(dqn_preset_names, "atari for pictures of at least 36 x 36, else small"),
+    PARAM_ROWS,
+    {0}};
 
 const lgv_agent_type lgv__agent_dqn = EPSILON_GREEDY_DQN(
     "dqn", "deep Q-network with epsilon-greedy exploration", dqn_table, dqn_presets);

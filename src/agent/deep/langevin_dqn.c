@@ -345,8 +345,9 @@ static const lgv_preset adam_lmcdqn_presets[] = {
 static const char *const adam_lmcdqn_preset_names[] = {"auto",   "small", "one-hot",
                                                        "cyclic", "atari", NULL};
 static const lgv_param adam_lmcdqn_table[] = {
-    DQN_PRESET_ROW(adam_lmcdqn_preset_names,
-                   "atari for pictures of at least 36 x 36, one-hot for one-hot observations, else small"),
+    DQN_PRESET_ROW(
+        adam_lmcdqn_preset_names,
+        "atari for pictures of at least 36 x 36, one-hot for one-hot observations, else small"),
     PARAM_ROWS,
     {0}};
 
