@@ -103,7 +103,8 @@ def has_mask(space: Any) -> bool:
 
 
 def leaves(value: Any) -> List[np.ndarray]:
-    if isinstance(value, (tuple, list)):
+    """The arrays in nested tuples or lists; numbers side by side are one array."""
+    if isinstance(value, (tuple, list)) and any(isinstance(part, (tuple, list)) or np.ndim(part) > 0 for part in value):
         return [leaf for part in value for leaf in leaves(part)]
     return [np.ravel(value)]
 
@@ -142,11 +143,10 @@ class Masks:
         parts = leaves(value)
         if any(part.dtype.kind not in "biuf" for part in parts):
             raise Failure(f"{self.label} is {value!r:.80}, which are not numbers of 0 and 1")
-        lengths = [len(part) for part in parts]
-        flat = np.concatenate(parts) if parts else np.zeros(0)
+        lengths, flat = [len(part) for part in parts], np.concatenate(parts)
         if actions.binary and len(flat) == actions.parts:
             return np.stack([flat != 1, flat != 0], axis=1).ravel()
-        whole = len(parts) == 1 or all(length == 1 for length in lengths)
+        whole = len(parts) == 1
         if len(flat) != actions.count or not (whole or lengths == list(actions.choices)):
             listed = "" if whole else f" ({', '.join(map(str, lengths))})"
             needed = f" ({', '.join(map(str, actions.choices))})" if actions.parts > 1 else ""

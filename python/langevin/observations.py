@@ -357,6 +357,7 @@ class Observations:
             write_picture = bind_picture(view[:pixels], picture, leaf, label_of(path), scale)
             if not path:
                 return write_picture
+            view[pixels:start] = 0
             write_vector = bind_vector(view[start:].view(np.float32)) if self.vector else lambda value: None
 
             def write(value):
