@@ -90,7 +90,7 @@ static lgv_status measure_round(void *state, bench_report *report, lgv_error *er
   for (int i = 0; i < STRETCHES; i++) { /* alternately, so that both see the same machine */
     double seconds;
     remote_reply reply;
-    LGV_TRY(lgv__remote_step(s->loop, i, STEPS, &reply, err));
+    LGV_TRY(lgv__remote_step(s->loop, &(lgv_action){.choice = i}, STEPS, &reply, err));
     if (reply.reward < s->best_loop) s->best_loop = reply.reward;
     LGV_TRY(stretch(s, &seconds, err));
     if (seconds < s->best_bridge) s->best_bridge = seconds;

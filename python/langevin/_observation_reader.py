@@ -106,9 +106,7 @@ class SpaceReader:
         """Whether the library can read the memory of the array as it is."""
         if type(observation) is not np.ndarray or not observation.flags.c_contiguous or self.states:
             return False
-        if observation.dtype != self.inner.dtype or not hasattr(self.space, "low"):
-            return False
-        return self.inner.dtype == np.float32 or self.shape == tuple(self.inner.shape)
+        return observation.dtype == self.inner.dtype and self.inner.in_place
 
 
 def rebuild_reader(spec: CSpec, shape: Optional[Tuple[int, ...]], description: Any) -> Any:

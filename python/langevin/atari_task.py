@@ -51,7 +51,7 @@ class AtariTask(Task):
         height, width = self.ale.getScreenDims()
         self.pictures = config.get("pictures")
         return Spec(
-            actions=len(self.actions),
+            choices=(len(self.actions),),
             shape=(height, width, 1),
             obs_kind=BYTES,
             obs_bytes=height * width,
@@ -87,9 +87,9 @@ class AtariTask(Task):
             self.ale.getScreenRGB(self.picture)
         return 0.0, False, False, self.ale.lives(), 0, 0, 0, 0
 
-    def step(self, action: int, repeat: int) -> Outcome:
+    def step(self, choice: int, repeat: int) -> Outcome:
         """Ends early if the game does. Its time limit is the other side's."""
-        ale, code = self.ale, self.actions[action] if action >= 0 else -1 - action
+        ale, code = self.ale, self.actions[choice] if choice >= 0 else -1 - choice
         act, over = ale.act, ale.game_over
         reward, left, ended = 0, repeat, False
         while left > 0 and not ended:

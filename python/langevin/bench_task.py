@@ -10,8 +10,8 @@ from langevin.gym_task import GymTask
 class LoopTask(GymTask):
     """A step is `repeat` steps of a loop without the bridge; its reward is the seconds they took."""
 
-    def step(self, action: int, repeat: int):
-        env, first, seed = self.env, self.first_action, action
+    def step(self, choice: int, repeat: int):
+        env, first, seed = self.env, self.actions.first, choice
         step, over = env.step, True
         begun = time.perf_counter()
         for i in range(repeat):

@@ -1,16 +1,14 @@
-"""Any Gymnasium environment with a finite number of actions, as a task of worker.py.
-
-Observations. A Box of bytes that is a picture large enough for the convolutions of the Nature network (36 x 36)
-stays bytes: height x width x channels, whichever way round the environment has them, stacked pictures
-becoming channels. A Discrete space is the number of its state. Everything else becomes one vector of float32:
-boxes of any number type as they are (times env.scale), MultiBinary as zeros and ones, Discrete and MultiDiscrete
-as one-hots, Dict and Tuple one member after the other in the order of the space. Texts are left out.
+"""Any Gymnasium environment, as a task of worker.py. observations.py and actions.py describe how spaces become what
+agents see.
 
 Two observations are kept in memory in turn, so that the last one is whole even if this process is killed while
 it writes the next.
 
 Seeds. Every reset is given one, and so is the action space: each episode then depends on its seed alone, and a run
 that resumes after an interruption or a restart does not depend on what this process did before.
+
+Masks. A reset before the first one shows whether infos bring masks (actions.py). It leaves no trace: every later reset has
+a seed of its own, and statistics of wrappers are put back.
 
 Statistics. Wrappers such as NormalizeObservation adapt while they run. A run saves their statistics in its checkpoints,
 and evaluations use the statistics of the training environment, frozen.
@@ -19,19 +17,20 @@ and evaluations use the statistics of the training environment, frozen.
 from __future__ import annotations
 
 import ast
+import contextlib
+import copy
 import difflib
 import importlib
 import re
 import sys
 import warnings
 
-from langevin.task import WRONG_USAGE, Failure, Spec, Task, install, parse_value, reset_env, split_result
+from langevin.task import WRONG_USAGE, Failure, Spec, Task, install, parse_value, reset_with_info, split_result
 
 try:
     import gymnasium
     import numpy as np
     from gymnasium import error as gym_error
-    from gymnasium import spaces
     from gymnasium.wrappers.utils import RunningMeanStd
 except ModuleNotFoundError as missing:
     if missing.name not in ("gymnasium", "numpy"):
@@ -41,18 +40,21 @@ except ModuleNotFoundError as missing:
         f"{install('gymnasium')}"
     ) from None
 
-from langevin.observations import Observations  # after Gymnasium, which it needs
+from langevin.actions import BOX, DISCRETE, MASK, Actions, Masks, has_mask  # after Gymnasium, which these need
+from langevin.observations import Observations
 
-# Environments that are registered when their package is imported: how their names begin, the module, and
-# what pip calls it.
+# Environments of packages: how their names begin, the module that registers them, and what pip calls it. Importing the
+# module registers them, or calling its function REGISTERS does.
 PACKAGES = (
     ("ALE/", "ale_py", "ale-py"),
     ("MiniGrid-", "minigrid", "minigrid"),
     ("BabyAI-", "minigrid", "minigrid"),
+    ("MinAtar/", "minatar.gym", "minatar"),
     ("MiniWorld-", "miniworld", "miniworld"),
     ("procgen", "procgen", "procgen"),
     ("highway-", "highway_env", "highway-env"),
 )
+REGISTERS = "register_envs"
 
 
 # ---- Texts of the configuration
@@ -120,15 +122,18 @@ def apply_wrapper(env, text: str):
 
 
 def find_package(name: str) -> None:
+    """Registers an environment of a known package, unless that is done."""
     for prefix, module, package in PACKAGES:
-        if not name.startswith(prefix):
+        if not name.startswith(prefix) or name in gymnasium.registry:
             continue
         try:
-            importlib.import_module(module)
+            found = importlib.import_module(module)
         except ModuleNotFoundError as error:
-            if error.name != module:
+            if error.name != module.split(".")[0]:
                 raise
             raise Failure(f"it needs the package {package}. Install it: {install(package)}") from None
+        if name not in gymnasium.registry:
+            getattr(found, REGISTERS, lambda: None)()
 
 
 def unknown_id(name: str, error: Exception) -> Failure:
@@ -242,40 +247,99 @@ def freeze_statistics(env) -> None:
         env = env.env
 
 
+@contextlib.contextmanager
+def unchanged_statistics(env):
+    kept = [(statistics, copy.deepcopy(vars(statistics))) for statistics in running_statistics(env)]
+    try:
+        yield
+    finally:
+        for statistics, values in kept:
+            vars(statistics).update(values)
+
+
+# ---- What a space does not tell
+
+
+def infos_have_masks(env) -> bool:
+    """Whether the infos of an environment bring masks: tried by a reset. Raises whatever reset() raises."""
+    with unchanged_statistics(env):
+        result = env.reset(seed=0)
+    return isinstance(result, tuple) and isinstance(result[-1], dict) and result[-1].get(MASK) is not None
+
+
+SEE_THROUGH = (
+    gymnasium.wrappers.TimeLimit,
+    gymnasium.wrappers.OrderEnforcing,
+    gymnasium.wrappers.PassiveEnvChecker,
+    gymnasium.wrappers.RecordEpisodeStatistics,
+    gymnasium.RewardWrapper,
+    gymnasium.ActionWrapper,
+)
+
+
+def find_stack(env):
+    """The FrameStackObservation that makes the observations of an environment; None if another layer does."""
+    while isinstance(env, SEE_THROUGH):
+        env = env.env
+    return env if type(env) is gymnasium.wrappers.FrameStackObservation else None
+
+
 class GymTask(Task):
     env = None
     picture_shape = None  # (height, width, 3) if pictures are wanted and there are some
+    numbers = None  # of an action that is not Discrete
+    masks = None
+    trouble = None  # an exception of the reset that looked for masks, which the first reset reports
 
     def make(self, config: dict) -> Spec:
         notices: list = []
-        self.env = make_env(config, notices)
-        space, actions = self.env.observation_space, self.env.action_space
-        if not isinstance(actions, spaces.Discrete):
-            raise Failure(f"its actions are {actions}; only Discrete actions are supported", WRONG_USAGE)
-        self.first_action = int(actions.start)
+        env = self.env = make_env(config, notices)
+        actions = self.actions = Actions(env.action_space)
+        stack = find_stack(env)
+        reader = self.reader = Observations(
+            env.observation_space, config["scale"], notices, stack.stack_size if stack else 0
+        )
         self.slot = 0
-        self.env_step = self.env.step
-        reader = self.reader = Observations(space, config["scale"], notices)
+        self.env_step = env.step
+        self._find_masks()
         size = 8 if reader.states else reader.size * np.dtype(reader.dtype).itemsize
-        spec = Spec(
-            actions=int(actions.n),
+        spec = self.spec = Spec(
             shape=reader.shape,
             obs_bytes=size,
-            memory_bytes=2 * size,
+            memory_bytes=0,
             obs_kind=reader.kind,
             obs_form=reader.form,
+            vector=reader.vector,
+            frames=reader.frames if stack and stack.padding_type == "reset" else 0,  # as a replay begins its stacks
+            action_kind=actions.kind,
+            choices=actions.choices,
+            low=actions.low,
+            high=actions.high,
+            masked=self.masks is not None,
             states=reader.states,
-            horizon=horizon_of(self.env),
-            save_bytes=len(save_statistics(self.env)),
+            horizon=horizon_of(env),
+            save_bytes=len(save_statistics(env)),
             notices=notices,
         )
-        if config.get("pictures") and self.env.render_mode == "rgb_array":
+        spec.memory_bytes = 2 * spec.slot_bytes
+        if config.get("pictures") and env.render_mode == "rgb_array":
             self._add_picture(spec)
         return spec
 
+    def _find_masks(self) -> None:
+        in_observation = has_mask(self.env.observation_space)
+        if self.actions.kind == BOX:
+            return
+        try:
+            if in_observation or infos_have_masks(self.env):
+                self.masks = Masks(self.actions, in_observation)
+        except (Exception, SystemExit) as error:
+            self.trouble = error
+
     def _add_picture(self, spec: Spec) -> None:
         """Adds room for the picture of render() after the observations. Its size is known after a reset."""
-        self.env.reset(seed=0)
+        with unchanged_statistics(self.env):
+            self.env.reset(seed=0)
         picture = np.asarray(self.env.render())
         if picture.dtype == np.uint8 and picture.ndim == 3 and picture.shape[2] == 3:
             spec.height, spec.width = picture.shape[:2]
@@ -287,30 +351,42 @@ class GymTask(Task):
         if self.picture_shape:
             view = np.frombuffer(memory, np.uint8, int(np.prod(self.picture_shape)), self.picture_at)
             self.picture = view.reshape(self.picture_shape)
-        reader = self.reader
-        if reader.states:
-            return
-        both = np.frombuffer(memory, reader.dtype, 2 * reader.size)
-        self.writers = [reader.bind(both[: reader.size]), reader.bind(both[reader.size :])]
+        reader, spec = self.reader, self.spec
+        starts = (0, spec.slot_bytes)
+        if not reader.states:
+            self.writers = [reader.bind(np.frombuffer(memory, reader.dtype, reader.size, at)) for at in starts]
+        if self.masks:
+            count = self.actions.count
+            self.mask_views = [np.frombuffer(memory, np.uint8, count, at + spec.obs_bytes) for at in starts]
 
-    def _show(self, observation) -> int:
+    def attach_action(self, memory) -> None:
+        if self.actions.kind != DISCRETE:
+            self.numbers = np.frombuffer(memory, self.actions.dtype, self.actions.parts)
+
+    def _show(self, observation, info, ended) -> int:
         """Writes an observation where the C side reads it; returns the number of the state, or 0."""
         if self.picture_shape:
             self.picture[...] = self.env.render()
-        if self.reader.states:
-            return self.reader.index(observation)
-        slot = self.slot ^ 1
-        self.writers[slot](observation)
+        slot, states = self.slot ^ 1, self.reader.states
+        if self.masks:
+            self.masks.write(observation, info, ended, self.mask_views[slot])
+        if not states:
+            self.writers[slot](observation)
+        state = self.reader.index(observation) if states else 0
         self.slot = slot
-        return 0
+        return state
 
     def reset(self, seed: int):
-        state = self._show(reset_env(self.env, seed))
+        if self.trouble:
+            raise self.trouble
+        state = self._show(*reset_with_info(self.env, seed), False)
         return 0.0, False, False, 0, 0, self.slot, 0, state
 
-    def step(self, action: int, repeat: int):
-        observation, reward, terminated, truncated = split_result(self.env_step(action + self.first_action))
-        state = self._show(observation)
+    def step(self, choice: int, repeat: int):
+        action = choice + self.actions.first if self.numbers is None else self.actions.to_env(self.numbers)
+        result = self.env_step(action)
+        observation, reward, terminated, truncated = split_result(result)
+        state = self._show(observation, result[4], terminated)
         return reward, terminated, truncated, 0, 0, self.slot, 0, state
 
     def save(self) -> bytes:

@@ -16,6 +16,8 @@ from typing import Any, List, Tuple
 
 FLOATS, BYTES = 0, 1  # lgv_obs_kind
 DENSE, ONE_HOT, THERMOMETER = 0, 1, 2  # lgv_obs_form
+DISCRETE, MULTI_DISCRETE, BOX = 0, 1, 2  # lgv_action_kind
+MOST_PARTS = 64  # LGV_MOST_PARTS
 WRONG_USAGE, RAISED, NOT_A_NUMBER = 1, 2, 3  # kinds of failures
 
 
@@ -54,14 +56,19 @@ class Failure(Exception):
 # ---- Gymnasium's interface, read alike by the worker (gym_task.py) and by learn() (_training_loops.py)
 
 
-def reset_env(env: Any, seed: int) -> Any:
-    """The first observation of an episode that depends on the seed alone: what the environment and its action space did
-    before does not matter."""
+def reset_with_info(env: Any, seed: int) -> Tuple[Any, Any]:
+    """The first observation of an episode, and the info with it. They depend on the seed alone: what the environment
+    and its action space did before does not matter."""
     env.action_space.seed(seed)
     result = env.reset(seed=seed)
     if not isinstance(result, tuple) or len(result) != 2:
         raise Failure("reset() must return an observation and a dict")
-    return result[0]
+    return result
+
+
+def reset_env(env: Any, seed: int) -> Any:
+    """The observation alone."""
+    return reset_with_info(env, seed)[0]
 
 
 def split_result(result: Any) -> Tuple[Any, float, bool, bool]:
@@ -92,12 +99,18 @@ def describe_bad_result(result: Any) -> str:
 class Spec:
     """The environment as the C side sees it: remote_hello in src/env/remote.h."""
 
-    actions: int
     shape: Tuple[int, int, int]  # (height, width, channels) of images, (length, 1, 1) of vectors
     obs_bytes: int  # of one observation in the shared memory
     memory_bytes: int  # for observations; worker.py adds save_bytes after it
     obs_kind: int = FLOATS
     obs_form: int = DENSE
+    vector: int = 0  # floats beside a picture
+    frames: int = 0  # the observation is a stack of so many
+    action_kind: int = DISCRETE
+    choices: Tuple[int, ...] = ()  # of each part of an action
+    low: Tuple[float, ...] = ()  # bounds of each part of a box
+    high: Tuple[float, ...] = ()
+    masked: bool = False
     states: int = 0
     horizon: int = 0
     save_bytes: int = 0  # the most that save() returns; 0: it cannot save
@@ -105,6 +118,11 @@ class Spec:
     height: int = 0
     width: int = 0
     notices: List[str] = field(default_factory=list)  # shown to the user once
+
+    @property
+    def slot_bytes(self) -> int:
+        """From one observation to the next in the shared memory: an observation, then its mask, to a multiple of 4."""
+        return self.obs_bytes + (-(-sum(self.choices) // 4) * 4 if self.masked else 0)
 
 
 # reward, terminated, truncated, lives, frames, slot, 0, state
@@ -121,10 +139,14 @@ class Task:
         """memory: a writable buffer of spec.memory_bytes, seen by the other side too."""
         raise NotImplementedError
 
+    def attach_action(self, memory) -> None:
+        """memory: where the 32-bit numbers of an action will be, one per part, if actions are not Discrete."""
+
     def reset(self, seed: int) -> Outcome:
         raise NotImplementedError
 
-    def step(self, action: int, repeat: int) -> Outcome:
+    def step(self, choice: int, repeat: int) -> Outcome:
+        """choice: the action, if actions are Discrete."""
         raise NotImplementedError
 
     def save(self) -> bytes:

@@ -20,17 +20,17 @@ import struct
 import sys
 import traceback
 
-from langevin.task import RAISED, Failure, Spec, Task
+from langevin.task import MOST_PARTS, RAISED, Failure, Spec, Task
 
 # One thread is all that an environment gets, unless its user says otherwise: runs are parallel already.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 
-MAGIC, VERSION = 0x3156474C, 1  # "LGV1"
+MAGIC, VERSION = 0x3156474C, 2  # "LGV1"
 RESET, STEP, SAVE, RESTORE, CLOSE, FREEZE = 1, 2, 3, 4, 5, 6
-HELLO = struct.Struct("=3I9i6q")
-COMMAND = struct.Struct("=IIiiQ")
+HELLO = struct.Struct(f"=3I11i6q{2 + MOST_PARTS}i{2 * MOST_PARTS}f")
+COMMAND = struct.Struct("=IIiiQ")  # a step's is followed by the numbers of the action, unless it is Discrete
 REPLY = struct.Struct("=IId6iq")
 PACKET = 1 << 16
 MOST_MESSAGE, MOST_DETAIL = 2000, 40000
@@ -74,6 +74,17 @@ def describe(error: BaseException) -> tuple[int, str, str]:
     return RAISED, short.replace("\n", " ")[:MOST_MESSAGE] + place, detail
 
 
+def pad(numbers: tuple) -> tuple:
+    return (*numbers, *[0] * (MOST_PARTS - len(numbers)))
+
+
+def pack_hello(s: Spec, size: int, save_offset: int) -> bytes:
+    numbers = (s.obs_kind, s.obs_form, *s.shape, s.vector, s.frames, s.masked, s.has_fire, s.height, s.width)
+    sizes = (s.states, s.horizon, s.obs_bytes, size, save_offset, s.save_bytes)
+    actions = (s.action_kind, len(s.choices) or len(s.low), *pad(s.choices), *pad(s.low), *pad(s.high))
+    return HELLO.pack(MAGIC, VERSION, 0, *numbers, *sizes, *actions)
+
+
 def failure_text(message: str, detail: str) -> bytes:
     data = message[:MOST_MESSAGE].replace("\0", " ").encode("utf-8", "replace")
     if detail:
@@ -99,8 +110,8 @@ class Worker:
             self._make(first)
         except BaseException as error:  # sys.exit() in an environment is a failure too
             status, message, detail = describe(error)
-            head = HELLO.pack(MAGIC, VERSION, status, *[0] * 15)
-            self.connection.send(head + failure_text(message, detail))
+            head = struct.pack("=3I", MAGIC, VERSION, status)
+            self.connection.send(head.ljust(HELLO.size, b"\0") + failure_text(message, detail))
             self.close()
             return False
         return True
@@ -115,10 +126,8 @@ class Worker:
         os.ftruncate(self.memory_file, size)
         self.memory = mmap.mmap(self.memory_file, size)
         self.task.attach(memoryview(self.memory)[: s.memory_bytes])
-        numbers = (s.obs_kind, s.obs_form, *s.shape, s.actions, s.has_fire, s.height, s.width)
-        sizes = (s.states, s.horizon, s.obs_bytes, size, self.save_offset, s.save_bytes)
         notices = "\n".join(" ".join(n.split()) for n in s.notices).encode("utf-8", "replace")
-        hello = HELLO.pack(MAGIC, VERSION, 0, *numbers, *sizes)
+        hello = pack_hello(s, size, self.save_offset)
         self.connection.send(hello + notices[: PACKET - HELLO.size - 1])
 
     def _save(self) -> int:
@@ -142,14 +151,15 @@ class Worker:
 
     def serve(self) -> None:
         """Answers commands until the other side closes or is gone."""
-        command, reply = bytearray(COMMAND.size), bytearray(REPLY.size)
+        command, reply = bytearray(COMMAND.size + 4 * MOST_PARTS), bytearray(REPLY.size)
+        self.task.attach_action(memoryview(command)[COMMAND.size :])
         receive, send = self.connection.recv_into, self.connection.send
         unpack, pack, step = COMMAND.unpack_from, REPLY.pack_into, self.task.step
-        while receive(command) == COMMAND.size:
-            operation, sequence, action, repeat, number = unpack(command)
+        while receive(command) >= COMMAND.size:
+            operation, sequence, choice, repeat, number = unpack(command)
             try:
                 if operation == STEP:
-                    pack(reply, 0, 0, sequence, *step(action, repeat))
+                    pack(reply, 0, 0, sequence, *step(choice, repeat))
                 elif operation == CLOSE:
                     break
                 else:

@@ -148,6 +148,7 @@ static size_t screen_bytes(const self *s) {
 }
 
 static const char *fault_of(const params *p, const remote_hello *h) {
+  if (h->actions.kind != LGV_DISCRETE || h->masked) return "its actions are not those of a game";
   if (h->height < p->size || h->width < p->size) return "its screen is smaller than env.size";
   if (2.0 * h->height * h->width > (double)h->memory_bytes) return "its screens exceed its memory";
   return NULL;
@@ -170,7 +171,7 @@ static lgv_status connect_worker(void *self_, const void *p_, const lgv_host *ho
                          .obs_form = LGV_FORM_DENSE,
                          .obs_shape = {(int32_t)p->size, (int32_t)p->size, (int32_t)p->stack},
                          .frames = (int32_t)p->stack,
-                         .actions = {.count = s->hello.actions},
+                         .actions = s->hello.actions,
                          .stationary = true,
                          .reward_min = p->clip ? -1 : -INFINITY,
                          .reward_max = p->clip ? 1 : INFINITY};
@@ -304,7 +305,8 @@ static lgv_status check_reply(const self *s, int64_t repeat, const remote_reply 
 /* An action before the episode, which is not the agent's. */
 static lgv_status play(self *s, int32_t action, int64_t repeat, remote_reply *reply,
                        lgv_error *err) {
-  LGV_TRY(lgv__remote_step(s->worker, action, (int32_t)repeat, reply, err));
+  lgv_action code = {.choice = action};
+  LGV_TRY(lgv__remote_step(s->worker, &code, (int32_t)repeat, reply, err));
   return check_reply(s, repeat, reply, err);
 }
 
@@ -357,8 +359,7 @@ static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
 static lgv_status step_begin(void *self_, const lgv_action *action, lgv_rng *rng, lgv_error *err) {
   (void)rng;
   self *s = self_;
-  lgv_status status =
-      lgv__remote_send_step(s->worker, action->choice, (int32_t)s->p->frame_skip, err);
+  lgv_status status = lgv__remote_send_step(s->worker, action, (int32_t)s->p->frame_skip, err);
   s->lost = status != LGV_OK;
   return s->lost ? replace(s, status, err) : LGV_OK;
 }

@@ -1,5 +1,6 @@
-/* Any Gymnasium environment with a finite number of actions, in a Python process of its own: the C
- * side of python/langevin/gym_task.py, which describes how spaces become observations.
+/* Any Gymnasium environment, in a Python process of its own: the C side of
+ * python/langevin/gym_task.py. python/langevin/observations.py and actions.py describe how spaces
+ * become observations, actions and masks.
  *
  * Every reset draws a seed from the environment's stream and passes it on, so that an episode
  * depends only on the run's seed, even after the process was restarted.
@@ -16,6 +17,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/param.h"
+#include "base/spec.h"
 #include "env/remote.h"
 
 #include <stdio.h>
@@ -39,7 +41,7 @@ static const lgv_param param_table[] = {
     LGV_MAP_ROW(params, kwargs, "kwargs", "", "arguments of the environment: env.kwargs.NAME=VALUE. Numbers, true, false, null and JSON lists are parsed, everything else is text; NAME may be nested: a.b"),
     LGV_TEXT_ROW(params, wrappers, "wrappers", "", "wrappers, innermost first, separated by commas: names in gymnasium.wrappers or module:Class, with arguments if needed: FrameStackObservation(stack_size=4)"),
     LGV_INT_ROW(params, horizon, "horizon", "0", 0, 1e9, "steps after which an episode is truncated; 0: as the environment was registered"),
-    LGV_REAL_ROW(params, scale, "scale", "1", -1e9, 1e9, 0, "factor for observations that are boxes of numbers, except pictures"),
+    LGV_REAL_ROW(params, scale, "scale", "1", -1e9, 1e9, 0, "factor for observations that are boxes of numbers, except pictures of bytes"),
     LGV_REAL_ROW(params, reward_min, "reward_min", "0", 0, 0, 0, "the least reward, for agents that use it; Gymnasium does not provide it"),
     LGV_REAL_ROW(params, reward_max, "reward_max", "0", 0, 0, 0, "the greatest reward; if this and env.reward_min are 0, the range is unknown"),
     LGV_TEXT_ROW(params, python, "python", "", "the Python to use; default: $LANGEVIN_PYTHON, else the active virtual environment, else .venv in the current directory, else python3"),
@@ -91,12 +93,30 @@ static lgv_status start(const self *s, remote **worker, lgv_error *err) {
   return status;
 }
 
-/* Whether memory has room for two observations, or replies hold the index of a state. */
-static bool has_room(const remote_hello *h) {
-  double entries = (double)h->shape[0] * h->shape[1] * h->shape[2];
-  double size = h->obs_kind == LGV_OBS_BYTE ? 1 : sizeof(float);
-  if (h->states > 0) return entries == (double)h->states && h->obs_kind == LGV_OBS_FLOAT;
-  return entries * size == (double)h->obs_bytes && 2 * h->obs_bytes <= h->memory_bytes;
+static lgv_env_spec spec_of(const remote_hello *h, const params *p) {
+  return (lgv_env_spec){.obs_kind = (lgv_obs_kind)h->obs_kind,
+                        .obs_form = (lgv_obs_form)h->obs_form,
+                        .obs_shape = {h->shape[0], h->shape[1], h->shape[2]},
+                        .vector = h->vector,
+                        .frames = h->frames,
+                        .actions = h->actions,
+                        .masked = h->masked,
+                        .states = h->states,
+                        .horizon = h->horizon,
+                        .stationary = true,
+                        .clock_truncates = true,
+                        .reward_min = p->reward_min,
+                        .reward_max = p->reward_max};
+}
+
+/* Whether memory has room for two observations and their masks, or replies hold the index of a
+ * state and memory has room for two masks. */
+static bool has_room(const remote_hello *h, const lgv_env_spec *spec) {
+  if (lgv__obs_fault(spec)) return false;
+  if (2 * lgv__remote_slot_bytes(h) > h->memory_bytes) return false;
+  if (h->states == 0) return (int64_t)lgv__obs_bytes(spec) == h->obs_bytes;
+  return (int64_t)lgv__obs_count(spec) == h->states && h->obs_kind == LGV_OBS_FLOAT &&
+         h->vector == 0;
 }
 
 static lgv_status connect_worker(void *self_, const void *p, const lgv_host *host,
@@ -105,24 +125,12 @@ static lgv_status connect_worker(void *self_, const void *p, const lgv_host *hos
   *s = (self){.p = p, .host = host};
   LGV_TRY(start(s, &s->worker, err));
   s->shown = s->worker;
-  const remote_hello *h = lgv__remote_get_hello(s->worker);
-  s->hello = *h;
-  if (!has_room(h)) {
-    lgv__remote_stop(s->worker);
-    return lgv_fail(err, LGV_ERR_ENV, "gym:%.80s: the worker process sent inconsistent sizes",
-                    s->p->id);
-  }
-  *spec = (lgv_env_spec){.obs_kind = (lgv_obs_kind)h->obs_kind,
-                         .obs_form = (lgv_obs_form)h->obs_form,
-                         .obs_shape = {h->shape[0], h->shape[1], h->shape[2]},
-                         .actions = {.count = h->actions},
-                         .states = h->states,
-                         .horizon = h->horizon,
-                         .stationary = true,
-                         .clock_truncates = true,
-                         .reward_min = s->p->reward_min,
-                         .reward_max = s->p->reward_max};
-  return LGV_OK;
+  s->hello = *lgv__remote_get_hello(s->worker);
+  *spec = spec_of(&s->hello, s->p);
+  if (has_room(&s->hello, spec)) return LGV_OK;
+  lgv__remote_stop(s->worker);
+  return lgv_fail(err, LGV_ERR_ENV, "gym:%.80s: the worker process sent inconsistent sizes",
+                  s->p->id);
 }
 
 static void layout(void *self_, const void *p, const lgv_env_spec *spec, lgv_layout *out) {
@@ -208,7 +216,7 @@ static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
 static lgv_status step_begin(void *self_, const lgv_action *action, lgv_rng *rng, lgv_error *err) {
   (void)rng, (void)err;
   self *s = self_;
-  s->sent = lgv__remote_send_step(s->worker, action->choice, 1, &s->send_error);
+  s->sent = lgv__remote_send_step(s->worker, action, 1, &s->send_error);
   return LGV_OK; /* step_end reports a failure */
 }
 
@@ -235,16 +243,26 @@ static lgv_status step_end(void *self_, lgv_rng *rng, lgv_outcome *outcome, lgv_
   return LGV_OK;
 }
 
+/* The current one of the two observations in memory. */
+static const unsigned char *slot(const self *s) {
+  return lgv__remote_memory(s->shown) + s->now.slot * lgv__remote_slot_bytes(&s->hello);
+}
+
 static void observe(const void *self_, void *data) {
   const self *s = self_;
   const remote_hello *h = &s->hello;
   if (h->states == 0) {
-    memcpy(data, lgv__remote_memory(s->shown) + s->now.slot * h->obs_bytes, (size_t)h->obs_bytes);
+    memcpy(data, slot(s), (size_t)h->obs_bytes);
     return;
   }
   float *one_hot = data;
   memset(one_hot, 0, (size_t)h->states * sizeof *one_hot);
   if (s->now.state >= 0 && s->now.state < h->states) one_hot[s->now.state] = 1;
+}
+
+static void show_mask(const void *self_, uint8_t *allowed) {
+  const self *s = self_;
+  memcpy(allowed, slot(s) + s->hello.obs_bytes, (size_t)s->hello.actions.count);
 }
 
 static int64_t state_index(const void *self_) {
@@ -258,7 +276,7 @@ static bool show_picture(const void *self_, lgv_picture *out) {
 
 const lgv_env_type lgv__env_gym = {
     .name = "gym",
-    .summary = "any Gymnasium environment with discrete actions: gym:ID, such as gym:CartPole-v1",
+    .summary = "any Gymnasium environment: gym:ID, such as gym:CartPole-v1",
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),
@@ -269,6 +287,7 @@ const lgv_env_type lgv__env_gym = {
     .step_begin = step_begin,
     .step_end = step_end,
     .observe = observe,
+    .mask = show_mask,
     .state_index = state_index,
     .save = save,
     .restore = restore,

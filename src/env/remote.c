@@ -1,6 +1,7 @@
-/* The protocol, version 1. The library sends kind NUL config; the worker answers with a wire_hello.
- * Then commands and replies alternate. A hello may be followed by notices, one per line; a failed
- * hello or reply is followed by a message, a NUL and the whole traceback.
+/* The protocol, version 2. The library sends kind NUL config; the worker answers with a wire_hello.
+ * Then commands and replies alternate. The command of a step whose action is not discrete is
+ * followed by the action's numbers, 4 bytes per part. A hello may be followed by notices, one per
+ * line; a failed hello or reply is followed by a message, a NUL and the whole traceback.
  *
  * Nothing that the worker sends is trusted: lengths, numbers and the size of the memory are
  * checked, and the memory is sealed against shrinking before it is mapped, so that reading it
@@ -10,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "env/process.h"
 
 #include <errno.h>
@@ -22,7 +24,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 
-enum { MAGIC = 0x3156474c, VERSION = 1 }; /* "LGV1" */
+enum { MAGIC = 0x3156474c, VERSION = 2 }; /* "LGV1" */
 enum { RESET = 1, STEP, SAVE, RESTORE, CLOSE, FREEZE };
 enum { FINE, WRONG_USAGE, RAISED, NOT_A_NUMBER };
 enum { PACKET = 1 << 16, TRIM_EVERY = 4096 };
@@ -33,13 +35,15 @@ static const double grace = 5; /* seconds for a worker to close its environment 
 
 typedef struct wire_hello {
   uint32_t magic, version, status;
-  int32_t obs_kind, obs_form, shape[3], actions, has_fire, height, width;
+  int32_t obs_kind, obs_form, shape[3], vector, frames, masked, has_fire, height, width;
   int64_t states, horizon, obs_bytes, memory_bytes, save_offset, save_bytes;
+  int32_t action_kind, parts, choices[LGV_MOST_PARTS];
+  float low[LGV_MOST_PARTS], high[LGV_MOST_PARTS];
 } wire_hello;
 
 typedef struct wire_command {
   uint32_t operation, sequence;
-  int32_t action, repeat;
+  int32_t choice, repeat;
   uint64_t number; /* reset: the seed; restore: bytes */
 } wire_command;
 
@@ -49,6 +53,10 @@ typedef struct wire_reply {
   int32_t terminated, truncated, lives, frames, slot, reserved;
   int64_t number; /* reset, step: the state; save: bytes */
 } wire_reply;
+
+_Static_assert(sizeof(wire_hello) == 14 * 4 + 6 * 8 + (2 + 3 * LGV_MOST_PARTS) * 4,
+               "the layout of the worker's HELLO");
+_Static_assert(sizeof(remote_hello) == 11 * 4 + sizeof(lgv_action_space) + 6 * 8, "padding");
 
 struct remote {
   process process;
@@ -170,15 +178,7 @@ static void set_timeouts(const remote *r) {
 
 /* ---- Start ---- */
 
-static const char *fault_of(const remote_hello *h, int64_t file_size) {
-  if (h->obs_kind < LGV_OBS_FLOAT || h->obs_kind > LGV_OBS_BYTE) return "an unknown observation";
-  if (h->obs_form < LGV_FORM_DENSE || h->obs_form > LGV_FORM_THERMOMETER)
-    return "an unknown form of observation";
-  if (h->shape[0] < 1 || h->shape[1] < 1 || h->shape[2] < 1)
-    return "an observation without entries";
-  if (h->actions < 1) return "a number of actions that is not positive";
-  if (h->states < 0 || h->horizon < 0) return "a negative number of states or steps";
-  if (h->states > most_states) return "too large a number of states";
+static const char *memory_fault(const remote_hello *h, int64_t file_size) {
   if (h->memory_bytes < 1 || h->memory_bytes > largest_memory || h->memory_bytes > file_size)
     return "a size that its memory does not have";
   if (h->obs_bytes < 1 || h->obs_bytes > h->memory_bytes) return "observations outside its memory";
@@ -188,12 +188,36 @@ static const char *fault_of(const remote_hello *h, int64_t file_size) {
   return NULL;
 }
 
+static const char *obs_fault(const remote_hello *h) {
+  bool is_picture = h->obs_form == LGV_FORM_DENSE && h->shape[1] > 1;
+  if (h->obs_kind < LGV_OBS_FLOAT || h->obs_kind > LGV_OBS_BYTE) return "an unknown observation";
+  if (h->obs_form < LGV_FORM_DENSE || h->obs_form > LGV_FORM_THERMOMETER)
+    return "an unknown form of observation";
+  if (h->shape[0] < 1 || h->shape[1] < 1 || h->shape[2] < 1)
+    return "an observation without entries";
+  if (h->vector < 0 || (h->vector > 0 && !is_picture))
+    return "a number of floats beside no picture";
+  if (h->frames < 0 || (h->frames > 1 && (!is_picture || h->shape[2] % h->frames != 0)))
+    return "a number of frames that its observations cannot have";
+  return NULL;
+}
+
+static const char *fault_of(const remote_hello *h) {
+  const char *fault = obs_fault(h);
+  if (!fault) fault = lgv__actions_fault(&h->actions);
+  if (fault) return fault;
+  if (h->masked < 0 || h->masked > 1 || (h->masked && h->actions.kind == LGV_BOX))
+    return "masks that its actions cannot have";
+  if (h->states < 0 || h->horizon < 0) return "a negative number of states or steps";
+  return h->states > most_states ? "too large a number of states" : NULL;
+}
+
 static lgv_status take_memory(remote *r, lgv_error *err) {
   struct stat info;
   int fd = r->process.memory;
   if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0 || fstat(fd, &info) != 0)
     return nonsense(r, "memory that cannot be sealed", err);
-  const char *fault = fault_of(&r->hello, info.st_size);
+  const char *fault = memory_fault(&r->hello, info.st_size);
   if (fault) return nonsense(r, fault, err);
   void *memory =
       mmap(NULL, (size_t)r->hello.memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -214,6 +238,35 @@ static void announce(const remote *r, char *lines) {
   }
 }
 
+static lgv_action_space actions_of(const wire_hello *h) {
+  lgv_action_space unknown = {.kind = (lgv_action_kind)h->action_kind};
+  switch (h->action_kind) {
+  case LGV_DISCRETE: return lgv_discrete(h->choices[0]);
+  case LGV_MULTI_DISCRETE: return lgv_multi_discrete(h->parts, h->choices);
+  case LGV_BOX: return lgv_box(h->parts, h->low, h->high);
+  default: return unknown;
+  }
+}
+
+static remote_hello hello_of(const wire_hello *h) {
+  return (remote_hello){.obs_kind = h->obs_kind,
+                        .obs_form = h->obs_form,
+                        .shape = {h->shape[0], h->shape[1], h->shape[2]},
+                        .vector = h->vector,
+                        .frames = h->frames,
+                        .masked = h->masked,
+                        .actions = actions_of(h),
+                        .states = h->states,
+                        .horizon = h->horizon,
+                        .obs_bytes = h->obs_bytes,
+                        .memory_bytes = h->memory_bytes,
+                        .save_offset = h->save_offset,
+                        .save_bytes = h->save_bytes,
+                        .has_fire = h->has_fire,
+                        .height = h->height,
+                        .width = h->width};
+}
+
 static lgv_status read_hello(remote *r, lgv_error *err) {
   size_t size;
   wire_hello h;
@@ -224,19 +277,9 @@ static lgv_status read_hello(remote *r, lgv_error *err) {
   if (h.version != VERSION)
     return nonsense(r, "a greeting of another version: install the package of this version", err);
   if (h.status != FINE) return reported(r, h.status, r->packet + sizeof h, size - sizeof h, err);
-  r->hello = (remote_hello){.obs_kind = h.obs_kind,
-                            .obs_form = h.obs_form,
-                            .shape = {h.shape[0], h.shape[1], h.shape[2]},
-                            .actions = h.actions,
-                            .states = h.states,
-                            .horizon = h.horizon,
-                            .obs_bytes = h.obs_bytes,
-                            .memory_bytes = h.memory_bytes,
-                            .save_offset = h.save_offset,
-                            .save_bytes = h.save_bytes,
-                            .has_fire = h.has_fire,
-                            .height = h.height,
-                            .width = h.width};
+  r->hello = hello_of(&h);
+  const char *fault = fault_of(&r->hello);
+  if (fault) return nonsense(r, fault, err);
   LGV_TRY(take_memory(r, err));
   announce(r, r->packet + sizeof h);
   return LGV_OK;
@@ -277,13 +320,19 @@ lgv_status lgv__remote_start(const char *kind, const char *config, const remote_
 const remote_hello *lgv__remote_get_hello(const remote *r) { return &r->hello; }
 const unsigned char *lgv__remote_memory(const remote *r) { return r->memory; }
 
+int64_t lgv__remote_slot_bytes(const remote_hello *h) {
+  return h->obs_bytes + (h->masked ? ((int64_t)h->actions.count + 3) / 4 * 4 : 0);
+}
+
 bool lgv__remote_picture(const remote *r, lgv_picture *frame) {
   const remote_hello *h = lgv__remote_get_hello(r);
-  double end = 2 * (double)h->obs_bytes + 3 * (double)h->height * h->width;
+  int64_t at = 2 * lgv__remote_slot_bytes(h);
+  double end = (double)at + 3 * (double)h->height * h->width;
   if (h->height < 1 || h->width < 1 || end > (double)h->save_offset) return false;
-  *frame = (lgv_picture){h->height, h->width, 3, lgv__remote_memory(r) + 2 * h->obs_bytes};
+  *frame = (lgv_picture){h->height, h->width, 3, lgv__remote_memory(r) + at};
   return true;
 }
+
 bool lgv__remote_is_dead(const remote *r) { return r->dead; }
 
 lgv_status lgv__remote_replace(remote *old, lgv_status status, remote **fresh, lgv_error *err) {
@@ -314,11 +363,21 @@ lgv_status lgv__remote_replace(remote *old, lgv_status status, remote **fresh, l
 
 /* ---- Commands ---- */
 
-static lgv_status send_command(remote *r, wire_command command, lgv_error *err) {
+/* action: NULL, or the numbers to follow the command, one per part. */
+static lgv_status send_with(remote *r, wire_command command, const lgv_action *action,
+                            lgv_error *err) {
+  unsigned char packet[sizeof command + sizeof *action];
+  size_t extra = action ? (size_t)r->hello.actions.parts * sizeof action->choice : 0;
   r->operation = command.operation;
   command.sequence = ++r->sequence;
   if (r->sequence % TRIM_EVERY == 0) lgv__process_trim_log(&r->process);
-  return send_packet(r, &command, sizeof command, err);
+  memcpy(packet, &command, sizeof command);
+  if (action) memcpy(packet + sizeof command, action, extra);
+  return send_packet(r, packet, sizeof command + extra, err);
+}
+
+static lgv_status send_command(remote *r, wire_command command, lgv_error *err) {
+  return send_with(r, command, NULL, err);
 }
 
 static lgv_status read_reply(remote *r, wire_reply *reply, lgv_error *err) {
@@ -338,10 +397,13 @@ lgv_status lgv__remote_send_reset(remote *r, uint64_t seed, lgv_error *err) {
   return send_command(r, (wire_command){.operation = RESET, .number = seed}, err);
 }
 
-lgv_status lgv__remote_send_step(remote *r, int32_t action, int32_t repeat, lgv_error *err) {
+lgv_status lgv__remote_send_step(remote *r, const lgv_action *action, int32_t repeat,
+                                 lgv_error *err) {
+  wire_command command = {.operation = STEP, .repeat = repeat};
+  bool discrete = r->hello.actions.kind == LGV_DISCRETE;
   r->steps++;
-  return send_command(r, (wire_command){.operation = STEP, .action = action, .repeat = repeat},
-                      err);
+  if (discrete) command.choice = action->choice;
+  return send_with(r, command, discrete ? NULL : action, err);
 }
 
 lgv_status lgv__remote_receive(remote *r, remote_reply *out, lgv_error *err) {
@@ -364,8 +426,8 @@ lgv_status lgv__remote_reset(remote *r, uint64_t seed, remote_reply *reply, lgv_
   return lgv__remote_receive(r, reply, err);
 }
 
-lgv_status lgv__remote_step(remote *r, int32_t action, int32_t repeat, remote_reply *reply,
-                            lgv_error *err) {
+lgv_status lgv__remote_step(remote *r, const lgv_action *action, int32_t repeat,
+                            remote_reply *reply, lgv_error *err) {
   LGV_TRY(lgv__remote_send_step(r, action, repeat, err));
   return lgv__remote_receive(r, reply, err);
 }

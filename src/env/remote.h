@@ -20,15 +20,16 @@ typedef struct remote_options {
   const lgv_host *host; /* outlives the remote */
 } remote_options;
 
-/* The worker's description of the environment. memory_bytes is the size of the shared memory: first
- * the part that the kind of environment uses, then, from save_offset on, save_bytes for saved
- * states (0: it cannot save). */
+/* The worker's description of the environment, most of it as in lgv_env_spec. memory_bytes is the
+ * size of the shared memory: first the part that the kind of environment uses, then, from
+ * save_offset on, save_bytes for saved states (0: it cannot save). Two hellos are compared byte by
+ * byte, so the struct has no padding. */
 typedef struct remote_hello {
-  int32_t obs_kind, obs_form, shape[3], actions;
-  int64_t states, horizon, obs_bytes, memory_bytes, save_offset, save_bytes;
+  int32_t obs_kind, obs_form, shape[3], vector, frames, masked;
   int32_t has_fire;      /* atari */
   int32_t height, width; /* of screens and pictures; 0: there are none */
-  int32_t reserved;      /* no padding: two hellos are compared byte by byte */
+  lgv_action_space actions;
+  int64_t states, horizon, obs_bytes, memory_bytes, save_offset, save_bytes;
 } remote_hello;
 
 typedef struct remote_reply {
@@ -44,6 +45,9 @@ LGV_CHECK lgv_status lgv__remote_start(const char *kind, const char *config_json
                                        const remote_options *options, remote **out, lgv_error *err);
 const remote_hello *lgv__remote_get_hello(const remote *r);
 const unsigned char *lgv__remote_memory(const remote *r);
+/* From one observation to the next in memory: obs_bytes, then its mask if there are masks, to a
+ * multiple of 4 bytes. */
+int64_t lgv__remote_slot_bytes(const remote_hello *h);
 
 /* The picture after the two observations in memory, if it was requested and the worker has one. */
 bool lgv__remote_picture(const remote *r, lgv_picture *frame);
@@ -51,11 +55,11 @@ bool lgv__remote_picture(const remote *r, lgv_picture *frame);
 LGV_CHECK lgv_status lgv__remote_reset(remote *r, uint64_t seed, remote_reply *reply,
                                        lgv_error *err);
 /* repeat: frames that the action lasts, for kinds that have frames. */
-LGV_CHECK lgv_status lgv__remote_step(remote *r, int32_t action, int32_t repeat,
+LGV_CHECK lgv_status lgv__remote_step(remote *r, const lgv_action *action, int32_t repeat,
                                       remote_reply *reply, lgv_error *err);
 /* Same, in two halves, so that the caller can do other work in between. */
 LGV_CHECK lgv_status lgv__remote_send_reset(remote *r, uint64_t seed, lgv_error *err);
-LGV_CHECK lgv_status lgv__remote_send_step(remote *r, int32_t action, int32_t repeat,
+LGV_CHECK lgv_status lgv__remote_send_step(remote *r, const lgv_action *action, int32_t repeat,
                                            lgv_error *err);
 LGV_CHECK lgv_status lgv__remote_receive(remote *r, remote_reply *reply, lgv_error *err);
 

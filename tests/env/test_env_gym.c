@@ -1,200 +1,8 @@
-/* Gymnasium environments through the bridge: observations equal those of a plain Python loop, bit
- * for bit, for every kind of space; parameters, wrappers and seeds reach the environment. */
+/* Gymnasium environments through the bridge: parameters, wrappers and seeds reach the environment,
+ * and what cannot be is refused. test_env_gym_spaces.c has the spaces. */
 #include "env/env.h"
 
-#include "file_helpers.h"
 #include "gym_helpers.h"
-
-#include <math.h>
-
-/* ---- The same episodes in a Python loop ---- */
-
-enum { STEPS = 60, MOST_BYTES = 1 << 22 };
-
-typedef struct course {
-  unsigned char *bytes;
-  size_t size;
-} course;
-
-static void append(course *c, const void *bytes, size_t size) {
-  assert_true(c->size + size <= MOST_BYTES);
-  memcpy(c->bytes + c->size, bytes, size);
-  c->size += size;
-}
-
-static size_t obs_size(const lgv_env_spec *s) {
-  return (size_t)s->obs_shape[0] * (size_t)s->obs_shape[1] * (size_t)s->obs_shape[2] *
-         (s->obs_kind == LGV_OBS_BYTE ? 1 : sizeof(float));
-}
-
-/* Plays random actions and writes them and the seeds of the resets to a file for the Python loop.
- */
-static course play_here(const char *name, const char *extra, FILE *file) {
-  lgv_env *env = make_gym(name, extra);
-  const lgv_env_spec *spec = lgv_env_get_spec(env);
-  course c = {.bytes = malloc(MOST_BYTES)};
-  lgv_error err = {0};
-  lgv_rng seeds, actions;
-  lgv_rng_seed(&seeds, 5, "env"); /* as open_gym does */
-  lgv_rng_seed(&actions, 1, "test");
-  fputc('[', file);
-  for (int i = 0; i < STEPS; i++)
-    fprintf(file, "%s%llu", i ? "," : "", (unsigned long long)(lgv_rng_bits(&seeds) >> 33));
-  fprintf(file, "]\n[");
-  bool over = true;
-  for (int i = 0; i < STEPS; i++) {
-    lgv_obs obs;
-    lgv_outcome outcome;
-    if (over) {
-      if (lgv_env_reset(env, &obs, &err) != LGV_OK) fail_msg("%s: %s", name, err.message);
-      append(&c, obs.data, obs_size(spec));
-    }
-    int32_t action = (int32_t)lgv_rng_below(&actions, spec->actions.count);
-    fprintf(file, "%s%d", i ? "," : "", action);
-    if (lgv_env_step(env, choice(action), &outcome, &obs, &err) != LGV_OK)
-      fail_msg("%s: %s", name, err.message);
-    unsigned char ends[2] = {outcome.terminated, outcome.truncated};
-    append(&c, obs.data, obs_size(spec));
-    append(&c, &outcome.reward, sizeof outcome.reward);
-    append(&c, ends, sizeof ends);
-    over = outcome.terminated || outcome.truncated;
-  }
-  fprintf(file, "]\n");
-  lgv_env_free(env);
-  expect_no_child();
-  return c;
-}
-
-static void compare_with_python(const char *id, const char *extra, const char *kwargs) {
-  char directory[TEMP_SIZE], path[PATH_MAX], name[128], command[3 * PATH_MAX];
-  make_temp(directory);
-  join(path, directory, "course");
-  FILE *file = fopen(path, "w");
-  assert_non_null(file);
-  fprintf(file, "{\"id\": \"%s\", \"kwargs\": %s}\n", id, kwargs);
-  snprintf(name, sizeof name, "gym:%s", id);
-  course here = play_here(name, extra, file), there = {.bytes = malloc(MOST_BYTES)};
-  assert_int_equal(fclose(file), 0);
-  snprintf(command, sizeof command, "'%s' '%s/fixtures/gym_course.py' '%s' %s",
-           getenv("LANGEVIN_PYTHON"), TEST_SOURCE_DIR, path,
-           strstr(id, "MiniGrid") ? "minigrid" : "");
-  FILE *pipe = popen(command, "r");
-  assert_non_null(pipe);
-  there.size = fread(there.bytes, 1, MOST_BYTES, pipe);
-  assert_int_equal(pclose(pipe), 0);
-  if (here.size != there.size) fail_msg("%s %s: %zu, %zu bytes", id, kwargs, here.size, there.size);
-  if (memcmp(here.bytes, there.bytes, here.size) != 0) fail_msg("%s %s: it differs", id, kwargs);
-  free(here.bytes);
-  free(there.bytes);
-  remove_tree(directory);
-}
-
-static void known_environments_are_as_in_a_python_loop(void **state) {
-  (void)state;
-  const char *const ids[] = {"CartPole-v1", "Acrobot-v1", "FrozenLake-v1", "Blackjack-v1",
-                             "MiniGrid-Empty-5x5-v0"};
-  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) compare_with_python(ids[i], NULL, "{}");
-}
-
-static void every_space_is_as_gymnasium_flattens_it(void **state) {
-  (void)state;
-  const char *const kinds[] = {"float64",   "float16",        "scalar", "int",         "ram",
-                               "picture",   "small-picture",  "gray",   "discrete",    "binary",
-                               "multi",     "channels-first", "stack",  "multi-start", "multi-2d",
-                               "binary-2d", "dict",           "tuple"};
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    char extra[128], kwargs[128];
-    snprintf(extra, sizeof extra, "env.kwargs.kind=%s", kinds[i]);
-    snprintf(kwargs, sizeof kwargs, "{\"kind\": \"%s\"}", kinds[i]);
-    compare_with_python("test/Space-v0", extra, kwargs);
-  }
-}
-
-/* ---- Specs ---- */
-
-static void specs_say_what_was_found(void **state) {
-  (void)state;
-  const struct {
-    const char *name, *extra;
-    lgv_obs_kind kind;
-    lgv_obs_form form;
-    int32_t shape[3], actions;
-    int64_t states, horizon;
-  } rows[] = {
-      {"gym:CartPole-v1", NULL, LGV_OBS_FLOAT, LGV_FORM_DENSE, {4, 1, 1}, 2, 0, 500},
-      {"gym:CartPole-v1", "env.horizon=20", LGV_OBS_FLOAT, LGV_FORM_DENSE, {4, 1, 1}, 2, 0, 20},
-      {"gym:FrozenLake-v1", NULL, LGV_OBS_FLOAT, LGV_FORM_ONE_HOT, {16, 1, 1}, 4, 16, 100},
-      {"gym:test/Space-v0",
-       "env.kwargs.kind=discrete",
-       LGV_OBS_FLOAT,
-       LGV_FORM_ONE_HOT,
-       {6, 1, 1},
-       3,
-       6,
-       0},
-      {"gym:test/Space-v0",
-       "env.kwargs.kind=picture",
-       LGV_OBS_BYTE,
-       LGV_FORM_DENSE,
-       {40, 36, 3},
-       3,
-       0,
-       0},
-      {"gym:test/Space-v0",
-       "env.kwargs.kind=gray",
-       LGV_OBS_BYTE,
-       LGV_FORM_DENSE,
-       {36, 41, 1},
-       3,
-       0,
-       0},
-      {"gym:test/Space-v0",
-       "env.kwargs.kind=stack",
-       LGV_OBS_BYTE,
-       LGV_FORM_DENSE,
-       {40, 38, 6},
-       3,
-       0,
-       0},
-      {"gym:test/Space-v0",
-       "env.kwargs.kind=channels-first",
-       LGV_OBS_BYTE,
-       LGV_FORM_DENSE,
-       {40, 38, 4},
-       3,
-       0,
-       0},
-      {"gym:test/Space-v0",
-       "env.kwargs.kind=small-picture",
-       LGV_OBS_FLOAT,
-       LGV_FORM_DENSE,
-       {147, 1, 1},
-       3,
-       0,
-       0},
-      {"gym:test/Limited-v0", NULL, LGV_OBS_FLOAT, LGV_FORM_DENSE, {3, 1, 1}, 2, 0, 4},
-      {"gym:test/Limited-v0",
-       "env.wrappers=TimeLimit(max_episode_steps=3)",
-       LGV_OBS_FLOAT,
-       LGV_FORM_DENSE,
-       {3, 1, 1},
-       2,
-       0,
-       3},
-  };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    lgv_env *env = make_gym(rows[i].name, rows[i].extra);
-    const lgv_env_spec *s = lgv_env_get_spec(env);
-    if (s->obs_kind != rows[i].kind || s->obs_form != rows[i].form ||
-        s->actions.count != rows[i].actions || s->states != rows[i].states ||
-        s->horizon != rows[i].horizon ||
-        memcmp(s->obs_shape, rows[i].shape, sizeof s->obs_shape) != 0)
-      fail_msg("%s %s: kind %d form %d shape %d %d %d actions %d states %d horizon %d",
-               rows[i].name, rows[i].extra, s->obs_kind, s->obs_form, s->obs_shape[0],
-               s->obs_shape[1], s->obs_shape[2], s->actions.count, (int)s->states, (int)s->horizon);
-    lgv_env_free(env);
-  }
-}
 
 /* ---- The end of episodes ---- */
 
@@ -344,8 +152,19 @@ static void what_cannot_be_is_refused_with_what_to_do(void **state) {
       {"gym:CartPole-v77", NULL, "did you mean 'CartPole-v1'?", LGV_ERR_USAGE},
       {"gym:Zzyzx-v0", NULL, "env.import", LGV_ERR_USAGE},
       {"gym:", NULL, "--env gym:CartPole-v1", LGV_ERR_USAGE},
-      {"gym:Pendulum-v1", NULL, "Box(-2.0, 2.0, (1,), float32); only Discrete", LGV_ERR_USAGE},
-      {"gym:test/Fault-v0", "env.kwargs.fault=multi-actions", "MultiDiscrete", LGV_ERR_USAGE},
+      {"gym:test/Space-v0", "env.kwargs.kind=scalar env.kwargs.actions=dict",
+       "its actions are Dict('a': Discrete(2)): use Discrete, MultiDiscrete, MultiBinary or a Box",
+       LGV_ERR_USAGE},
+      {"gym:test/Space-v0", "env.kwargs.kind=scalar env.kwargs.actions=tuple", "env.wrappers",
+       LGV_ERR_USAGE},
+      {"gym:test/Space-v0", "env.kwargs.kind=scalar env.kwargs.actions=int-box", "a Box of floats",
+       LGV_ERR_USAGE},
+      {"gym:test/Space-v0", "env.kwargs.kind=scalar env.kwargs.actions=still",
+       "has bounds with no number between them", LGV_ERR_USAGE},
+      {"gym:test/Space-v0", "env.kwargs.kind=scalar env.kwargs.actions=sixty-five",
+       "have 65 parts and 130 choices: 1 to 64 parts", LGV_ERR_USAGE},
+      {"gym:test/Space-v0", "env.kwargs.kind=scalar env.kwargs.actions=empty", "have 0 parts",
+       LGV_ERR_USAGE},
       {"gym:test/Space-v0", "env.kwargs.kind=sequence", "a Sequence, which has no fixed",
        LGV_ERR_USAGE},
       {"gym:test/Space-v0", "env.kwargs.kind=only-text", "texts", LGV_ERR_USAGE},
@@ -377,6 +196,31 @@ static void what_cannot_be_is_refused_with_what_to_do(void **state) {
       fail_msg("%s %s: '%s' lacks '%s'", rows[i].name, rows[i].extra, err.message, rows[i].part);
     expect_no_child();
   }
+}
+
+static void fake_packages(const char *folder) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/fixtures%s%s:%s/fixtures", TEST_SOURCE_DIR, folder ? "/" : "",
+           folder ? folder : "", TEST_SOURCE_DIR);
+  setenv("PYTHONPATH", path, 1);
+}
+
+/* A package whose function register_envs must be called, and one that is not there. */
+static void minatar_is_registered_by_itself(void **state) {
+  (void)state;
+  lgv_env *env;
+  lgv_error err = {0};
+  fake_packages("fake_minatar");
+  env = make_gym("gym:MinAtar/Fake-v1", NULL);
+  assert_int_equal(lgv_env_get_spec(env)->actions.count, 3);
+  lgv_env_free(env);
+  assert_int_equal(open_gym("gym:MinAtar/Fak-v1", NULL, NULL, &env, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "did you mean 'MinAtar/Fake-v1'?"));
+  fake_packages("without_minatar");
+  assert_int_equal(open_gym("gym:MinAtar/Fake-v1", NULL, NULL, &env, &err), LGV_ERR_ENV);
+  assert_non_null(strstr(err.message, "it needs the package minatar. Install it: "));
+  assert_non_null(strstr(err.message, "-m pip install minatar"));
+  fake_packages(NULL);
 }
 
 /* A package of that name that fails with Python's message for a missing package. */
@@ -441,9 +285,6 @@ static void names_with_a_colon_are_taken_apart(void **state) {
 int main(void) {
   need_gym("test_env_gym");
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(known_environments_are_as_in_a_python_loop),
-      cmocka_unit_test(every_space_is_as_gymnasium_flattens_it),
-      cmocka_unit_test(specs_say_what_was_found),
       cmocka_unit_test(ends_are_kept_apart_and_the_last_observation_is_there),
       cmocka_unit_test(seeds_reach_the_environment_and_its_actions),
       cmocka_unit_test(arguments_arrive_as_what_they_are),
@@ -451,6 +292,7 @@ int main(void) {
       cmocka_unit_test(boxes_are_scaled),
       cmocka_unit_test(texts_are_left_out_with_a_notice),
       cmocka_unit_test(what_cannot_be_is_refused_with_what_to_do),
+      cmocka_unit_test(minatar_is_registered_by_itself),
       cmocka_unit_test(a_missing_gymnasium_is_named_with_its_command),
       cmocka_unit_test(the_example_trains),
       cmocka_unit_test(linear_agents_run_on_finite_states),

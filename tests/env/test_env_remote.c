@@ -1,14 +1,16 @@
 /* The protocol with a worker process, seen from C: whatever a worker sends or fails to send, there
  * is a clear error, no crash, no endless wait, and no process left behind.
  *
- * The worker is this program itself, started instead of Python, with -c. The environment variable
- * FAKE_WORKER says what it does wrong. */
+ * The worker is this program itself; fake_worker.h has what it does. */
 #include "base/memory.h"
+#include "base/spec.h"
 #include "env/remote.h"
 
+#include "fake_worker.h"
 #include "run_helpers.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,161 +18,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* As in src/env/remote.c and python/langevin/worker.py. */
-typedef struct hello_packet {
-  uint32_t magic, version, status;
-  int32_t obs_kind, obs_form, shape[3], actions, has_fire, height, width;
-  int64_t states, horizon, obs_bytes, memory_bytes, save_offset, save_bytes;
-} hello_packet;
-
-typedef struct command_packet {
-  uint32_t operation, sequence;
-  int32_t action, repeat;
-  uint64_t number;
-} command_packet;
-
-typedef struct reply_packet {
-  uint32_t status, sequence;
-  double reward;
-  int32_t terminated, truncated, lives, frames, slot, reserved;
-  int64_t number;
-} reply_packet;
-
-enum { MAGIC = 0x3156474c, RESET = 1, STEP, SAVE, RESTORE, CLOSE };
-enum { MEMORY = 4096, ENTRIES = 3 };
-
-/* ---- The worker ---- */
-
-typedef struct fake {
-  int socket, memory;
-  const char *fault;
-  lgv_rng rng; /* for fault=fuzz:SEED */
-  bool fuzz;
-} fake;
-
-static bool is(const fake *f, const char *fault) { return strcmp(f->fault, fault) == 0; }
-
-static bool is_game(const fake *f) { return strncmp(f->fault, "game", 4) == 0; }
-
-/* Changes some bytes, and sometimes the length. */
-static void send_bytes(fake *f, const void *bytes, size_t size) {
-  unsigned char packet[256] = {0};
-  memcpy(packet, bytes, size);
-  if (f->fuzz && lgv_rng_below(&f->rng, 2))
-    for (int64_t i = 0, n = 1 + lgv_rng_below(&f->rng, 4); i < n; i++)
-      packet[lgv_rng_below(&f->rng, (int64_t)size)] = (unsigned char)lgv_rng_bits(&f->rng);
-  if (f->fuzz && lgv_rng_below(&f->rng, 8) == 0)
-    size = (size_t)lgv_rng_below(&f->rng, sizeof packet);
-  (void)!send(f->socket, packet, size, MSG_NOSIGNAL);
-}
-
-static void greet(fake *f) {
-  hello_packet h = {.magic = MAGIC,
-                    .version = 1,
-                    .shape = {ENTRIES, 1, 1},
-                    .actions = 2,
-                    .obs_bytes = ENTRIES * 4,
-                    .memory_bytes = MEMORY,
-                    .save_offset = 1024,
-                    .save_bytes = 64};
-  if (is_game(f)) {
-    h.obs_kind = LGV_OBS_BYTE;
-    h.height = h.width = 8;
-  }
-  if (is(f, "exit")) exit(3);
-  if (is(f, "killed")) raise(SIGKILL);
-  if (is(f, "closed")) {
-    close(f->socket);
-    pause();
-  }
-  if (is(f, "silent")) pause();
-  if (is(f, "words")) {
-    fprintf(stderr, "first\nModuleNotFoundError: No module named 'langevin'\n");
-    exit(1);
-  }
-  if (is(f, "magic")) h.magic++;
-  if (is(f, "version")) h.version++;
-  if (is(f, "status")) h.status = 77;
-  if (is(f, "kind")) h.obs_kind = 2;
-  if (is(f, "form")) h.obs_form = -1;
-  if (is(f, "shape")) h.shape[1] = 0;
-  if (is(f, "actions")) h.actions = 0;
-  if (is(f, "states")) h.states = -1;
-  if (is(f, "many-states")) h.states = h.shape[0] = 1 << 30;
-  if (is(f, "horizon")) h.horizon = -5;
-  if (is(f, "no-memory")) h.memory_bytes = 0;
-  if (is(f, "much-memory")) h.memory_bytes = INT64_MAX;
-  if (is(f, "beyond-memory")) h.memory_bytes = MEMORY + 1;
-  if (is(f, "obs-bytes")) h.obs_bytes = MEMORY + 1;
-  if (is(f, "obs-size")) h.obs_bytes = ENTRIES * 4 + 4;
-  if (is(f, "save-bytes")) h.save_bytes = INT64_MAX;
-  if (is(f, "save-offset")) h.save_offset = MEMORY;
-  if (!is(f, "unsized")) (void)!ftruncate(f->memory, MEMORY);
-  if (is(f, "short")) {
-    send_bytes(f, &h, sizeof h - 1);
-  } else if (is(f, "long")) {
-    static char packet[100000];
-    (void)!send(f->socket, packet, sizeof packet, 0);
-  } else if (is(f, "usage")) {
-    char packet[sizeof h + 32];
-    h.status = 1;
-    memcpy(packet, &h, sizeof h);
-    size_t length = (size_t)snprintf(packet + sizeof h, 32, "no such thing") + sizeof h;
-    (void)!send(f->socket, packet, length, 0);
-  } else {
-    send_bytes(f, &h, sizeof h);
-  }
-}
-
-static void answer(fake *f, const command_packet *c) {
-  reply_packet r = {.sequence = c->sequence, .reward = 1, .slot = c->sequence % 2};
-  char text[sizeof r + 64];
-  bool step = c->operation == STEP;
-  if (step && is(f, "chatter")) printf("%01000d\n", 7), fflush(stdout);
-  if (c->operation == SAVE) r.number = is(f, "save-more") ? 65 : 4;
-  if (step && is_game(f)) r.frames = c->repeat;
-  if (step && is(f, "game-stands-still")) r.frames = 0;
-  if (step && is(f, "game-runs-ahead")) r.frames = c->repeat + 1;
-  if (step && is(f, "game-pays-too-much") && c->action >= 0) r.reward = 1e300;
-  if (step && is(f, "game-pays-nan") && c->action >= 0) r.reward = 0.0 / 0.0;
-  if (step && is(f, "step-exit")) exit(0);
-  if (step && is(f, "step-silent")) pause();
-  if (step && is(f, "step-sequence")) r.sequence++;
-  if (step && is(f, "step-slot")) r.slot = 2;
-  if (step && is(f, "step-flag")) r.terminated = -1;
-  if (step && is(f, "step-status")) r.status = 9;
-  if (step && is(f, "step-nan")) r.reward = 0.0 / 0.0;
-  if (step && is(f, "step-shrink") && ftruncate(f->memory, 0) == 0) exit(9);
-  if (step && is(f, "step-short")) {
-    send_bytes(f, &r, sizeof r - 8);
-  } else if (step && is(f, "step-long")) {
-    memset(text, 0, sizeof text);
-    memcpy(text, &r, sizeof r);
-    send_bytes(f, text, sizeof r + 1);
-  } else if (step && is(f, "step-raise")) {
-    r.status = 2;
-    memcpy(text, &r, sizeof r);
-    memcpy(text + sizeof r, "boom\0line one\nline two", 22);
-    send_bytes(f, text, sizeof r + 22);
-  } else {
-    send_bytes(f, &r, sizeof r);
-  }
-}
-
-static int work(char **arguments) {
-  fake f = {.socket = atoi(arguments[3]), .memory = atoi(arguments[4])};
-  const char *fault = getenv("FAKE_WORKER");
-  f.fault = fault ? fault : "";
-  f.fuzz = strncmp(f.fault, "fuzz:", 5) == 0;
-  if (f.fuzz) lgv_rng_seed(&f.rng, strtoull(f.fault + 5, NULL, 10), "fuzz");
-  char first[1 << 16];
-  command_packet c;
-  if (recv(f.socket, first, sizeof first, 0) <= 0) return 1;
-  greet(&f);
-  while (recv(f.socket, &c, sizeof c, 0) == sizeof c && c.operation != CLOSE) answer(&f, &c);
-  return 0;
-}
 
 /* ---- The tests ---- */
 
@@ -207,6 +54,59 @@ static void a_sound_worker_serves(void **state) {
   expect_no_child();
 }
 
+/* The two observations alternate, each with its own mask; what is not 0 allows a choice. */
+static void masks_follow_their_observations(void **state) {
+  (void)state;
+  const char *const faults[] = {"mask", "mask-states", "multi"};
+  for (size_t i = 0; i < 3; i++) {
+    lgv_env *env;
+    lgv_error err = {0};
+    lgv_obs obs;
+    lgv_outcome outcome;
+    if (open_env(faults[i], NULL, &env, &err) != LGV_OK) fail_msg("%s: %s", faults[i], err.message);
+    assert_true(lgv_env_get_spec(env)->masked);
+    assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
+    for (int k = 1; k < 20; k++) { /* k: the sequence number of the command that it answers */
+      lgv_action action = {.choices = {k % 2 ? 0 : 1, 2}};
+      uint8_t mask[] = {k % 2, !(k % 2), 1, 0, 1, 1, 0};
+      assert_memory_equal(obs.mask, mask, i == 2 ? sizeof mask : 2);
+      assert_int_equal(lgv_env_step(env, choice(k % 2), &outcome, &obs, &err), LGV_ERR_USAGE);
+      assert_int_equal(lgv_env_step(env, &action, &outcome, &obs, &err), LGV_OK);
+      if (i == 2) assert_true(outcome.reward == action.choices[0] + 200 + 8e6);
+    }
+    lgv_env_free(env);
+  }
+}
+
+static void numbers_of_a_box_arrive(void **state) {
+  (void)state;
+  lgv_env *env;
+  lgv_error err = {0};
+  lgv_obs obs;
+  lgv_outcome outcome;
+  assert_int_equal(open_env("box", NULL, &env, &err), LGV_OK);
+  assert_int_equal(lgv_env_get_spec(env)->actions.kind, LGV_BOX);
+  assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
+  lgv_action action = {.values = {-0.75f, 1.5f}}, outside = {.values = {0, 2.5f}};
+  assert_int_equal(lgv_env_step(env, &action, &outcome, &obs, &err), LGV_OK);
+  assert_true(outcome.reward == -0.75 + 150 + 8e6);
+  assert_int_equal(lgv_env_step(env, &outside, &outcome, &obs, &err), LGV_ERR_USAGE);
+  lgv_env_free(env);
+}
+
+static void a_vector_lies_beside_a_picture(void **state) {
+  (void)state;
+  lgv_env *env;
+  lgv_error err = {0};
+  lgv_obs obs;
+  assert_int_equal(open_env("picture", NULL, &env, &err), LGV_OK);
+  const lgv_env_spec *spec = lgv_env_get_spec(env);
+  assert_int_equal(spec->vector, 2);
+  assert_int_equal(lgv__obs_bytes(spec), 36);
+  assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
+  lgv_env_free(env);
+}
+
 static void broken_greetings_are_refused(void **state) {
   (void)state;
   const struct {
@@ -227,7 +127,21 @@ static void broken_greetings_are_refused(void **state) {
       {"kind", "unknown observation", LGV_ERR_ENV},
       {"form", "unknown form", LGV_ERR_ENV},
       {"shape", "without entries", LGV_ERR_ENV},
-      {"actions", "not positive", LGV_ERR_ENV},
+      {"actions", "sent no action at the start", LGV_ERR_ENV},
+      {"action-kind", "unknown kind of actions", LGV_ERR_ENV},
+      {"no-parts", "actions with no part, or with more than 64", LGV_ERR_ENV},
+      {"many-parts", "actions with no part, or with more than 64", LGV_ERR_ENV},
+      {"part", "a part of its actions without a choice", LGV_ERR_ENV},
+      {"bounds", "bounds are not in order", LGV_ERR_ENV},
+      {"nan-bounds", "bounds are not in order", LGV_ERR_ENV},
+      {"masked-box", "masks that its actions cannot have", LGV_ERR_ENV},
+      {"masked", "masks that its actions cannot have", LGV_ERR_ENV},
+      {"many-masks", "inconsistent sizes", LGV_ERR_ENV},
+      {"vector", "a number of floats beside no picture", LGV_ERR_ENV},
+      {"negative-vector", "a number of floats beside no picture", LGV_ERR_ENV},
+      {"frames", "a number of frames that its observations cannot have", LGV_ERR_ENV},
+      {"picture-frames", "a number of frames that its observations cannot have", LGV_ERR_ENV},
+      {"picture-short", "inconsistent sizes", LGV_ERR_ENV},
       {"states", "negative number of states", LGV_ERR_ENV},
       {"many-states", "number of states", LGV_ERR_ENV},
       {"horizon", "negative", LGV_ERR_ENV},
@@ -428,7 +342,7 @@ static remote *start_and_kill(const lgv_host *host) {
   lgv_error err = {0};
   assert_int_equal(start_remote("step-exit", &r, host), LGV_OK);
   assert_int_equal(lgv__remote_reset(r, 1, &reply, &err), LGV_OK);
-  assert_int_equal(lgv__remote_step(r, 0, 1, &reply, &err), LGV_ERR_ENV);
+  assert_int_equal(lgv__remote_step(r, choice(0), 1, &reply, &err), LGV_ERR_ENV);
   return r;
 }
 
@@ -443,7 +357,7 @@ static void a_dead_worker_is_replaced_once(void **state) {
   assert_int_equal(lgv__remote_replace(old, LGV_ERR_NUMERIC, &fresh, NULL), LGV_ERR_NUMERIC);
   lgv__remote_stop(old);
   assert_int_equal(lgv__remote_reset(fresh, 1, &reply, NULL), LGV_OK);
-  assert_int_equal(lgv__remote_step(fresh, 0, 1, &reply, NULL), LGV_ERR_ENV);
+  assert_int_equal(lgv__remote_step(fresh, choice(0), 1, &reply, NULL), LGV_ERR_ENV);
   assert_int_equal(lgv__remote_replace(fresh, LGV_ERR_ENV, &old, NULL), LGV_ERR_ENV);
   lgv__remote_stop(fresh);
   expect_no_child();
@@ -537,6 +451,9 @@ int main(int count, char **arguments) {
   own_path[length > 0 ? length : 0] = '\0';
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_sound_worker_serves),
+      cmocka_unit_test(masks_follow_their_observations),
+      cmocka_unit_test(numbers_of_a_box_arrive),
+      cmocka_unit_test(a_vector_lies_beside_a_picture),
       cmocka_unit_test(broken_greetings_are_refused),
       cmocka_unit_test(broken_answers_are_refused),
       cmocka_unit_test(answers_that_no_game_gives_are_refused),

@@ -6,9 +6,9 @@
  * An input has a byte of choices (see the enum), a byte with the size of the shared memory in units
  * of 256 bytes, then packets, each after two bytes with its length. The memory holds the input over
  * and over. With COUNTS the answers get the right sequence numbers, which chance would not find. */
-#include "choice.h"
 #include "fuzz.h"
 
+#include "base/spec.h"
 #include "env/env.h"
 #include "env/process.h"
 
@@ -98,13 +98,34 @@ static unsigned look(lgv_env *env) {
   return pixels[0] + pixels[size - 1];
 }
 
+static float between(float low, float high) { return low > 0 ? low : high < 0 ? high : 0; }
+
+/* The first allowed choice of every part, or the value nearest to 0; checks the mask on the way. */
+static lgv_action act(const lgv_env *env, const lgv_obs *obs) {
+  const lgv_action_space *space = &lgv_env_get_spec(env)->actions;
+  const uint8_t *mask = obs->mask;
+  lgv_action action = {0};
+  if (!mask && space->kind != LGV_BOX) return action;
+  for (int32_t p = 0; p < lgv__action_parts(space); p++) {
+    if (space->kind == LGV_BOX) {
+      action.values[p] = between(space->low[p], space->high[p]);
+      continue;
+    }
+    int32_t count = lgv__part_choices(space, p);
+    while (action.choices[p] < count && !mask[action.choices[p]]) action.choices[p]++;
+    mask += count;
+  }
+  return action;
+}
+
 static void play(lgv_env *env) {
-  lgv_obs obs;
+  lgv_obs obs = {0};
   lgv_outcome outcome;
   lgv_error err;
   bool in_episode = false, again;
   for (int i = 0; i < STEPS; i++) {
-    lgv_status status = in_episode ? lgv_env_step(env, choice(0), &outcome, &obs, &err)
+    lgv_action action = act(env, &obs);
+    lgv_status status = in_episode ? lgv_env_step(env, &action, &outcome, &obs, &err)
                                    : lgv_env_reset(env, &obs, &err);
     if (status != LGV_OK) return;
     in_episode = !in_episode || !(outcome.terminated || outcome.truncated);
