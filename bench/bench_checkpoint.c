@@ -87,7 +87,7 @@ static void close_group(void *state) {
 
 static lgv_status save(void *context, lgv_error *err) {
   const subject *s = context;
-  return lgv_agent_save(s->agent, s->path, NULL, NULL, 0, err);
+  return lgv_agent_save(s->agent, s->path, NULL, err);
 }
 
 static lgv_status load(void *context, lgv_error *err) {

@@ -211,6 +211,7 @@ typedef enum lgv_obs_kind { LGV_OBS_FLOAT, LGV_OBS_BYTE } lgv_obs_kind;
 typedef enum lgv_obs_form { LGV_FORM_DENSE, LGV_FORM_ONE_HOT, LGV_FORM_THERMOMETER } lgv_obs_form;
 
 typedef struct lgv_env_spec {
+  size_t size; /* sizeof(lgv_env_spec); the hooks of an environment need not set it */
   lgv_obs_kind obs_kind;
   lgv_obs_form obs_form; /* lets a network exploit a sparse first layer */
   int32_t obs_shape[3];  /* (height, width, channels) of images; (length, 1, 1) of vectors */
@@ -276,6 +277,7 @@ typedef struct lgv_picture {
 #define LGV_STATISTICS "statistics"
 
 typedef struct lgv_env_type {
+  size_t size; /* sizeof(lgv_env_type) */
   const char *name;
   const char *summary; /* one line */
   const lgv_param *params;
@@ -371,6 +373,7 @@ enum {
 typedef struct lgv_policy_parts lgv_policy_parts; /* the library's own */
 
 typedef struct lgv_agent_type {
+  size_t size; /* sizeof(lgv_agent_type) */
   const char *name;
   const char *summary;
   unsigned traits; /* LGV_NEEDS_STATES | ... */
@@ -387,11 +390,11 @@ typedef struct lgv_agent_type {
   void (*layout)(void *self, const void *params, const lgv_problem *problem, lgv_layout *layout);
   lgv_status (*open)(void *self, lgv_error *err); /* optional: initial values, after placing */
   void (*close)(void *self);                      /* optional */
-  lgv_status (*begin_episode)(void *self, lgv_error *err);
+  lgv_status (*begin_episode)(void *self, lgv_error *err); /* optional */
   lgv_status (*act)(void *self, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                     lgv_error *err);
-  lgv_status (*observe)(void *self, const lgv_transition *transition, lgv_error *err);
-  lgv_status (*end_episode)(void *self, lgv_error *err);
+  lgv_status (*observe)(void *self, const lgv_transition *transition, lgv_error *err); /* optional */
+  lgv_status (*end_episode)(void *self, lgv_error *err);                               /* optional */
   /* Optional: action probabilities of the current episode's policy at the stage, state and mask of
    * an observation, whose data may be NULL. */
   void (*policy)(const void *self, const lgv_obs *obs, double *probabilities);
@@ -529,17 +532,24 @@ LGV_API const void *lgv_agent_array(const lgv_agent *agent, size_t index, const 
 /* A resolved value as text: lgv_agent_get(agent, "optim.lr", ...). */
 LGV_API LGV_CHECK lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text,
                                            size_t size, lgv_error *err);
-/* Saves the agent's whole state as a safetensors file, which is written whole or not at all. about
- * (may be NULL): the caller's text for the file's metadata. statistics (size bytes, may be NULL):
- * those of the training environment, as its array LGV_STATISTICS holds them; lgv_trained_open
- * freezes them in the environment that it makes. Loaded into an agent that was created with the
- * same settings for the same problem, training resumes bit for bit. A file that does not fit is
- * refused and changes nothing. Only a file that fits but whose numbers contradict each other, as
- * one made to do harm, is noticed after the arrays have changed: the agent then refuses every call
- * until another file is loaded. */
+
+/* What a file of lgv_agent_save holds beside the agent. */
+typedef struct lgv_save_options {
+  size_t size;            /* sizeof(lgv_save_options) */
+  const char *about;      /* optional: the caller's text for the file's metadata */
+  const void *statistics; /* optional: those of the training environment, as its array
+                           * LGV_STATISTICS holds them; lgv_trained_open freezes them in the
+                           * environment that it makes */
+  size_t statistics_size; /* in bytes */
+} lgv_save_options;
+
+/* Saves the agent's whole state as a safetensors file, which is written whole or not at all.
+ * options: NULL for none. Loaded into an agent that was created with the same settings for the same
+ * problem, training resumes bit for bit. A file that does not fit is refused and changes nothing.
+ * Only a file that fits but whose numbers contradict each other, as one made to do harm, is noticed
+ * after the arrays have changed: the agent then refuses every call until another file is loaded. */
 LGV_API LGV_CHECK lgv_status lgv_agent_save(const lgv_agent *agent, const char *path,
-                                            const char *about, const void *statistics, size_t size,
-                                            lgv_error *err);
+                                            const lgv_save_options *options, lgv_error *err);
 LGV_API LGV_CHECK lgv_status lgv_agent_load(lgv_agent *agent, const char *path, lgv_error *err);
 
 /* The training loop of a run, without records, for your own agent and environment. With the
@@ -654,6 +664,7 @@ typedef struct lgv_progress {
 
 /* Several seeds of one plan on several threads. Results do not depend on the number of threads. */
 typedef struct lgv_batch {
+  size_t size; /* sizeof(lgv_batch) */
   const lgv_plan *plan;
   uint64_t first_seed;
   int32_t seeds, threads;
@@ -735,6 +746,7 @@ typedef struct lgv_run_news {
 } lgv_run_news;
 
 typedef struct lgv_sweep_job {
+  size_t size; /* sizeof(lgv_sweep_job) */
   const lgv_sweep *sweep;
   int32_t threads;
   const char *directory;

@@ -184,7 +184,7 @@ lgv_status lgv__agent_check_usable(const lgv_agent *agent, lgv_error *err) {
 
 lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
-  return agent->type->begin_episode(agent->self, err);
+  return agent->type->begin_episode ? agent->type->begin_episode(agent->self, err) : LGV_OK;
 }
 
 /* Agents that need states read nothing else. Observations of the others go into a network or a
@@ -241,12 +241,12 @@ lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition
   const lgv_env_spec *env = &agent->problem.env;
   LGV_TRY(lgv__action_check(&env->actions, transition->obs.mask, transition->action,
                             agent->type->name, err));
-  return agent->type->observe(agent->self, transition, err);
+  return agent->type->observe ? agent->type->observe(agent->self, transition, err) : LGV_OK;
 }
 
 lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
-  return agent->type->end_episode(agent->self, err);
+  return agent->type->end_episode ? agent->type->end_episode(agent->self, err) : LGV_OK;
 }
 
 lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs, double *probabilities,
@@ -306,14 +306,16 @@ lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text, si
   return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);
 }
 
-lgv_status lgv_agent_save(const lgv_agent *agent, const char *path, const char *about,
-                          const void *statistics, size_t size, lgv_error *err) {
-  lgv_tensors tensors = {.about = about};
+lgv_status lgv_agent_save(const lgv_agent *agent, const char *path, const lgv_save_options *options,
+                          lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
+  if (options)
+    LGV_TRY(lgv__check_size("lgv_save_options", options->size, sizeof *options, err));
+  lgv_tensors tensors = {.about = options ? options->about : NULL};
   lgv_status status = lgv__tensors_add_arena(&tensors, "agent", &agent->arena, err);
-  if (status == LGV_OK && statistics)
-    status =
-        lgv__tensors_add(&tensors, "env." LGV_STATISTICS, LGV_U8, size, (void *)statistics, err);
+  if (status == LGV_OK && options && options->statistics)
+    status = lgv__tensors_add(&tensors, "env." LGV_STATISTICS, LGV_U8, options->statistics_size,
+                              (void *)options->statistics, err);
   if (status == LGV_OK) status = lgv__tensors_write(&tensors, path, err);
   lgv__tensors_free(&tensors);
   return status;

@@ -108,6 +108,7 @@ lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env *
 
 /* Checks a spec of the caller's. Agents that need states take no observations. */
 static lgv_status check_spec(const lgv_env_spec *env, const lgv_agent_type *type, lgv_error *err) {
+  LGV_TRY(lgv__check_size("lgv_env_spec", env->size, sizeof *env, err));
   const char *fault = lgv__spec_fault(env);
   if (!fault && !(type->traits & LGV_NEEDS_STATES)) fault = lgv__obs_fault(env);
   if (!fault && env->feature_dim > 0 && !env->features) fault = "features, but no table of them";

@@ -192,7 +192,7 @@ static void corrupt(lgv_agent *agent, const char *counters, const char *path) {
   lgv_error err = {0};
   size_t size;
   forge f;
-  assert_int_equal(lgv_agent_save(agent, path, NULL, NULL, 0, &err), LGV_OK);
+  assert_int_equal(lgv_agent_save(agent, path, NULL, &err), LGV_OK);
   unsigned char *bytes = forge_read(path, &size);
   assert_true(forge_open(&f, bytes, size));
   for (size_t i = 0; i < f.n; i++)

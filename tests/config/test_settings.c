@@ -152,9 +152,9 @@ static void descriptors_without_what_is_called_are_refused(void **state) {
   env.step = NULL;
   assert_int_equal(lgv_settings_add_env(s, &env, &err), LGV_ERR_USAGE);
   assert_says(err.message, "the environment coin has no `step`");
-  agent.observe = NULL;
+  agent.act = NULL;
   assert_int_equal(lgv_settings_add_agent(s, &agent, &err), LGV_ERR_USAGE);
-  assert_says(err.message, "the agent cycle has no `observe`");
+  assert_says(err.message, "the agent cycle has no `act`");
   agent = (lgv_agent_type){0};
   assert_int_equal(lgv_settings_add_agent(s, &agent, &err), LGV_ERR_USAGE);
   assert_says(err.message, "(no name)");

@@ -389,12 +389,6 @@ static lgv_status check(self *s, lgv_error *err) {
 
 /* ---- hooks ---- */
 
-static lgv_status begin_episode(void *self_, lgv_error *err) {
-  (void)self_;
-  (void)err;
-  return LGV_OK;
-}
-
 /* Values of all actions; returns the greatest. */
 static double evaluate(self *s, int32_t index) {
   double most = -INFINITY;
@@ -480,7 +474,6 @@ const lgv_agent_type lgv__agent_gn_lmcdqn = {
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
-    .begin_episode = begin_episode,
     .act = act,
     .observe = observe,
     .end_episode = end_episode,

@@ -218,7 +218,6 @@ const lgv_agent_type lgv__agent_iqn = {
     .resolve = resolve,
     .layout = layout,
     .open = lgv__dqn_open,
-    .begin_episode = lgv__dqn_begin_episode,
     .act = act,
     .observe = observe,
     .end_episode = end_episode,

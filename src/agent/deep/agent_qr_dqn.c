@@ -172,7 +172,6 @@ const lgv_agent_type lgv__agent_qr_dqn = {
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
-    .begin_episode = lgv__dqn_begin_episode,
     .act = act,
     .observe = observe,
     .end_episode = end_episode,

@@ -549,12 +549,6 @@ lgv_status lgv__dqn_end_update(dqn *c, lgv_error *err) {
 
 void lgv__dqn_set_stream(void *self, int32_t stream) { ((dqn *)self)->stream = stream; }
 
-lgv_status lgv__dqn_begin_episode(void *self, lgv_error *err) {
-  (void)self;
-  (void)err;
-  return LGV_OK;
-}
-
 lgv_status lgv__dqn_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
   (void)err;
   dqn *c = self;

@@ -257,7 +257,6 @@ double lgv__dqn_squares(const float *x, int64_t count); /* their sum */
 /* open: draws every copy's parameters, and starts the target network with the same. */
 lgv_status lgv__dqn_open(void *self, lgv_error *err);
 void lgv__dqn_set_stream(void *self, int32_t stream);
-lgv_status lgv__dqn_begin_episode(void *self, lgv_error *err); /* nothing to do */
 /* q_values of agents that evaluate by w alone and whose outputs are Q. */
 lgv_status lgv__dqn_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
 void lgv__dqn_stats(const void *self, double *values);

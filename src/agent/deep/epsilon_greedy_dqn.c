@@ -88,8 +88,8 @@ static void stats(const void *self_, double *values) {
     .traits = LGV_TAKES_MULTI_DISCRETE,                                                            \
     .params_size = sizeof(epsilon_greedy_params), .state_size = sizeof(self), .optimizer = "adam", \
     .resolve = resolve, .layout = layout, .open = lgv__dqn_open,                                   \
-    .begin_episode = lgv__dqn_begin_episode, .act = act, .observe = observe,                       \
-    .end_episode = end_episode, .stat_names = stat_names, .stats = stats,                          \
+    .act = act, .observe = observe, .end_episode = end_episode, .stat_names = stat_names,          \
+    .stats = stats,                                                                                \
     .set_stream = lgv__dqn_set_stream, .q_values = lgv__dqn_q_values,                              \
     .policy_parts = lgv__dqn_policy_parts,                                                         \
   }
