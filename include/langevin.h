@@ -348,16 +348,12 @@ typedef struct lgv_transition {
   bool terminated, truncated;
 } lgv_transition;
 
-typedef struct lgv_optim_type lgv_optim_type; /* the library's own: optim.name chooses one */
-
 /* The problem that an agent is created for. */
 typedef struct lgv_problem {
   lgv_env_spec env;
   int64_t episodes; /* how long it will be trained; 0 if unknown */
   int64_t steps;
-  int32_t streams;                 /* environments that it learns from at once; 0 or 1: one */
-  const lgv_optim_type *optimizer; /* NULL if the agent takes none */
-  const void *optim_params;        /* of the optimizer, resolved */
+  int32_t streams; /* environments that it learns from at once; 0 or 1: one */
   lgv_rng *init, *act, *replay, *noise, *eval; /* the agent's own streams; NULL while counting */
 } lgv_problem;
 
@@ -370,8 +366,6 @@ enum {
   LGV_TAKES_BOX = 16            /* instead of discrete actions */
 };
 
-typedef struct lgv_policy_parts lgv_policy_parts; /* the library's own */
-
 typedef struct lgv_agent_type {
   size_t size; /* sizeof(lgv_agent_type) */
   const char *name;
@@ -382,7 +376,6 @@ typedef struct lgv_agent_type {
   /* Optional. agent.preset chooses one by name; auto takes `atari` for pictures of at least
    * 36 x 36, `one-hot` for one-hot observations if there is one of that name, else `small`. */
   const lgv_preset *presets;
-  const char *optimizer; /* the default of optim.name; NULL for agents that need none */
   /* Optional: fills in what the user left open (is_set[i] is false) and checks what ranges of
    * single parameters cannot express. */
   lgv_status (*resolve)(void *params, const bool *is_set, const lgv_problem *problem,
@@ -393,8 +386,9 @@ typedef struct lgv_agent_type {
   lgv_status (*begin_episode)(void *self, lgv_error *err); /* optional */
   lgv_status (*act)(void *self, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                     lgv_error *err);
-  lgv_status (*observe)(void *self, const lgv_transition *transition, lgv_error *err); /* optional */
-  lgv_status (*end_episode)(void *self, lgv_error *err);                               /* optional */
+  lgv_status (*observe)(void *self, const lgv_transition *transition,
+                        lgv_error *err);                 /* optional */
+  lgv_status (*end_episode)(void *self, lgv_error *err); /* optional */
   /* Optional: action probabilities of the current episode's policy at the stage, state and mask of
    * an observation, whose data may be NULL. */
   void (*policy)(const void *self, const lgv_obs *obs, double *probabilities);
@@ -406,8 +400,6 @@ typedef struct lgv_agent_type {
   /* Optional: the value of every action in an evaluation, (actions), without a draw: the mean over
    * members, atoms, quantiles or noise. Writes only scratch. */
   lgv_status (*q_values)(void *self, const lgv_obs *obs, double *q, lgv_error *err);
-  /* Built-in agents only: the parts that lgv_agent_export writes. */
-  void (*policy_parts)(const void *self, lgv_policy_parts *parts);
 } lgv_agent_type;
 
 /* ---- Registry ---- */

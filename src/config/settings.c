@@ -261,7 +261,7 @@ static bool suits_optimizer(const lgv_settings *settings, const lgv_preset *pres
   const char *chosen = lgv_settings_get(settings, "optim.name");
   const char *named = strstr(preset->values, "optim.name=");
   if (!chosen) return true;
-  const char *own = named ? named + strlen("optim.name=") : type->optimizer;
+  const char *own = named ? named + strlen("optim.name=") : lgv__default_optimizer(type);
   size_t length = own ? strcspn(own, " ") : 0;
   return strlen(chosen) == length && strncmp(chosen, own, length) == 0;
 }

@@ -239,7 +239,6 @@ const lgv_agent_type lgv__agent_c51 = {
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .presets = presets,
-    .optimizer = "adam",
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
@@ -250,5 +249,5 @@ const lgv_agent_type lgv__agent_c51 = {
     .stats = stats,
     .set_stream = lgv__dqn_set_stream,
     .q_values = q_values,
-    .policy_parts = policy_parts,
 };
+const lgv_builtin lgv__builtin_c51 = {"adam", policy_parts};

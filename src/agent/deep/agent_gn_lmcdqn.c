@@ -463,8 +463,6 @@ static void stats(const void *self_, double *values) {
 }
 
 /* Observations are indices: the exported values are enough. */
-static void policy_parts(const void *self_, lgv_policy_parts *parts) { (void)self_, (void)parts; }
-
 const lgv_agent_type lgv__agent_gn_lmcdqn = {
     .name = "gn-lmcdqn",
     .summary = "one Langevin chain on the posterior, with a Gauss-Newton preconditioner",
@@ -481,5 +479,5 @@ const lgv_agent_type lgv__agent_gn_lmcdqn = {
     .stats = stats,
     .set_stream = set_stream,
     .q_values = q_values,
-    .policy_parts = policy_parts,
 };
+const lgv_builtin lgv__builtin_gn_lmcdqn = {0};

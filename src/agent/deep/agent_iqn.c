@@ -214,7 +214,6 @@ const lgv_agent_type lgv__agent_iqn = {
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .presets = presets,
-    .optimizer = "adam",
     .resolve = resolve,
     .layout = layout,
     .open = lgv__dqn_open,
@@ -225,5 +224,5 @@ const lgv_agent_type lgv__agent_iqn = {
     .stats = stats,
     .set_stream = lgv__dqn_set_stream,
     .q_values = q_values,
-    .policy_parts = policy_parts,
 };
+const lgv_builtin lgv__builtin_iqn = {"adam", policy_parts};

@@ -197,7 +197,6 @@ const lgv_agent_type lgv__agent_noisynet_dqn = {
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .presets = presets,
-    .optimizer = "adam",
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
@@ -208,5 +207,5 @@ const lgv_agent_type lgv__agent_noisynet_dqn = {
     .stats = lgv__dqn_stats,
     .set_stream = lgv__dqn_set_stream,
     .q_values = lgv__dqn_q_values, /* without noise: mu comes first among the parameters */
-    .policy_parts = lgv__dqn_policy_parts,
 };
+const lgv_builtin lgv__builtin_noisynet_dqn = {"adam", lgv__dqn_policy_parts};

@@ -168,7 +168,6 @@ const lgv_agent_type lgv__agent_qr_dqn = {
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .presets = presets,
-    .optimizer = "adam",
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
@@ -179,5 +178,5 @@ const lgv_agent_type lgv__agent_qr_dqn = {
     .stats = stats,
     .set_stream = lgv__dqn_set_stream,
     .q_values = q_values,
-    .policy_parts = lgv__dqn_policy_parts,
 };
+const lgv_builtin lgv__builtin_qr_dqn = {"adam", lgv__dqn_policy_parts};

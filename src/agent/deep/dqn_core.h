@@ -22,6 +22,7 @@
 #ifndef LGV_AGENT_DEEP_DQN_CORE_H
 #define LGV_AGENT_DEEP_DQN_CORE_H
 
+#include "agent/builtin.h"
 #include "base/param.h"
 #include "langevin.h"
 #include "nn/net.h"
