@@ -9,7 +9,8 @@
 
 enum { ACTIONS = 3, LENGTH = 5 };
 
-static const lgv_env_spec spec = {.obs_shape = {LENGTH, 1, 1},
+static const lgv_env_spec spec = {.size = sizeof(lgv_env_spec),
+                                  .obs_shape = {LENGTH, 1, 1},
                                   .obs_form = LGV_FORM_ONE_HOT,
                                   .actions = {.count = ACTIONS},
                                   .states = LENGTH,
@@ -172,13 +173,20 @@ static void a_file_that_could_not_be_read_is_not_written(void **state) {
   long_text[most - 1] = '\0';
   const char *const wrong[] = {"\xff", "half \xc3", long_text};
   for (size_t i = 0; i < 3; i++) {
-    assert_refused(lgv_agent_save(agent, path, wrong[i], NULL, 0, &err), LGV_ERR_USAGE, &err,
-                   "UTF-8");
+    assert_refused(
+        lgv_agent_save(agent, path,
+                       &(lgv_save_options){.size = sizeof(lgv_save_options), .about = wrong[i]},
+                       &err),
+        LGV_ERR_USAGE, &err, "UTF-8");
     assert_int_equal(lgv_agent_load(agent, path, &err), LGV_ERR_IO); /* there is none */
   }
   const char *const right[] = {"", "\"quoted\"\n\ttabs, \x01 and \\", "Kübel, 雪, 🐟"};
   for (size_t i = 0; i < 3; i++) {
-    assert_int_equal(lgv_agent_save(agent, path, right[i], NULL, 0, &err), LGV_OK);
+    assert_int_equal(
+        lgv_agent_save(agent, path,
+                       &(lgv_save_options){.size = sizeof(lgv_save_options), .about = right[i]},
+                       &err),
+        LGV_OK);
     assert_int_equal(lgv_agent_load(agent, path, &err), LGV_OK);
   }
   free(long_text);

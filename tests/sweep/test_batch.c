@@ -32,7 +32,11 @@ static void the_number_of_threads_changes_nothing(void **state) {
     make_temp(one);
     make_temp(many);
     lgv_batch batch = {.size = sizeof(lgv_batch),
-        .plan = plan, .first_seed = 10, .seeds = SEEDS, .threads = 1, .directory = one};
+                       .plan = plan,
+                       .first_seed = 10,
+                       .seeds = SEEDS,
+                       .threads = 1,
+                       .directory = one};
     assert_int_equal(lgv_batch_run(&batch, first, &err), LGV_OK);
     batch.threads = 4;
     batch.directory = many;
@@ -70,7 +74,11 @@ static void one_failing_seed_does_not_stop_the_others(void **state) {
     make_temp(directory);
     occupy(directory, 2);
     occupy(directory, 5);
-    lgv_batch batch = {.size = sizeof(lgv_batch), .plan = plan, .seeds = 8, .threads = threads, .directory = directory};
+    lgv_batch batch = {.size = sizeof(lgv_batch),
+                       .plan = plan,
+                       .seeds = 8,
+                       .threads = threads,
+                       .directory = directory};
     assert_int_equal(lgv_batch_run(&batch, s, &err), LGV_ERR_USAGE);
     assert_int_equal(strncmp(err.message, "seed 2: ", 8), 0); /* the least, whoever came first */
     for (int i = 0; i < 8; i++) {
@@ -96,7 +104,11 @@ static void a_run_that_fails_half_way_says_why(void **state) {
   lgv_error err = {0};
   make_temp(directory);
   lgv_batch batch = {.size = sizeof(lgv_batch),
-      .plan = plan, .first_seed = 3, .seeds = 1, .threads = 1, .directory = directory};
+                     .plan = plan,
+                     .first_seed = 3,
+                     .seeds = 1,
+                     .threads = 1,
+                     .directory = directory};
   assert_int_equal(lgv_batch_run(&batch, &s, &err), LGV_ERR_ENV);
   assert_string_equal(err.message, "seed 3: the coin rolled away");
   assert_true(!s.finished && s.episodes == 2 && s.regret == 1.125);
@@ -134,7 +146,8 @@ static void progress_grows_to_the_end(void **state) {
   lgv_summary s[4];
   lgv_error err = {0};
   watch w = {0};
-  lgv_batch batch = {.size = sizeof(lgv_batch), .plan = plan,
+  lgv_batch batch = {.size = sizeof(lgv_batch),
+                     .plan = plan,
                      .seeds = 4,
                      .threads = 3,
                      .on_progress = progress,
@@ -157,7 +170,8 @@ static void an_interrupt_begins_nothing_new(void **state) {
     watch w = {.stop_above = 600}; /* in the second run that works */
     make_temp(directory);
     if (with_failure) occupy(directory, 0);
-    lgv_batch batch = {.size = sizeof(lgv_batch), .plan = plan,
+    lgv_batch batch = {.size = sizeof(lgv_batch),
+                       .plan = plan,
                        .seeds = 5,
                        .threads = 1,
                        .directory = directory,

@@ -115,7 +115,11 @@ static void expect_exact_load(const char *agent, const char *extra) {
   pair a = make_pair("riverswim", agent, extra, 0, 0, 1);
   pair b = make_pair("riverswim", agent, extra, 0, 0, 2);
   train(&a, 777, episodes);
-  must(lgv_agent_save(a.agent, path, "{\"a\": \"text\"}", NULL, 0, &err), &err);
+  must(lgv_agent_save(
+           a.agent, path,
+           &(lgv_save_options){.size = sizeof(lgv_save_options), .about = "{\"a\": \"text\"}"},
+           &err),
+       &err);
   must(lgv_agent_load(b.agent, path, &err), &err);
   expect_same_agent(a.agent, b.agent);
   lgv_env_seed(a.env, 9);
