@@ -68,8 +68,10 @@ static lgv_status open_subject(subject *s, int line, lgv_error *err) {
   if (lines[line].prioritized) lgv__priority_open(&s->order);
   for (int64_t i = 0; i < lines[line].capacity; i++) {
     int64_t stage = i % LENGTH;
-    lgv_transition t = {
-        .obs = {data, -1, stage}, .next = {data, -1, stage + 1}, .terminated = stage == LENGTH - 1};
+    lgv_transition t = {.obs = {data, -1, stage},
+                        .next = {data, -1, stage + 1},
+                        .action = &(lgv_action){0},
+                        .terminated = stage == LENGTH - 1};
     int64_t entry = lgv__replay_add(&s->ring, 0, &t);
     if (lines[line].prioritized) lgv__priority_add(&s->order, &s->ring, entry);
   }

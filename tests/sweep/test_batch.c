@@ -204,6 +204,9 @@ static void a_batch_of_nothing_is_refused(void **state) {
   lgv_batch idle = {.size = sizeof(lgv_batch), .plan = plan, .seeds = 1, .threads = 0};
   assert_int_equal(lgv_batch_run(&none, &s, &err), LGV_ERR_USAGE);
   assert_int_equal(lgv_batch_run(&idle, &s, &err), LGV_ERR_USAGE);
+  lgv_batch old = {.size = sizeof(lgv_batch) - 8, .plan = plan, .seeds = 1, .threads = 1};
+  assert_int_equal(lgv_batch_run(&old, &s, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "lgv_batch.size is"));
   lgv_plan_free(plan);
 }
 
