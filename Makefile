@@ -24,7 +24,8 @@ run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 .PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check \
   bench-growth golden test test-report test-all test-asan test-tsan test-clang test-kills \
-  test-valgrind test-slurm test-wheel fuzz mutants coverage soak format check-format install clean
+  test-valgrind test-slurm test-wheel fuzz mutants coverage soak abi abi-check format check-format \
+  install clean
 
 all: build
 
@@ -127,7 +128,7 @@ coverage: $(SETUP) $(VENV) ## show which lines of src/ the quick tests run; fail
 	@$(call configure,build-coverage,-DCMAKE_C_FLAGS=--coverage $(O1))
 	@$(CMAKE) --build build-coverage -j $(JOBS)
 	@find build-coverage -name '*.gcda' -delete
-	@$(call run_tests,build-coverage) -LE slow -E '^(exports|install)$$' # gcov's counters add names of their own
+	@$(call run_tests,build-coverage) -LE slow -E '^(abi|exports|install)$$' # gcov's counters add names of their own
 	@scripts/coverage build-coverage 90
 
 MINUTES ?= 60
@@ -150,6 +151,12 @@ test-slurm: build ## run a sweep on a Slurm cluster of one node, started for the
 
 test-wheel: $(SETUP) ## build the Python wheel and test it in a fresh virtual environment
 	@tests/whole/wheel_test.sh
+
+abi: build ## describe the binary interface in abi/langevin.abi: with a change of it that is intended
+	@$(BUILD)/abi_test --write
+
+abi-check: build ## compare the binary interface with abi/langevin.abi
+	@$(BUILD)/abi_test
 
 format: ## let clang-format rewrite the sources
 	@clang-format -i $(SOURCES)

@@ -19,11 +19,15 @@ static const struct {
     {"MLP 4-64-64, 10 000 steps",
      "agent.name=adam-lmcdqn agent.preset=small agent.hidden=64,64 agent.replay=10010 "
      "agent.warmup=10005",
-     {.obs_shape = {4, 1, 1}, .actions = {.count = 2}, .reward_max = 1},
+     {.size = sizeof(lgv_env_spec),
+      .obs_shape = {4, 1, 1},
+      .actions = {.count = 2},
+      .reward_max = 1},
      10000},
     {"Nature CNN, 2 000 pictures",
      "agent.name=adam-lmcdqn agent.preset=atari agent.replay=2010 agent.warmup=2005",
-     {.obs_kind = LGV_OBS_BYTE,
+     {.size = sizeof(lgv_env_spec),
+      .obs_kind = LGV_OBS_BYTE,
       .obs_shape = {84, 84, 4},
       .frames = 4,
       .actions = {.count = 18},
@@ -88,7 +92,7 @@ static void close_group(void *state) {
 
 static lgv_status save(void *context, lgv_error *err) {
   const subject *s = context;
-  return lgv_agent_save(s->agent, s->path, NULL, NULL, 0, err);
+  return lgv_agent_save(s->agent, s->path, NULL, err);
 }
 
 static lgv_status load(void *context, lgv_error *err) {

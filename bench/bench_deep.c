@@ -24,7 +24,8 @@ static const struct problem {
     {"Nature CNN",
      /* random observations have no values to learn: larger steps diverge */
      "agent.preset=atari optim.lr=1e-9",
-     {.obs_kind = LGV_OBS_BYTE,
+     {.size = sizeof(lgv_env_spec),
+      .obs_kind = LGV_OBS_BYTE,
       .obs_shape = {84, 84, 4},
       .frames = 4,
       .actions = {.count = 18},
@@ -32,11 +33,15 @@ static const struct problem {
       .reward_max = 1}},
     {"MLP 4-64-64",
      "agent.preset=small agent.hidden=64,64 agent.batch=64",
-     {.obs_shape = {VECTOR_LENGTH, 1, 1}, .actions = {.count = 2}, .reward_max = 1}},
+     {.size = sizeof(lgv_env_spec),
+      .obs_shape = {VECTOR_LENGTH, 1, 1},
+      .actions = {.count = 2},
+      .reward_max = 1}},
 };
 static const struct problem chain = {"MLP 100-32-32-2",
                                      "agent.preset=small agent.hidden=32,32",
-                                     {.obs_form = LGV_FORM_THERMOMETER,
+                                     {.size = sizeof(lgv_env_spec),
+                                      .obs_form = LGV_FORM_THERMOMETER,
                                       .obs_shape = {CHAIN_LENGTH, 1, 1},
                                       .actions = {.count = 2},
                                       .reward_max = 1}};

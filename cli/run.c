@@ -225,7 +225,8 @@ static int run_plan(const cli_command *command, const request *r, const lgv_plan
   int64_t threads = r->jobs ? r->jobs : cores > 0 ? cores : 1;
   lgv_summary *summaries = calloc((size_t)r->seeds, sizeof *summaries);
   lgv_error *errors = calloc((size_t)r->seeds, sizeof *errors);
-  lgv_batch batch = {.plan = plan,
+  lgv_batch batch = {.size = sizeof(lgv_batch),
+                     .plan = plan,
                      .first_seed = strtoull(seed, NULL, 10),
                      .seeds = (int32_t)r->seeds,
                      .threads = (int32_t)(threads < r->seeds ? threads : r->seeds),

@@ -132,7 +132,8 @@ static bool should_stop(void *context) {
 static lgv_status call(watcher *w, bool look_only, double *seconds, lgv_error *err) {
   const request *r = w->request;
   int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
-  lgv_sweep_job job = {.sweep = w->sweep,
+  lgv_sweep_job job = {.size = sizeof(lgv_sweep_job),
+                       .sweep = w->sweep,
                        .threads = (int32_t)(r->jobs     ? r->jobs
                                             : cores > 0 ? cores
                                                         : 1),

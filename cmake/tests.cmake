@@ -51,6 +51,14 @@ else() # sanitizers export their own names
   add_test(NAME exports COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/exports_test.sh
     $<TARGET_FILE:langevin_shared> ${PROJECT_SOURCE_DIR}/include/langevin.h $<TARGET_FILE:langevin_static>)
   set_tests_properties(exports PROPERTIES LABELS install)
+  # A program without arguments, built with the library, so that a mutant can name it.
+  set(abi_test "${PROJECT_SOURCE_DIR}/tests/whole/abi_test.sh")
+  set(abi_arguments "'$<TARGET_FILE:langevin_shared>' '${PROJECT_SOURCE_DIR}/include' '${PROJECT_SOURCE_DIR}/abi/langevin.abi'")
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/abi_test CONTENT "#!/bin/sh\nexec '${abi_test}' \"$@\" ${abi_arguments}\n"
+    FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  add_custom_target(abi_test DEPENDS langevin_shared)
+  add_test(NAME abi COMMAND ${PROJECT_BINARY_DIR}/abi_test)
+  set_tests_properties(abi PROPERTIES LABELS install SKIP_RETURN_CODE 77)
 endif()
 add_test(NAME install COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/install_test.sh ${CMAKE_COMMAND}
   ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER} ${install_flags})

@@ -128,6 +128,7 @@ static void lock_observe(const void *self, void *data) {
 static int64_t lock_state(const void *self) { return ((const lock *)self)->at[0]; }
 
 static const lgv_env_type lock_type = {
+    .size = sizeof(lgv_env_type),
     .name = "lock",
     .summary = "a combination lock that jams at the first wrong digit",
     .params = lock_table,
@@ -167,7 +168,7 @@ int main(void) {
   lgv_error err;
   lgv_summary runs[SEEDS];
   lgv_status status = make_plan(&plan, &err);
-  lgv_batch batch = {.plan = plan, .seeds = SEEDS, .threads = 2};
+  lgv_batch batch = {.size = sizeof(lgv_batch), .plan = plan, .seeds = SEEDS, .threads = 2};
   if (status == LGV_OK) status = lgv_batch_run(&batch, runs, &err);
   lgv_plan_free(plan);
   if (status != LGV_OK) {

@@ -43,7 +43,8 @@ static lgv_status play_season(lgv_agent *agent, lgv_rng *world, double *total, l
 
 static lgv_status make_agent(lgv_agent **agent, lgv_error *err) {
   /* what the agent must know about the problem */
-  const lgv_env_spec shop = {.obs_shape = {STOCK_MAX + 1, 1, 1},
+  const lgv_env_spec shop = {.size = sizeof(lgv_env_spec),
+                             .obs_shape = {STOCK_MAX + 1, 1, 1},
                              .actions = {.count = ORDERS},
                              .states = STOCK_MAX + 1,
                              .horizon = DAYS,

@@ -18,8 +18,9 @@
   X(gym, "src/env/env_gym.c")                                                                      \
   X(atari, "src/env/env_atari.c")
 
-/* The descriptor's name after lgv__agent_, and the file that holds the algorithm. */
-#define AGENTS(X)                                                                                  \
+/* The descriptor's name after lgv__agent_, and the file that holds the algorithm. DEEP: the file
+ * also has an lgv_builtin, lgv__builtin_NAME. */
+#define AGENTS(X, DEEP)                                                                            \
   X(lmc_lsvi, "src/agent/linear/agent_lmc_lsvi.c")                                                 \
   X(ms_lmc_lsvi, "src/agent/linear/agent_ms_lmc_lsvi.c")                                           \
   X(lsvi_ucb, "src/agent/linear/agent_lsvi_ucb.c")                                                 \
@@ -28,35 +29,52 @@
   X(oppo, "src/agent/linear/agent_oppo.c")                                                         \
   X(rlsvi, "src/agent/linear/agent_rlsvi.c")                                                       \
   X(psrl, "src/agent/linear/agent_psrl.c")                                                         \
-  X(dqn, "src/agent/deep/epsilon_greedy_dqn.c")                                                    \
-  X(double_dqn, "src/agent/deep/epsilon_greedy_dqn.c")                                             \
-  X(prioritized_dqn, "src/agent/deep/epsilon_greedy_dqn.c")                                        \
-  X(c51, "src/agent/deep/agent_c51.c")                                                             \
-  X(qr_dqn, "src/agent/deep/agent_qr_dqn.c")                                                       \
-  X(iqn, "src/agent/deep/agent_iqn.c")                                                             \
-  X(noisynet_dqn, "src/agent/deep/agent_noisynet_dqn.c")                                           \
-  X(bootstrapped_dqn, "src/agent/deep/agent_bootstrapped_dqn.c")                                   \
-  X(adam_lmcdqn, "src/agent/deep/langevin_dqn.c")                                                  \
-  X(lmc_dqn, "src/agent/deep/langevin_dqn.c")                                                      \
-  X(psgld_dqn, "src/agent/deep/langevin_dqn.c")                                                    \
-  X(langevin_dqn, "src/agent/deep/langevin_dqn.c")                                                 \
-  X(fg_lmcdqn, "src/agent/deep/langevin_dqn.c")                                                    \
-  X(ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                                     \
-  X(fg_ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                                  \
-  X(gn_lmcdqn, "src/agent/deep/agent_gn_lmcdqn.c")
+  DEEP(dqn, "src/agent/deep/epsilon_greedy_dqn.c")                                                 \
+  DEEP(double_dqn, "src/agent/deep/epsilon_greedy_dqn.c")                                          \
+  DEEP(prioritized_dqn, "src/agent/deep/epsilon_greedy_dqn.c")                                     \
+  DEEP(c51, "src/agent/deep/agent_c51.c")                                                          \
+  DEEP(qr_dqn, "src/agent/deep/agent_qr_dqn.c")                                                    \
+  DEEP(iqn, "src/agent/deep/agent_iqn.c")                                                          \
+  DEEP(noisynet_dqn, "src/agent/deep/agent_noisynet_dqn.c")                                        \
+  DEEP(bootstrapped_dqn, "src/agent/deep/agent_bootstrapped_dqn.c")                                \
+  DEEP(adam_lmcdqn, "src/agent/deep/langevin_dqn.c")                                               \
+  DEEP(lmc_dqn, "src/agent/deep/langevin_dqn.c")                                                   \
+  DEEP(psgld_dqn, "src/agent/deep/langevin_dqn.c")                                                 \
+  DEEP(langevin_dqn, "src/agent/deep/langevin_dqn.c")                                              \
+  DEEP(fg_lmcdqn, "src/agent/deep/langevin_dqn.c")                                                 \
+  DEEP(ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                                  \
+  DEEP(fg_ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                               \
+  DEEP(gn_lmcdqn, "src/agent/deep/agent_gn_lmcdqn.c")
 
 #define DECLARE_ENV(name, file) extern const lgv_env_type lgv__env_##name;
 #define DECLARE_AGENT(name, file) extern const lgv_agent_type lgv__agent_##name;
+#define DECLARE_DEEP(name, file)                                                                   \
+  DECLARE_AGENT(name, file) extern const lgv_builtin lgv__builtin_##name;
 #define ENV(name, file) &lgv__env_##name,
 #define AGENT(name, file) &lgv__agent_##name,
+#define BUILTIN(name, file) &lgv__builtin_##name,
+#define NO_BUILTIN(name, file) NULL,
 #define FILE_OF(name, file) file,
 
 ENVS(DECLARE_ENV)
-AGENTS(DECLARE_AGENT)
+AGENTS(DECLARE_AGENT, DECLARE_DEEP)
 
 const lgv_env_type *const lgv__envs[] = {ENVS(ENV) NULL};
-const lgv_agent_type *const lgv__agents[] = {AGENTS(AGENT) NULL};
+const lgv_agent_type *const lgv__agents[] = {AGENTS(AGENT, AGENT) NULL};
 const char *const lgv__env_files[] = {ENVS(FILE_OF) NULL};
-const char *const lgv__agent_files[] = {AGENTS(FILE_OF) NULL};
+const char *const lgv__agent_files[] = {AGENTS(FILE_OF, FILE_OF) NULL};
+
+static const lgv_builtin *const builtins[] = {AGENTS(NO_BUILTIN, BUILTIN)};
+
+const lgv_builtin *lgv__builtin(const lgv_agent_type *type) {
+  for (size_t i = 0; lgv__agents[i]; i++)
+    if (lgv__agents[i] == type) return builtins[i];
+  return NULL;
+}
+
+const char *lgv__default_optimizer(const lgv_agent_type *type) {
+  const lgv_builtin *builtin = lgv__builtin(type);
+  return builtin ? builtin->optimizer : NULL;
+}
 
 const lgv_optim_type *lgv__optimizer(size_t index) { return lgv__kernels()->optimizers[index]; }

@@ -511,10 +511,10 @@ class Agent:
         `watch` and `export` read the file, too, if the environment is one that the command line can make."""
         with self._only:
             statistics = self._adapter.save_statistics()
-            call(
-                "lgv_agent_save", self.handle.pointer, library.encode_path(path), _agent_files.describe(self),
-                statistics or None, len(statistics),
-            )  # fmt: skip
+            options = library.CSaveOptions(
+                about=_agent_files.describe(self), statistics=statistics or None, statistics_size=len(statistics)
+            )
+            call("lgv_agent_save", self.handle.pointer, library.encode_path(path), ctypes.byref(options))
 
     def export(self, path: Any, name: str = "policy") -> None:
         """Writes the policy as one C file without dependencies, as `langevin export` does; name: what its functions

@@ -71,6 +71,13 @@ NEEDS_STATES, NEEDS_HORIZON, SETTLES_PER_EPISODE = 1, 2, 4
 RESET = -1
 
 
+class Sized(Structure):
+    """A struct that begins with its size, by which the library recognizes its langevin.h."""
+
+    def __init__(self, **fields: Any):
+        super().__init__(size=ctypes.sizeof(type(self)), **fields)
+
+
 class CRng(Structure):
     _fields_ = [("s", c_uint64 * 4)]
 
@@ -115,8 +122,9 @@ class CEntry(Structure):
     ]
 
 
-class CSpec(Structure):
+class CSpec(Sized):
     _fields_ = [
+        ("size", c_size_t),
         ("obs_kind", c_int),
         ("obs_form", c_int),
         ("obs_shape", c_int32 * 3),
@@ -149,6 +157,15 @@ class CTransition(Structure):
         ("reward", c_double),
         ("terminated", c_bool),
         ("truncated", c_bool),
+    ]
+
+
+class CSaveOptions(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("about", c_char_p),
+        ("statistics", c_char_p),
+        ("statistics_size", c_size_t),
     ]
 
 
@@ -197,17 +214,15 @@ class CRunNews(Structure):
     ]
 
 
-# Zeros after structs that are passed on: fields that later versions of the library add there read as absent.
-ROOM = 256
-
 OnProgress = ctypes.CFUNCTYPE(None, c_void_p, POINTER(CProgress))
 OnRun = ctypes.CFUNCTYPE(None, c_void_p, POINTER(CRunNews))
 ShouldStop = ctypes.CFUNCTYPE(c_bool, c_void_p)
 OnNotice = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
 
 
-class CBatch(Structure):
+class CBatch(Sized):
     _fields_ = [
+        ("size", c_size_t),
         ("plan", c_void_p),
         ("first_seed", c_uint64),
         ("seeds", c_int32),
@@ -218,7 +233,6 @@ class CBatch(Structure):
         ("should_stop", ShouldStop),
         ("context", c_void_p),
         ("errors", POINTER(CError)),
-        ("later", c_char * ROOM),
     ]
 
 
@@ -234,8 +248,9 @@ class CSweepInfo(Structure):
     ]
 
 
-class CSweepJob(Structure):
+class CSweepJob(Sized):
     _fields_ = [
+        ("size", c_size_t),
         ("sweep", c_void_p),
         ("threads", c_int32),
         ("directory", c_char_p),
@@ -245,7 +260,8 @@ class CSweepJob(Structure):
         ("context", c_void_p),
         ("names", c_void_p),
         ("on_notice", OnNotice),
-        ("later", c_char * ROOM),
+        ("runs", c_char_p),
+        ("look_only", c_bool),
     ]
 
 
@@ -296,7 +312,7 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_agent_q_values", STATUS, [P, P, c_size_t, P]),
     ("lgv_agent_array", P, [P, c_size_t, P, P, P]),
     ("lgv_agent_get", STATUS, [P, c_char_p, c_char_p, c_size_t]),
-    ("lgv_agent_save", STATUS, [P, c_char_p, c_char_p, c_char_p, c_size_t]),
+    ("lgv_agent_save", STATUS, [P, c_char_p, P]),
     ("lgv_agent_load", STATUS, [P, c_char_p]),
     ("lgv_agent_export", STATUS, [P, c_char_p, c_char_p]),
     ("lgv_trainer_create", STATUS, [P, P, P]),

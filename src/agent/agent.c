@@ -1,5 +1,6 @@
 #include "agent/agent.h"
 
+#include "agent/export.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/param.h"
@@ -16,13 +17,13 @@ struct lgv_agent {
   void *params, *optim_params, *self;
   bool opened;  /* type->open succeeded, so close is due */
   bool corrupt; /* a file was refused too late: nothing may use the arrays */
-  lgv_problem problem;
+  lgv_full_problem problem;
   lgv_arena arena;
 };
 
 static void layout_agent(void *context, lgv_layout *layout) {
   lgv_agent *agent = context;
-  lgv_problem *p = &agent->problem;
+  lgv_problem *p = &agent->problem.given;
   p->init = lgv__layout_rng(layout, "rng.init");
   p->act = lgv__layout_rng(layout, "rng.act");
   p->replay = lgv__layout_rng(layout, "rng.replay");
@@ -35,7 +36,7 @@ static lgv_status copy_params(lgv_agent *agent, const void *params, lgv_error *e
   const lgv_agent_type *type = agent->type;
   agent->params = lgv__calloc(1, type->params_size + 1);
   agent->self = lgv__calloc(1, type->state_size + 1);
-  lgv_problem *p = &agent->problem;
+  lgv_full_problem *p = &agent->problem;
   size_t optim_size = p->optimizer ? p->optimizer->params_size : 0;
   agent->optim_params = lgv__calloc(1, optim_size + 1);
   if (!agent->params || !agent->self || !agent->optim_params)
@@ -48,7 +49,7 @@ static lgv_status copy_params(lgv_agent *agent, const void *params, lgv_error *e
 
 static lgv_status open_parts(lgv_agent *agent, const void *params, uint64_t seed, lgv_error *err) {
   const lgv_agent_type *type = agent->type;
-  lgv_problem *p = &agent->problem;
+  lgv_problem *p = &agent->problem.given;
   LGV_TRY(copy_params(agent, params, err));
   LGV_TRY(lgv__arena_build(&agent->arena, layout_agent, agent, type->name, err));
   lgv_rng_seed(p->init, seed, "agent.init");
@@ -62,7 +63,7 @@ static lgv_status open_parts(lgv_agent *agent, const void *params, uint64_t seed
 }
 
 lgv_status lgv__agent_open(const lgv_agent_type *type, const void *params,
-                           const lgv_problem *problem, uint64_t seed, lgv_agent **out,
+                           const lgv_full_problem *problem, uint64_t seed, lgv_agent **out,
                            lgv_error *err) {
   *out = NULL;
   lgv_agent *agent = lgv__calloc(1, sizeof *agent);
@@ -79,7 +80,7 @@ lgv_status lgv__agent_open(const lgv_agent_type *type, const void *params,
 }
 
 lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *params,
-                            const lgv_problem *problem, size_t most_rows, uint64_t *bytes,
+                            const lgv_full_problem *problem, size_t most_rows, uint64_t *bytes,
                             lgv_error *err) {
   lgv_agent *agent = lgv__calloc(1, sizeof *agent);
   if (!agent) return lgv__out_of_memory(err, "an agent");
@@ -127,10 +128,14 @@ lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bo
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent) { return agent->type; }
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent) { return &agent->arena; }
 
-const lgv_env_spec *lgv__agent_env(const lgv_agent *agent) { return &agent->problem.env; }
+const lgv_env_spec *lgv__agent_env(const lgv_agent *agent) { return &agent->problem.given.env; }
 
-void lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts) {
-  if (agent->type->policy_parts) agent->type->policy_parts(agent->self, parts);
+bool lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts) {
+  const lgv_builtin *builtin = agent->problem.builtin;
+  bool by_stage = agent->type->traits & LGV_NEEDS_STATES; /* tables over (stage, state) */
+  parts->by_stage = by_stage;
+  if (builtin && builtin->policy_parts) builtin->policy_parts(agent->self, parts);
+  return agent->type->q_values && (builtin || by_stage);
 }
 
 static bool is_finite_block(const lgv_layout *table, const lgv_block *b) {
@@ -155,7 +160,7 @@ lgv_status lgv__agent_check_finite(const lgv_agent *agent, lgv_error *err) {
 }
 
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed) {
-  lgv_rng_seed(agent->problem.eval, seed, "agent.fresh");
+  lgv_rng_seed(agent->problem.given.eval, seed, "agent.fresh");
 }
 
 void lgv__agent_stats(const lgv_agent *agent, double *values) {
@@ -163,10 +168,10 @@ void lgv__agent_stats(const lgv_agent *agent, double *values) {
 }
 
 int32_t lgv__agent_streams(const lgv_agent *agent) {
-  return agent->problem.streams > 1 ? agent->problem.streams : 1;
+  return agent->problem.given.streams > 1 ? agent->problem.given.streams : 1;
 }
 
-int64_t lgv__agent_steps(const lgv_agent *agent) { return agent->problem.steps; }
+int64_t lgv__agent_steps(const lgv_agent *agent) { return agent->problem.given.steps; }
 
 lgv_status lgv_agent_set_stream(lgv_agent *agent, int32_t stream, lgv_error *err) {
   int32_t streams = lgv__agent_streams(agent);
@@ -186,13 +191,13 @@ lgv_status lgv__agent_check_usable(const lgv_agent *agent, lgv_error *err) {
 
 lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
-  return agent->type->begin_episode(agent->self, err);
+  return agent->type->begin_episode ? agent->type->begin_episode(agent->self, err) : LGV_OK;
 }
 
 /* Agents that need states read nothing else. Observations of the others go into a network or a
  * replay, where NaN shows much later, or never; sparse forms are kept as an index. */
 static lgv_status check_obs(const lgv_agent *agent, const lgv_obs *obs, lgv_error *err) {
-  const lgv_env_spec *env = &agent->problem.env;
+  const lgv_env_spec *env = &agent->problem.given.env;
   if (agent->type->traits & LGV_NEEDS_STATES) return LGV_OK;
   if (!obs->data)
     return lgv_fail(err, LGV_ERR_USAGE, "%s decides by observations: lgv_obs.data is NULL",
@@ -205,7 +210,7 @@ static lgv_status check_obs(const lgv_agent *agent, const lgv_obs *obs, lgv_erro
 
 lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                          lgv_error *err) {
-  const lgv_action_space *space = &agent->problem.env.actions;
+  const lgv_action_space *space = &agent->problem.given.env.actions;
   LGV_TRY(check_obs(agent, obs, err));
   if (obs->mask && !lgv__mask_allows(space, obs->mask))
     return lgv_fail(err, LGV_ERR_USAGE, "%s: the mask at stage %lld allows no action",
@@ -223,11 +228,11 @@ lgv_status lgv__agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, l
 lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition, lgv_error *err) {
   if (!transition->action)
     return lgv_fail(err, LGV_ERR_USAGE, "%s: the transition has no action", agent->type->name);
-  if (transition->next.mask && !agent->problem.env.masked)
+  if (transition->next.mask && !agent->problem.given.env.masked)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%s was made for observations without masks: set lgv_env_spec.masked",
                     agent->type->name);
-  const lgv_action_space *space = &agent->problem.env.actions;
+  const lgv_action_space *space = &agent->problem.given.env.actions;
   if (transition->next.mask && !transition->terminated &&
       !lgv__mask_allows(space, transition->next.mask))
     return lgv_fail(err, LGV_ERR_USAGE,
@@ -246,20 +251,20 @@ lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition
                     "%s cannot learn from the reward %g, which is not finite in single precision: "
                     "scale the rewards",
                     agent->type->name, transition->reward);
-  const lgv_env_spec *env = &agent->problem.env;
+  const lgv_env_spec *env = &agent->problem.given.env;
   LGV_TRY(lgv__action_check(&env->actions, transition->obs.mask, transition->action,
                             agent->type->name, err));
-  return agent->type->observe(agent->self, transition, err);
+  return agent->type->observe ? agent->type->observe(agent->self, transition, err) : LGV_OK;
 }
 
 lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
-  return agent->type->end_episode(agent->self, err);
+  return agent->type->end_episode ? agent->type->end_episode(agent->self, err) : LGV_OK;
 }
 
 lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs, double *probabilities,
                             lgv_error *err) {
-  const lgv_env_spec *env = &agent->problem.env;
+  const lgv_env_spec *env = &agent->problem.given.env;
   if (agent->corrupt) return lgv__agent_check_usable(agent, err); /* hot: one call per state */
   if (!agent->type->policy)
     return lgv_fail(err, LGV_ERR_USAGE, "the policy of %s is not fixed within an episode",
@@ -276,7 +281,7 @@ lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count
   LGV_TRY(lgv__agent_check_usable(agent, err));
   if (!agent->type->q_values)
     return lgv_fail(err, LGV_ERR_USAGE, "%s has no values of actions", agent->type->name);
-  size_t actions = (size_t)agent->problem.env.actions.count;
+  size_t actions = (size_t)agent->problem.given.env.actions.count;
   for (size_t i = 0; i < count; i++) {
     LGV_TRY(check_obs(agent, &obs[i], err));
     LGV_TRY(agent->type->q_values(agent->self, &obs[i], q + i * actions, err));
@@ -314,14 +319,15 @@ lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text, si
   return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);
 }
 
-lgv_status lgv_agent_save(const lgv_agent *agent, const char *path, const char *about,
-                          const void *statistics, size_t size, lgv_error *err) {
-  lgv_tensors tensors = {.about = about};
+lgv_status lgv_agent_save(const lgv_agent *agent, const char *path, const lgv_save_options *options,
+                          lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
+  if (options) LGV_TRY(lgv__check_size("lgv_save_options", options->size, sizeof *options, err));
+  lgv_tensors tensors = {.about = options ? options->about : NULL};
   lgv_status status = lgv__tensors_add_arena(&tensors, "agent", &agent->arena, err);
-  if (status == LGV_OK && statistics)
-    status =
-        lgv__tensors_add(&tensors, "env." LGV_STATISTICS, LGV_U8, size, (void *)statistics, err);
+  if (status == LGV_OK && options && options->statistics)
+    status = lgv__tensors_add(&tensors, "env." LGV_STATISTICS, LGV_U8, options->statistics_size,
+                              (void *)options->statistics, err);
   if (status == LGV_OK) status = lgv__tensors_write(&tensors, path, err);
   lgv__tensors_free(&tensors);
   return status;

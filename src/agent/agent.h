@@ -2,6 +2,7 @@
 #ifndef LGV_AGENT_AGENT_H
 #define LGV_AGENT_AGENT_H
 
+#include "agent/builtin.h"
 #include "base/arena.h"
 #include "langevin.h"
 
@@ -11,12 +12,12 @@ LGV_CHECK lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params
                                         lgv_error *err);
 /* params: resolved; copied. problem: its streams are ignored and replaced by the agent's own. */
 LGV_CHECK lgv_status lgv__agent_open(const lgv_agent_type *type, const void *params,
-                                     const lgv_problem *problem, uint64_t seed, lgv_agent **agent,
-                                     lgv_error *err);
+                                     const lgv_full_problem *problem, uint64_t seed,
+                                     lgv_agent **agent, lgv_error *err);
 /* The bytes of its arena, blocks of rows counted up to most_rows (0: all). */
 LGV_CHECK lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *params,
-                                      const lgv_problem *problem, size_t most_rows, uint64_t *bytes,
-                                      lgv_error *err);
+                                      const lgv_full_problem *problem, size_t most_rows,
+                                      uint64_t *bytes, lgv_error *err);
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent);
 int32_t lgv__agent_streams(const lgv_agent *agent); /* environments at once; at least 1 */
 int64_t lgv__agent_steps(const lgv_agent *agent);   /* of all environments, planned; 0: unknown */
@@ -27,7 +28,8 @@ LGV_CHECK lgv_status lgv__agent_check_usable(const lgv_agent *agent, lgv_error *
 /* Checks the learned state: kept arrays other than experience, which is checked when it arrives. */
 LGV_CHECK lgv_status lgv__agent_check_finite(const lgv_agent *agent, lgv_error *err);
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed); /* a fresh evaluation stream */
-void lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts); /* if it has any */
+/* Whether the agent can be written as code, and its parts. */
+bool lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts);
 void lgv__agent_stats(const lgv_agent *agent, double *values);
 
 /* lgv_agent_act and lgv_agent_observe for observations that came out of an lgv_env, which has

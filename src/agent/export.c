@@ -19,6 +19,7 @@ typedef struct writer {
   lgv_agent *agent;
   const lgv_env_spec *env;
   lgv_policy_parts parts;
+  bool has_parts; /* it can be exported */
   bool not_finite;
 } writer;
 
@@ -414,8 +415,7 @@ static lgv_status check(const writer *w, lgv_error *err) {
   for (const char *c = w->name; *c; c++) good &= isalnum((unsigned char)*c) || *c == '_';
   if (!good)
     return lgv_fail(err, LGV_ERR_USAGE, "'%.80s' cannot begin the name of a C function", w->name);
-  if (!type->policy_parts || !type->q_values)
-    return lgv_fail(err, LGV_ERR_USAGE, "%s cannot be exported", type->name);
+  if (!w->has_parts) return lgv_fail(err, LGV_ERR_USAGE, "%s cannot be exported", type->name);
   if (w->env->masked)
     return lgv_fail(err, LGV_ERR_USAGE, "%s: a policy with masks cannot be exported", type->name);
   bool by_index = w->env->obs_form != LGV_FORM_DENSE;
@@ -469,7 +469,7 @@ static lgv_status close_file(writer *w, const char *temporary, const char *path,
 lgv_status lgv_agent_export(lgv_agent *agent, const char *path, const char *name, lgv_error *err) {
   char temporary[PATH_MAX];
   writer w = {.name = name, .agent = agent, .env = lgv__agent_env(agent)};
-  lgv__agent_policy_parts(agent, &w.parts);
+  w.has_parts = lgv__agent_policy_parts(agent, &w.parts);
   LGV_TRY(check(&w, err));
   if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
     return lgv_fail(err, LGV_ERR_IO, "the path %.200s... is too long", path);

@@ -13,6 +13,16 @@ lgv_status lgv_fail(lgv_error *err, lgv_status status, const char *format, ...) 
   return status;
 }
 
+lgv_status lgv__check_size(const char *type, size_t size, size_t expected, lgv_error *err) {
+  if (size == expected) return LGV_OK;
+  if (size == 0)
+    return lgv_fail(err, LGV_ERR_USAGE, "%s.size is 0: set it to sizeof(%s)", type, type);
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "%s.size is %zu, but the library's is %zu: the program was compiled against "
+                  "another version of langevin.h than %s; compile it again",
+                  type, size, expected, lgv_version());
+}
+
 const char *lgv_status_name(lgv_status status) {
   switch (status) {
   case LGV_OK: return "ok";

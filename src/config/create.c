@@ -32,9 +32,10 @@ static void mark_chosen(const lgv_settings *user, const lgv_param *table, bool *
 
 /* settings: those of the user, completed by the agent's preset. */
 static lgv_status resolve_agent(const lgv_settings *settings, const lgv_settings *user,
-                                const lgv_agent_type *type, lgv_problem *problem,
+                                const lgv_agent_type *type, lgv_full_problem *problem,
                                 lgv_agent_parts *parts, lgv_error *err) {
-  LGV_TRY(lgv__settings_optim_type(settings, type->optimizer, &parts->optim_type, err));
+  LGV_TRY(
+      lgv__settings_optim_type(settings, lgv__default_optimizer(type), &parts->optim_type, err));
   const lgv_optim_type *optim = parts->optim_type;
   LGV_TRY(lgv__fill_params(settings, "optim.", optim ? optim->params : NULL,
                            optim ? optim->params_size : 0, &parts->optim_params, NULL, err));
@@ -49,7 +50,8 @@ static lgv_status resolve_agent(const lgv_settings *settings, const lgv_settings
                                        &parts->params, is_set, err);
   mark_chosen(user, type->params, chosen);
   problem->chosen = chosen;
-  if (status == LGV_OK) status = lgv__agent_resolve(type, parts->params, is_set, problem, err);
+  if (status == LGV_OK)
+    status = lgv__agent_resolve(type, parts->params, is_set, &problem->given, err);
   problem->chosen = NULL;
   lgv__free(is_set);
   return status;
@@ -89,11 +91,11 @@ static lgv_status check_actions(const lgv_agent_type *type, const lgv_action_spa
 }
 
 lgv_status lgv__fill_agent(const lgv_settings *settings, const lgv_agent_type *type,
-                           lgv_problem *problem, lgv_agent_parts *parts, lgv_error *err) {
-  LGV_TRY(check_actions(type, &problem->env.actions, err));
+                           lgv_full_problem *problem, lgv_agent_parts *parts, lgv_error *err) {
+  LGV_TRY(check_actions(type, &problem->given.env.actions, err));
   if (!type->presets) return resolve_agent(settings, settings, type, problem, parts, err);
   lgv_settings *completed;
-  LGV_TRY(lgv__settings_with_preset(settings, type, &problem->env, &completed, err));
+  LGV_TRY(lgv__settings_with_preset(settings, type, &problem->given.env, &completed, err));
   lgv_status status = resolve_agent(completed, settings, type, problem, parts, err);
   lgv_settings_free(completed);
   return status;
@@ -124,6 +126,7 @@ lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env *
 
 /* Checks a spec of the caller's. Agents that need states take no observations. */
 static lgv_status check_spec(const lgv_env_spec *env, const lgv_agent_type *type, lgv_error *err) {
+  LGV_TRY(lgv__check_size("lgv_env_spec", env->size, sizeof *env, err));
   const char *fault = lgv__spec_fault(env);
   if (!fault && !(type->traits & LGV_NEEDS_STATES)) fault = lgv__obs_fault(env);
   if (!fault && env->feature_dim > 0 && !env->features) fault = "features, but no table of them";
@@ -141,8 +144,9 @@ lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *en
   LGV_TRY(lgv__settings_agent_type(settings, &type, err));
   LGV_TRY(check_spec(env, type, err));
   LGV_TRY(lgv__settings_fill_some(settings, "run.", lgv__run_params, run_params, &run, err));
-  lgv_problem problem = {
-      .env = *env, .episodes = episodes, .steps = steps, .streams = (int32_t)run.envs};
+  lgv_full_problem problem = {
+      .given = {.env = *env, .episodes = episodes, .steps = steps, .streams = (int32_t)run.envs},
+      .builtin = lgv__builtin(type)};
   lgv_status status = lgv__fill_agent(settings, type, &problem, &parts, err);
   if (status == LGV_OK) status = lgv__agent_open(type, parts.params, &problem, seed, agent, err);
   lgv__free(parts.params);

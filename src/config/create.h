@@ -2,6 +2,7 @@
 #ifndef LGV_CONFIG_CREATE_H
 #define LGV_CONFIG_CREATE_H
 
+#include "agent/builtin.h"
 #include "langevin.h"
 
 /* Allocates a parameter struct and fills it from the settings under prefix; is_set may be NULL. The
@@ -19,6 +20,7 @@ typedef struct lgv_agent_parts {
 /* Fills them: the user's settings, completed by the agent's preset, then resolved. Sets the
  * problem's optimizer. The caller frees both structs, even after a failure. */
 LGV_CHECK lgv_status lgv__fill_agent(const lgv_settings *settings, const lgv_agent_type *type,
-                                     lgv_problem *problem, lgv_agent_parts *parts, lgv_error *err);
+                                     lgv_full_problem *problem, lgv_agent_parts *parts,
+                                     lgv_error *err);
 
 #endif

@@ -34,7 +34,7 @@ static bool get_agent(size_t index, lgv_entry *entry) {
                        .summary = type->summary,
                        .params = type->params,
                        .presets = type->presets,
-                       .optimizer = type->optimizer,
+                       .optimizer = lgv__default_optimizer(type),
                        .traits = type->traits,
                        .source = lgv__agent_files[index]};
   return true;

@@ -9,6 +9,7 @@
 #include "config/settings.h"
 #include "env/env.h"
 #include "math/kernels.h"
+#include "registry.h"
 #include "stats/exact.h"
 
 #include <inttypes.h>
@@ -19,15 +20,16 @@
 enum { DEFAULT_EPISODES = 1000, DEFAULT_STEPS = 100000, DEFAULT_EVALUATIONS = 100 };
 static const double longest_run = 1e15; /* steps: the bound of run.eval_every */
 
-lgv_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env) {
-  lgv_problem problem = {.env = *env,
-                         .episodes = plan->run.episodes,
-                         .steps = plan->run.steps,
-                         .streams = (int32_t)plan->run.envs,
-                         .optimizer = plan->optim_type,
-                         .optim_params = plan->optim_params};
-  if (problem.episodes == 0 && env->horizon > 0) problem.episodes = plan->run.steps / env->horizon;
-  return problem;
+lgv_full_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env) {
+  lgv_problem given = {.env = *env,
+                       .episodes = plan->run.episodes,
+                       .steps = plan->run.steps,
+                       .streams = (int32_t)plan->run.envs};
+  if (given.episodes == 0 && env->horizon > 0) given.episodes = plan->run.steps / env->horizon;
+  return (lgv_full_problem){.given = given,
+                            .builtin = lgv__builtin(plan->agent_type),
+                            .optimizer = plan->optim_type,
+                            .optim_params = plan->optim_params};
 }
 
 static void settle_budget(lgv_plan *plan) {
@@ -100,7 +102,7 @@ bool lgv__plan_evaluates_policies(const lgv_plan *plan) {
 }
 
 static lgv_status count_memory(lgv_plan *plan, const lgv_env *probe, lgv_error *err) {
-  lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(probe));
+  lgv_full_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(probe));
   uint64_t envs = (uint64_t)plan->run.envs + (plan->run.eval_every > 0), agent;
   LGV_TRY(lgv__agent_bytes(plan->agent_type, plan->agent_params, &problem, most_rows(plan), &agent,
                            err));
@@ -133,7 +135,7 @@ static lgv_status fill_plan(const lgv_settings *settings, const lgv_settings *us
   plan->env = *lgv_env_get_spec(probe);
   plan->has_model = lgv_env_get_model(probe) != NULL;
   settle_evaluations(plan, settings, user);
-  lgv_problem problem = lgv__plan_problem(plan, &plan->env);
+  lgv_full_problem problem = lgv__plan_problem(plan, &plan->env);
   lgv_agent_parts parts = {0};
   lgv_status status = settle_episode_steps(plan, settings, err);
   if (status == LGV_OK) status = lgv__fill_agent(settings, plan->agent_type, &problem, &parts, err);

@@ -2,6 +2,7 @@
 #ifndef LGV_CONFIG_PLAN_H
 #define LGV_CONFIG_PLAN_H
 
+#include "agent/builtin.h"
 #include "base/json.h"
 #include "config/run_params.h"
 #include "langevin.h"
@@ -26,6 +27,6 @@ void lgv__plan_env_name(const lgv_plan *plan, char *text, size_t size);
 bool lgv__plan_evaluates_policies(const lgv_plan *plan);
 /* The training steps of a run, as far as they are known before it; 0: unknown. */
 double lgv__plan_steps(const lgv_plan *plan);
-lgv_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env);
+lgv_full_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env);
 
 #endif

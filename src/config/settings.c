@@ -144,6 +144,7 @@ static lgv_status check_hooks(const char *what, const char *type, const hook *ho
 }
 
 lgv_status lgv_settings_add_env(lgv_settings *settings, const lgv_env_type *type, lgv_error *err) {
+  LGV_TRY(lgv__check_size("lgv_env_type", type->size, sizeof *type, err));
   const hook hooks[] = {
       {"name", type->name},
       {"spec", type->spec || type->connect},
@@ -159,13 +160,11 @@ lgv_status lgv_settings_add_env(lgv_settings *settings, const lgv_env_type *type
 
 lgv_status lgv_settings_add_agent(lgv_settings *settings, const lgv_agent_type *type,
                                   lgv_error *err) {
+  LGV_TRY(lgv__check_size("lgv_agent_type", type->size, sizeof *type, err));
   const hook hooks[] = {
       {"name", type->name},
       {"layout", type->layout},
-      {"begin_episode", type->begin_episode},
       {"act", type->act},
-      {"observe", type->observe},
-      {"end_episode", type->end_episode},
       {"stats", type->stats || !type->stat_names},
   };
   LGV_TRY(check_hooks("agent", type->name, hooks, sizeof hooks / sizeof *hooks, err));
@@ -262,7 +261,7 @@ static bool suits_optimizer(const lgv_settings *settings, const lgv_preset *pres
   const char *chosen = lgv_settings_get(settings, "optim.name");
   const char *named = strstr(preset->values, "optim.name=");
   if (!chosen) return true;
-  const char *own = named ? named + strlen("optim.name=") : type->optimizer;
+  const char *own = named ? named + strlen("optim.name=") : lgv__default_optimizer(type);
   size_t length = own ? strcspn(own, " ") : 0;
   return strlen(chosen) == length && strncmp(chosen, own, length) == 0;
 }

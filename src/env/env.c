@@ -140,6 +140,7 @@ static lgv_status open_parts(lgv_env *env, const void *params, lgv_mode mode, lg
     LGV_TRY(type->connect(env->self, env->params, &env->host, &env->spec, err));
     env->opened = true;
   }
+  env->spec.size = sizeof env->spec; /* the hook may have replaced the whole struct */
   LGV_TRY(check_spec(env, err));
   LGV_TRY(lgv__arena_build(&env->arena, layout_env, env, type->name, err));
   if (type->open) LGV_TRY(type->open(env->self, &env->spec, err));

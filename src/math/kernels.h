@@ -10,6 +10,8 @@
 
 #include "langevin.h"
 
+typedef struct lgv_optim_type lgv_optim_type; /* optim/optim_type.h */
+
 #define LGV_PASTE2(a, b) a##_##b
 #define LGV_PASTE(a, b) LGV_PASTE2(a, b)
 #define LGV_KERNEL(name) LGV_PASTE(name, LGV_ISA)

@@ -28,7 +28,7 @@ typedef struct lgv_optim_step {
   lgv_noise *noise;
 } lgv_optim_step;
 
-struct lgv_optim_type {
+typedef struct lgv_optim_type {
   const char *name;
   const char *summary;
   const lgv_param *params;
@@ -38,7 +38,7 @@ struct lgv_optim_type {
   void (*step)(const void *params, const lgv_optim_step *step);
   /* Optional: fills in values that depend on others, before the first step. */
   void (*resolve)(void *params);
-};
+} lgv_optim_type;
 
 /* ---- Parameters: one name for one thing, whichever optimizer has it ---- */
 

@@ -91,6 +91,7 @@ static lgv_status run_all(batch_state *b, lgv_error *err) {
 }
 
 lgv_status lgv_batch_run(const lgv_batch *batch, lgv_summary *summaries, lgv_error *err) {
+  LGV_TRY(lgv__check_size("lgv_batch", batch->size, sizeof *batch, err));
   if (batch->seeds < 1 || batch->threads < 1)
     return lgv_fail(err, LGV_ERR_USAGE, "a batch needs at least one seed and one thread");
   for (int32_t i = 0; i < batch->seeds; i++) {

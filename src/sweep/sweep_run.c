@@ -307,6 +307,7 @@ static lgv_schedule make_schedule(sweep_state *s, lgv_summary *summaries) {
 }
 
 lgv_status lgv_sweep_run(const lgv_sweep_job *job, lgv_summary *summaries, lgv_error *err) {
+  LGV_TRY(lgv__check_size("lgv_sweep_job", job->size, sizeof *job, err));
   if (job->threads < 1) return lgv_fail(err, LGV_ERR_USAGE, "a sweep needs at least one thread");
   sweep_state s = {.job = job, .info = lgv_sweep_get_info(job->sweep)};
   size_t n = s.info->configs;

@@ -173,7 +173,7 @@ static lgv_status open_parts(lgv_trained *t, const char *path, uint64_t seed, bo
   LGV_TRY(lgv__open_eval_env(plan, seed, "env.fresh", &t->env, err));
   lgv_env_spec trained = plan->env; /* evaluations may pay other rewards */
   trained.features = lgv_env_get_spec(t->env)->features;
-  lgv_problem problem = lgv__plan_problem(plan, &trained);
+  lgv_full_problem problem = lgv__plan_problem(plan, &trained);
   LGV_TRY(lgv__agent_open(plan->agent_type, plan->agent_params, &problem, seed, &t->agent, err));
   LGV_TRY(load_arrays(t, directory, file, err));
   lgv__agent_seed_eval(t->agent, seed);

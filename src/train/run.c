@@ -114,7 +114,7 @@ static lgv_status open_parts(lgv_run *run, const char *directory, lgv_error *err
     LGV_TRY(lgv__open_eval_env(plan, run->seed, "env.eval", &run->eval_env, err));
   if (plan->run.update_threads > 1)
     LGV_TRY(lgv__matmul_threads_create((int32_t)plan->run.update_threads, &run->team, err));
-  lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(run->env));
+  lgv_full_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(run->env));
   LGV_TRY(
       lgv__agent_open(plan->agent_type, plan->agent_params, &problem, run->seed, &run->agent, err));
   LGV_TRY(open_exact(run, err));

@@ -9,7 +9,8 @@
 
 enum { ACTIONS = 3, LENGTH = 5 };
 
-static const lgv_env_spec spec = {.obs_shape = {LENGTH, 1, 1},
+static const lgv_env_spec spec = {.size = sizeof(lgv_env_spec),
+                                  .obs_shape = {LENGTH, 1, 1},
                                   .obs_form = LGV_FORM_ONE_HOT,
                                   .actions = {.count = ACTIONS},
                                   .states = LENGTH,
@@ -43,11 +44,12 @@ static void assert_refused(lgv_status found, lgv_status expected, const lgv_erro
 
 static void impossible_specs_are_refused(void **state) {
   (void)state;
-  lgv_env_spec wrong[8];
-  const char *const words[] = {"no action",       "no action",       "negative number",
-                               "negative number", "negative number", "lower bound",
-                               "lower bound",     "no table"};
-  for (size_t i = 0; i < 8; i++) wrong[i] = spec;
+  lgv_env_spec wrong[9];
+  const char *const words[] = {
+      "no action",       "no action",       "negative number",
+      "negative number", "negative number", "lower bound",
+      "lower bound",     "no table",        "another version of langevin.h"};
+  for (size_t i = 0; i < 9; i++) wrong[i] = spec;
   wrong[0].actions.count = 0;
   wrong[1].actions.count = -1;
   wrong[2].states = -1;
@@ -56,9 +58,10 @@ static void impossible_specs_are_refused(void **state) {
   wrong[5].reward_min = 2;
   wrong[6].reward_max = NAN;
   wrong[7].feature_dim = 3;
+  wrong[8].size -= 8;
   for (size_t a = 0; lgv__agents[a]; a++) {
     lgv_settings *settings = make_settings("riverswim", lgv__agents[a]->name, "");
-    for (size_t i = 0; i < 8; i++) {
+    for (size_t i = 0; i < 9; i++) {
       lgv_error err = {0};
       lgv_agent *agent;
       lgv_status status = lgv_agent_create(settings, &wrong[i], 10, 40, 1, &agent, &err);
@@ -172,15 +175,18 @@ static void a_file_that_could_not_be_read_is_not_written(void **state) {
   long_text[most - 1] = '\0';
   const char *const wrong[] = {"\xff", "half \xc3", long_text};
   for (size_t i = 0; i < 3; i++) {
-    assert_refused(lgv_agent_save(agent, path, wrong[i], NULL, 0, &err), LGV_ERR_USAGE, &err,
-                   "UTF-8");
+    lgv_save_options options = {.size = sizeof options, .about = wrong[i]};
+    assert_refused(lgv_agent_save(agent, path, &options, &err), LGV_ERR_USAGE, &err, "UTF-8");
     assert_int_equal(lgv_agent_load(agent, path, &err), LGV_ERR_IO); /* there is none */
   }
   const char *const right[] = {"", "\"quoted\"\n\ttabs, \x01 and \\", "Kübel, 雪, 🐟"};
   for (size_t i = 0; i < 3; i++) {
-    assert_int_equal(lgv_agent_save(agent, path, right[i], NULL, 0, &err), LGV_OK);
+    lgv_save_options options = {.size = sizeof options, .about = right[i]};
+    assert_int_equal(lgv_agent_save(agent, path, &options, &err), LGV_OK);
     assert_int_equal(lgv_agent_load(agent, path, &err), LGV_OK);
   }
+  lgv_save_options old = {.size = sizeof old - 8};
+  assert_refused(lgv_agent_save(agent, path, &old, &err), LGV_ERR_USAGE, &err, "another version");
   free(long_text);
   lgv_agent_free(agent);
   remove_tree(directory);
@@ -192,7 +198,7 @@ static void corrupt(lgv_agent *agent, const char *counters, const char *path) {
   lgv_error err = {0};
   size_t size;
   forge f;
-  assert_int_equal(lgv_agent_save(agent, path, NULL, NULL, 0, &err), LGV_OK);
+  assert_int_equal(lgv_agent_save(agent, path, NULL, &err), LGV_OK);
   unsigned char *bytes = forge_read(path, &size);
   assert_true(forge_open(&f, bytes, size));
   for (size_t i = 0; i < f.n; i++)

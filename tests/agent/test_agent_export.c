@@ -145,7 +145,10 @@ static void check_observations(lgv_agent *agent, const lgv_env_spec *env, bool v
 }
 
 static lgv_env_spec dense_spec(void) {
-  return (lgv_env_spec){.obs_shape = {LENGTH, 1, 1}, .actions = {.count = ACTIONS}, .horizon = 10};
+  return (lgv_env_spec){.size = sizeof(lgv_env_spec),
+                        .obs_shape = {LENGTH, 1, 1},
+                        .actions = {.count = ACTIONS},
+                        .horizon = 10};
 }
 
 static lgv_agent *make_agent(const char *name, const char *extra, const lgv_env_spec *env) {
@@ -244,7 +247,8 @@ static void networks_over_images(void **state) {
       {"iqn", "agent.hidden=16,12,8 agent.replay=100 agent.warmup=32"},
       {"bootstrapped-dqn",
        "agent.hidden=16 agent.replay=100 agent.warmup=32 agent.heads=3 agent.eval=vote"}};
-  lgv_env_spec env = {.obs_kind = LGV_OBS_BYTE,
+  lgv_env_spec env = {.size = sizeof(lgv_env_spec),
+                      .obs_kind = LGV_OBS_BYTE,
                       .obs_shape = {38, 40, 2},
                       .frames = 2,
                       .actions = {.count = ACTIONS},

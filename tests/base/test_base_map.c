@@ -103,7 +103,8 @@ static void observe(const void *self, void *data) {
   *(float *)data = 0;
 }
 
-static const lgv_env_type type = {.name = "mapped",
+static const lgv_env_type type = {.size = sizeof(lgv_env_type),
+                                  .name = "mapped",
                                   .summary = "has a map",
                                   .params = table,
                                   .params_size = sizeof(kept),

@@ -14,7 +14,8 @@
 /* From settings to aggregate.json; each step cleans up after itself if it fails. */
 static lgv_status run_batch(const lgv_plan *plan, const char *directory, lgv_error *err) {
   lgv_summary summaries[2];
-  lgv_batch batch = {.plan = plan, .seeds = 2, .threads = 1, .directory = directory};
+  lgv_batch batch = {
+      .size = sizeof(lgv_batch), .plan = plan, .seeds = 2, .threads = 1, .directory = directory};
   return lgv_batch_run(&batch, summaries, err);
 }
 

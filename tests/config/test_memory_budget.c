@@ -84,7 +84,8 @@ static void lgv__screen_layout(void *self, const void *params, const lgv_env_spe
 
 static const lgv_param no_params[] = {{0}};
 /* It is never opened: any hooks will do. */
-static const lgv_env_type screens = {.name = "screens",
+static const lgv_env_type screens = {.size = sizeof(lgv_env_type),
+                                     .name = "screens",
                                      .summary = "pictures of a game",
                                      .params = no_params,
                                      .spec = screen_spec,
@@ -144,7 +145,7 @@ static void what_is_counted_is_what_is_taken(void **state) {
     lgv_error err = {0};
     assert_int_equal(
         lgv__env_open(plan->env_type, plan->env_params, &plan->host, 0, "env", &env, &err), LGV_OK);
-    lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(env));
+    lgv_full_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(env));
     assert_int_equal(
         lgv__agent_open(plan->agent_type, plan->agent_params, &problem, 0, &agent, &err), LGV_OK);
     size_t taken = lgv__agent_arena(agent)->table.used + 2 * lgv__env_arena(env)->table.used;
@@ -179,7 +180,11 @@ static lgv_status run_batch(const lgv_plan *plan, const char *name, int32_t seed
   lgv_summary summaries[8];
   char directory[PATH_MAX];
   snprintf(directory, sizeof directory, "%s/batch-%s", root, name);
-  lgv_batch batch = {.plan = plan, .seeds = seeds, .threads = threads, .directory = directory};
+  lgv_batch batch = {.size = sizeof(lgv_batch),
+                     .plan = plan,
+                     .seeds = seeds,
+                     .threads = threads,
+                     .directory = directory};
   return lgv_batch_run(&batch, summaries, err);
 }
 
@@ -240,7 +245,8 @@ static void sweeps_that_do_not_fit_are_refused(void **state) {
   join(path, root, "sweep.yaml");
   join(out, root, "out");
   if (lgv_sweep_load(path, NULL, &sweep, &err) != LGV_OK) fail_msg("%s", err.message);
-  lgv_sweep_job job = {.sweep = sweep, .threads = 3, .directory = out};
+  lgv_sweep_job job = {
+      .size = sizeof(lgv_sweep_job), .sweep = sweep, .threads = 3, .directory = out};
   lgv__available_pretend(7 * 17000000); /* 3 + 3 would do, 3 + 3 + 2 not */
   assert_int_equal(lgv_sweep_run(&job, summaries, &err), LGV_ERR_MEMORY);
   assert_non_null(strstr(err.message, "3 parallel runs"));

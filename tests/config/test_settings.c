@@ -152,12 +152,32 @@ static void descriptors_without_what_is_called_are_refused(void **state) {
   env.step = NULL;
   assert_int_equal(lgv_settings_add_env(s, &env, &err), LGV_ERR_USAGE);
   assert_says(err.message, "the environment coin has no `step`");
-  agent.observe = NULL;
+  agent.act = NULL;
   assert_int_equal(lgv_settings_add_agent(s, &agent, &err), LGV_ERR_USAGE);
-  assert_says(err.message, "the agent cycle has no `observe`");
-  agent = (lgv_agent_type){0};
+  assert_says(err.message, "the agent cycle has no `act`");
+  agent = (lgv_agent_type){.size = sizeof agent};
   assert_int_equal(lgv_settings_add_agent(s, &agent, &err), LGV_ERR_USAGE);
   assert_says(err.message, "(no name)");
+  lgv_settings_free(s);
+}
+
+/* A program that was compiled against another langevin.h has descriptors of another size. */
+static void descriptors_of_another_size_are_refused(void **state) {
+  (void)state;
+  lgv_settings *s = make_settings("riverswim", "lmc-lsvi", NULL);
+  lgv_error err = {0};
+  lgv_env_type env = coin_type;
+  lgv_agent_type agent = cycle_type;
+  env.size -= sizeof(void *);
+  assert_int_equal(lgv_settings_add_env(s, &env, &err), LGV_ERR_USAGE);
+  assert_says(err.message, "lgv_env_type.size is");
+  assert_says(err.message, "another version of langevin.h");
+  agent.size += sizeof(void *);
+  assert_int_equal(lgv_settings_add_agent(s, &agent, &err), LGV_ERR_USAGE);
+  assert_says(err.message, "lgv_agent_type.size is");
+  agent.size = 0;
+  assert_int_equal(lgv_settings_add_agent(s, &agent, &err), LGV_ERR_USAGE);
+  assert_says(err.message, "set it to sizeof(lgv_agent_type)");
   lgv_settings_free(s);
 }
 
@@ -171,6 +191,7 @@ int main(void) {
       cmocka_unit_test(the_line_survives_a_long_path),
       cmocka_unit_test(ones_own_descriptors_come_before_the_registrys),
       cmocka_unit_test(descriptors_without_what_is_called_are_refused),
+      cmocka_unit_test(descriptors_of_another_size_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

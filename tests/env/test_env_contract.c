@@ -298,6 +298,7 @@ static int64_t faulty_state(const void *self) {
 }
 
 static const lgv_env_type faulty_env = {
+    .size = sizeof(lgv_env_type),
     .name = "faulty",
     .summary = "breaks the promise that a parameter names",
     .params = faulty_table,

@@ -13,7 +13,10 @@
 
 typedef struct deep_rig {
   const lgv_agent_type *type;
-  lgv_problem problem;
+  union { /* the handle passes the whole problem; tests look at its public part */
+    lgv_problem problem;
+    lgv_full_problem whole;
+  };
   void *params, *optim_params, *self;
   lgv_arena arena;
 } deep_rig;
@@ -28,7 +31,8 @@ static inline void deep_layout(void *context, lgv_layout *layout) {
 }
 
 static inline lgv_env_spec deep_spec(int32_t length, int32_t actions) {
-  return (lgv_env_spec){.obs_form = LGV_FORM_ONE_HOT,
+  return (lgv_env_spec){.size = sizeof(lgv_env_spec),
+                        .obs_form = LGV_FORM_ONE_HOT,
                         .obs_shape = {length, 1, 1},
                         .actions = {.count = actions},
                         .states = length,
@@ -43,22 +47,24 @@ static inline void deep_open_for(deep_rig *rig, const char *agent, lgv_problem p
   lgv_settings *settings = make_settings(NULL, agent, extra);
   lgv_error err = {0};
   bool is_set[64];
-  *rig = (deep_rig){.problem = problem};
+  *rig = (deep_rig){.whole = {.given = problem}};
   assert_int_equal(lgv__settings_agent_type(settings, &rig->type, &err), LGV_OK);
   rig->params = calloc(1, rig->type->params_size);
   rig->self = calloc(1, rig->type->state_size);
   assert_int_equal(
       lgv__settings_fill(settings, "agent.", rig->type->params, rig->params, is_set, &err), LGV_OK);
   lgv_problem *p = &rig->problem;
-  assert_int_equal(lgv__settings_optim_type(settings, rig->type->optimizer, &p->optimizer, &err),
+  lgv_full_problem *whole = &rig->whole;
+  assert_int_equal(lgv__settings_optim_type(settings, lgv__default_optimizer(rig->type),
+                                            &whole->optimizer, &err),
                    LGV_OK);
-  if (p->optimizer) {
-    rig->optim_params = calloc(1, p->optimizer->params_size);
-    p->optim_params = rig->optim_params;
-    assert_int_equal(
-        lgv__settings_fill(settings, "optim.", p->optimizer->params, rig->optim_params, NULL, &err),
-        LGV_OK);
-    if (p->optimizer->resolve) p->optimizer->resolve(rig->optim_params);
+  if (whole->optimizer) {
+    rig->optim_params = calloc(1, whole->optimizer->params_size);
+    whole->optim_params = rig->optim_params;
+    assert_int_equal(lgv__settings_fill(settings, "optim.", whole->optimizer->params,
+                                        rig->optim_params, NULL, &err),
+                     LGV_OK);
+    if (whole->optimizer->resolve) whole->optimizer->resolve(rig->optim_params);
   }
   if (rig->type->resolve(rig->params, is_set, p, &err) != LGV_OK) fail_msg("%s", err.message);
   if (change) change(rig->params);
@@ -129,6 +135,11 @@ static inline lgv_status deep_update(deep_rig *rig, lgv_error *err) {
   return status;
 }
 
+static inline void deep_begin(deep_rig *rig) {
+  lgv_error err = {0};
+  if (rig->type->begin_episode) assert_int_equal(rig->type->begin_episode(rig->self, &err), LGV_OK);
+}
+
 /* A walk of random transitions in episodes of 4 steps. */
 static inline void deep_walk(deep_rig *rig, int steps, lgv_rng *rng) {
   lgv_error err = {0};
@@ -137,7 +148,7 @@ static inline void deep_walk(deep_rig *rig, int steps, lgv_rng *rng) {
   for (int i = 0; i < steps; i++) {
     int to = (int)lgv_rng_below(rng, length), action = (int)lgv_rng_below(rng, 2);
     double reward = lgv_rng_normal(rng);
-    if (i % 4 == 0) assert_int_equal(rig->type->begin_episode(rig->self, &err), LGV_OK);
+    if (i % 4 == 0) deep_begin(rig);
     if (deep_observe(rig, i % 4, at, action, to, reward, i % 4 == 3, &err) != LGV_OK)
       fail_msg("%s", err.message);
     if (i % 4 == 3) assert_int_equal(rig->type->end_episode(rig->self, &err), LGV_OK);
@@ -157,7 +168,7 @@ static inline void deep_live(deep_rig *rig, int steps, void (*after_step)(deep_r
   int at = 0;
   for (int i = 0; i < steps; i++) {
     lgv_action action;
-    if (i % 4 == 0) assert_int_equal(rig->type->begin_episode(rig->self, &err), LGV_OK);
+    if (i % 4 == 0) deep_begin(rig);
     lgv_obs obs = deep_obs(rig, at, i % 4, data);
     assert_int_equal(rig->type->act(rig->self, &obs, LGV_TRAIN, &action, &err), LGV_OK);
     int to = (at * 3 + action.choice + (int)lgv_rng_below(&rng, 2)) % DEEP_LENGTH;

@@ -240,7 +240,8 @@ static inline lgv_agent *make_agent(const char *name, const lgv_env_spec *spec, 
 }
 
 static inline lgv_env_spec make_spec(int64_t states, int32_t actions, int64_t horizon) {
-  return (lgv_env_spec){.states = states,
+  return (lgv_env_spec){.size = sizeof(lgv_env_spec),
+                        .states = states,
                         .actions = {.count = actions},
                         .horizon = horizon,
                         .stationary = true,

@@ -118,6 +118,7 @@ static inline lgv_status outside_restore(void *self, bool *in_episode, lgv_error
 }
 
 static const lgv_env_type outside_type = {
+    .size = sizeof(lgv_env_type),
     .name = "outside",
     .summary = "its state is elsewhere",
     .params = outside_table,

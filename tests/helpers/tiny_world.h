@@ -104,6 +104,7 @@ static inline void coin_count(const void *self, int64_t *values) {
 }
 
 static const lgv_env_type coin_type = {
+    .size = sizeof(lgv_env_type),
     .name = "coin",
     .summary = "one state, two payments",
     .params = coin_table,
@@ -148,16 +149,6 @@ static inline lgv_status cycle_act(void *self, const lgv_obs *obs, lgv_mode mode
   return LGV_OK;
 }
 
-static inline lgv_status cycle_nothing(void *self, lgv_error *err) {
-  (void)self, (void)err;
-  return LGV_OK;
-}
-
-static inline lgv_status cycle_observe(void *self, const lgv_transition *t, lgv_error *err) {
-  (void)self, (void)t, (void)err;
-  return LGV_OK;
-}
-
 static inline lgv_status cycle_end(void *self, lgv_error *err) {
   (void)err;
   ++*((cycle *)self)->episode;
@@ -171,14 +162,13 @@ static inline void cycle_policy(const void *self, const lgv_obs *obs, double *p)
 }
 
 static const lgv_agent_type cycle_type = {
+    .size = sizeof(lgv_agent_type),
     .name = "cycle",
     .summary = "three policies in turn",
     .traits = LGV_SETTLES_PER_EPISODE,
     .state_size = sizeof(cycle),
     .layout = cycle_layout,
-    .begin_episode = cycle_nothing,
     .act = cycle_act,
-    .observe = cycle_observe,
     .end_episode = cycle_end,
     .policy = cycle_policy,
 };

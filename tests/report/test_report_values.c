@@ -32,7 +32,8 @@ static void record(const char *name, const char *env, const char *agent, const c
   lgv_summary summary;
   lgv_error err = {0};
   join(directory, root, name);
-  lgv_batch batch = {.plan = plan, .seeds = 1, .threads = 1, .directory = directory};
+  lgv_batch batch = {
+      .size = sizeof(lgv_batch), .plan = plan, .seeds = 1, .threads = 1, .directory = directory};
   if (lgv_batch_run(&batch, &summary, &err) != LGV_OK) fail_msg("%s", err.message);
   lgv_plan_free(plan);
 }

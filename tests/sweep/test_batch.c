@@ -31,8 +31,12 @@ static void the_number_of_threads_changes_nothing(void **state) {
     lgv_error err = {0};
     make_temp(one);
     make_temp(many);
-    lgv_batch batch = {
-        .plan = plan, .first_seed = 10, .seeds = SEEDS, .threads = 1, .directory = one};
+    lgv_batch batch = {.size = sizeof(lgv_batch),
+                       .plan = plan,
+                       .first_seed = 10,
+                       .seeds = SEEDS,
+                       .threads = 1,
+                       .directory = one};
     assert_int_equal(lgv_batch_run(&batch, first, &err), LGV_OK);
     batch.threads = 4;
     batch.directory = many;
@@ -70,7 +74,11 @@ static void one_failing_seed_does_not_stop_the_others(void **state) {
     make_temp(directory);
     occupy(directory, 2);
     occupy(directory, 5);
-    lgv_batch batch = {.plan = plan, .seeds = 8, .threads = threads, .directory = directory};
+    lgv_batch batch = {.size = sizeof(lgv_batch),
+                       .plan = plan,
+                       .seeds = 8,
+                       .threads = threads,
+                       .directory = directory};
     assert_int_equal(lgv_batch_run(&batch, s, &err), LGV_ERR_USAGE);
     assert_int_equal(strncmp(err.message, "seed 2: ", 8), 0); /* the least, whoever came first */
     for (int i = 0; i < 8; i++) {
@@ -95,8 +103,12 @@ static void a_run_that_fails_half_way_says_why(void **state) {
   lgv_summary s;
   lgv_error err = {0};
   make_temp(directory);
-  lgv_batch batch = {
-      .plan = plan, .first_seed = 3, .seeds = 1, .threads = 1, .directory = directory};
+  lgv_batch batch = {.size = sizeof(lgv_batch),
+                     .plan = plan,
+                     .first_seed = 3,
+                     .seeds = 1,
+                     .threads = 1,
+                     .directory = directory};
   assert_int_equal(lgv_batch_run(&batch, &s, &err), LGV_ERR_ENV);
   assert_string_equal(err.message, "seed 3: the coin rolled away");
   assert_true(!s.finished && s.episodes == 2 && s.regret == 1.125);
@@ -134,7 +146,8 @@ static void progress_grows_to_the_end(void **state) {
   lgv_summary s[4];
   lgv_error err = {0};
   watch w = {0};
-  lgv_batch batch = {.plan = plan,
+  lgv_batch batch = {.size = sizeof(lgv_batch),
+                     .plan = plan,
                      .seeds = 4,
                      .threads = 3,
                      .on_progress = progress,
@@ -157,7 +170,8 @@ static void an_interrupt_begins_nothing_new(void **state) {
     watch w = {.stop_above = 600}; /* in the second run that works */
     make_temp(directory);
     if (with_failure) occupy(directory, 0);
-    lgv_batch batch = {.plan = plan,
+    lgv_batch batch = {.size = sizeof(lgv_batch),
+                       .plan = plan,
                        .seeds = 5,
                        .threads = 1,
                        .directory = directory,
@@ -186,10 +200,13 @@ static void a_batch_of_nothing_is_refused(void **state) {
   lgv_plan *plan = make_coin_plan("run.episodes=1");
   lgv_summary s;
   lgv_error err = {0};
-  lgv_batch none = {.plan = plan, .seeds = 0, .threads = 1};
-  lgv_batch idle = {.plan = plan, .seeds = 1, .threads = 0};
+  lgv_batch none = {.size = sizeof(lgv_batch), .plan = plan, .seeds = 0, .threads = 1};
+  lgv_batch idle = {.size = sizeof(lgv_batch), .plan = plan, .seeds = 1, .threads = 0};
   assert_int_equal(lgv_batch_run(&none, &s, &err), LGV_ERR_USAGE);
   assert_int_equal(lgv_batch_run(&idle, &s, &err), LGV_ERR_USAGE);
+  lgv_batch old = {.size = sizeof(lgv_batch) - 8, .plan = plan, .seeds = 1, .threads = 1};
+  assert_int_equal(lgv_batch_run(&old, &s, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "lgv_batch.size is"));
   lgv_plan_free(plan);
 }
 

@@ -52,7 +52,8 @@ static lgv_status run(const lgv_sweep *sweep, const char *name, int32_t threads,
                       lgv_summary *summaries, lgv_error *err) {
   char out[PATH_MAX];
   join(out, directory, name);
-  lgv_sweep_job job = {.sweep = sweep,
+  lgv_sweep_job job = {.size = sizeof(lgv_sweep_job),
+                       .sweep = sweep,
                        .threads = threads,
                        .directory = out,
                        .on_progress = on_progress,

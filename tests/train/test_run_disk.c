@@ -200,7 +200,8 @@ static void a_stop_without_a_checkpoint_is_told(void **state) {
   lgv_settings_on_notice(settings, keep_notice, told);
   assert_int_equal(lgv_plan_create(settings, &told_plan, &err), LGV_OK);
   lgv_settings_free(settings);
-  lgv_batch batch = {.plan = told_plan,
+  lgv_batch batch = {.size = sizeof(lgv_batch),
+                     .plan = told_plan,
                      .first_seed = FAULT_SEED,
                      .seeds = 1,
                      .threads = 1,

@@ -35,8 +35,8 @@ static void open_by_hand(by_hand *h, const lgv_plan *plan, int32_t n, uint64_t s
                                    &h->env[i], &err),
                      LGV_OK);
   }
-  lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(h->env[0]));
-  assert_int_equal(problem.streams, n);
+  lgv_full_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(h->env[0]));
+  assert_int_equal(problem.given.streams, n);
   assert_int_equal(
       lgv__agent_open(plan->agent_type, plan->agent_params, &problem, seed, &h->agent, &err),
       LGV_OK);

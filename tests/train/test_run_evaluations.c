@@ -60,6 +60,7 @@ static lgv_status ring_step(void *self, const lgv_action *action, lgv_rng *rng,
 }
 
 static const lgv_env_type ring_type = {
+    .size = sizeof(lgv_env_type),
     .name = "ring",
     .summary = "no clock, one way out",
     .params = ring_table,
@@ -108,16 +109,14 @@ static lgv_status walker_act(void *self, const lgv_obs *obs, lgv_mode mode, lgv_
 }
 
 static const lgv_agent_type walker_type = {
+    .size = sizeof(lgv_agent_type),
     .name = "walker",
     .summary = "draws its actions",
     .params = walker_table,
     .params_size = sizeof(walker_params),
     .state_size = sizeof(walker),
     .layout = walker_layout,
-    .begin_episode = cycle_nothing,
     .act = walker_act,
-    .observe = cycle_observe,
-    .end_episode = cycle_nothing,
 };
 
 static lgv_settings *ring_settings(const char *extra) {

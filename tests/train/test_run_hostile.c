@@ -313,7 +313,7 @@ static void an_agent_that_was_lied_to_refuses_to_go_on(void **state) {
                    LGV_OK);
   lgv_settings_free(settings);
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
-  assert_int_equal(lgv_agent_save(agent, good, NULL, NULL, 0, &err), LGV_OK);
+  assert_int_equal(lgv_agent_save(agent, good, NULL, &err), LGV_OK);
   unsigned char *bytes = forge_read(good, &size);
   assert_true(forge_open(&f, bytes, size));
   forge_set(array_called(&f, "agent.counters"), 0, -1, 0);

@@ -85,7 +85,8 @@ static void poison_observe(const void *self, void *data) {
 
 static int64_t poison_state(const void *self) { return ((const poison *)self)->at[0]; }
 
-static const lgv_env_type poison_type = {.name = "poison",
+static const lgv_env_type poison_type = {.size = sizeof(lgv_env_type),
+                                         .name = "poison",
                                          .summary = "pays and shows what is no number",
                                          .params = poison_table,
                                          .params_size = sizeof(poison_params),
@@ -116,7 +117,8 @@ static lgv_status run_agent(const char *agent, const char *extra, const char *di
                             lgv_error *err) {
   lgv_plan *plan = plan_agent(agent, extra);
   lgv_summary summary;
-  lgv_batch batch = {.plan = plan, .seeds = 1, .threads = 1, .directory = directory};
+  lgv_batch batch = {
+      .size = sizeof(lgv_batch), .plan = plan, .seeds = 1, .threads = 1, .directory = directory};
   lgv_status status = lgv_batch_run(&batch, &summary, err);
   lgv_plan_free(plan);
   return status;

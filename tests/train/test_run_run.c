@@ -188,6 +188,7 @@ static lgv_status die_step(void *self, const lgv_action *action, lgv_rng *rng, l
 }
 
 static const lgv_env_type die_type = {
+    .size = sizeof(lgv_env_type),
     .name = "die",
     .summary = "pays what was drawn",
     .state_size = sizeof(die),

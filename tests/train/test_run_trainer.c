@@ -90,7 +90,7 @@ static char *describe(const lgv_agent *agent) {
   lgv_error err = {0};
   make_temp(directory);
   join(path, directory, "agent");
-  must(lgv_agent_save(agent, path, NULL, NULL, 0, &err), &err);
+  must(lgv_agent_save(agent, path, NULL, &err), &err);
   char *text = read_text(directory, "agent");
   remove_tree(directory);
   memmove(text, text + 8, strlen(text + 8) + 1); /* after its length */
@@ -115,7 +115,11 @@ static void expect_exact_load(const char *agent, const char *extra) {
   pair a = make_pair("riverswim", agent, extra, 0, 0, 1);
   pair b = make_pair("riverswim", agent, extra, 0, 0, 2);
   train(&a, 777, episodes);
-  must(lgv_agent_save(a.agent, path, "{\"a\": \"text\"}", NULL, 0, &err), &err);
+  must(lgv_agent_save(
+           a.agent, path,
+           &(lgv_save_options){.size = sizeof(lgv_save_options), .about = "{\"a\": \"text\"}"},
+           &err),
+       &err);
   must(lgv_agent_load(b.agent, path, &err), &err);
   expect_same_agent(a.agent, b.agent);
   lgv_env_seed(a.env, 9);
@@ -171,14 +175,14 @@ static void test_load_refuses(void **state) {
   join(path, directory, "agent.safetensors");
   pair a = make_pair("riverswim", "dqn", "agent.hidden=8", 0, 0, 1);
   pair b = make_pair("riverswim", "dqn", "agent.hidden=9", 0, 0, 1);
-  must(lgv_agent_save(a.agent, path, NULL, NULL, 0, &err), &err);
+  must(lgv_agent_save(a.agent, path, NULL, &err), &err);
   assert_int_equal(lgv_agent_load(b.agent, path, &err), LGV_ERR_IO);
   assert_non_null(strstr(err.message, "of another size"));
   assert_int_equal(truncate(path, 100), 0);
   assert_int_equal(lgv_agent_load(a.agent, path, &err), LGV_ERR_IO);
   remove_tree(directory);
   assert_int_equal(lgv_agent_load(a.agent, path, &err), LGV_ERR_IO);
-  assert_int_equal(lgv_agent_save(a.agent, "/nowhere/at/all", NULL, NULL, 0, &err), LGV_ERR_IO);
+  assert_int_equal(lgv_agent_save(a.agent, "/nowhere/at/all", NULL, &err), LGV_ERR_IO);
   must(lgv_agent_get(b.agent, "agent.hidden", text, sizeof text, &err), &err);
   assert_string_equal(text, "9");
   must(lgv_agent_get(b.agent, "optim.name", text, sizeof text, &err), &err);

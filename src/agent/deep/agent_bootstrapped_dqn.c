@@ -310,7 +310,6 @@ const lgv_agent_type lgv__agent_bootstrapped_dqn = {
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .presets = presets,
-    .optimizer = "adam",
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
@@ -322,5 +321,5 @@ const lgv_agent_type lgv__agent_bootstrapped_dqn = {
     .stats = stats,
     .set_stream = lgv__dqn_set_stream,
     .q_values = q_values,
-    .policy_parts = policy_parts,
 };
+const lgv_builtin lgv__builtin_bootstrapped_dqn = {"adam", policy_parts};

@@ -393,12 +393,6 @@ static lgv_status check(self *s, lgv_error *err) {
 
 /* ---- hooks ---- */
 
-static lgv_status begin_episode(void *self_, lgv_error *err) {
-  (void)self_;
-  (void)err;
-  return LGV_OK;
-}
-
 /* Values of all actions; returns the greatest of those that mask (NULL: all) allows. */
 static double evaluate(self *s, int32_t index, const uint8_t *mask) {
   double most = -INFINITY;
@@ -476,8 +470,6 @@ static void stats(const void *self_, double *values) {
 }
 
 /* Observations are indices: the exported values are enough. */
-static void policy_parts(const void *self_, lgv_policy_parts *parts) { (void)self_, (void)parts; }
-
 const lgv_agent_type lgv__agent_gn_lmcdqn = {
     .name = "gn-lmcdqn",
     .summary = "one Langevin chain on the posterior, with a Gauss-Newton preconditioner",
@@ -487,7 +479,6 @@ const lgv_agent_type lgv__agent_gn_lmcdqn = {
     .resolve = resolve,
     .layout = layout,
     .open = open_agent,
-    .begin_episode = begin_episode,
     .act = act,
     .observe = observe,
     .end_episode = end_episode,
@@ -495,5 +486,5 @@ const lgv_agent_type lgv__agent_gn_lmcdqn = {
     .stats = stats,
     .set_stream = set_stream,
     .q_values = q_values,
-    .policy_parts = policy_parts,
 };
+const lgv_builtin lgv__builtin_gn_lmcdqn = {0};

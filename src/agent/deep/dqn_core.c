@@ -118,22 +118,21 @@ lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes
 
 /* ---- memory ---- */
 
-static bool is_compensated(const lgv_problem *problem) {
-  return problem->optimizer && ((const optim_params *)problem->optim_params)->compensated;
+static bool is_compensated(const dqn *c) {
+  return c->optimizer && ((const optim_params *)c->optim_params)->compensated;
 }
 
-static void layout_vectors(dqn *c, const lgv_problem *problem, lgv_layout *layout) {
+static void layout_vectors(dqn *c, lgv_layout *layout) {
   static const char *const slots[LGV_OPTIM_SLOTS] = {"optim.slot0", "optim.slot1", "optim.slot2",
                                                      "optim.slot3"};
   size_t all = (size_t)(c->sizes.copies * c->dim);
   c->w = lgv_layout_array(layout, "w", LGV_F32, all, LGV_KEEP);
   c->w_target =
       c->sizes.no_target ? NULL : lgv_layout_array(layout, "w_target", LGV_F32, all, LGV_KEEP);
-  for (int32_t i = 0; problem->optimizer && i < problem->optimizer->slots; i++)
+  for (int32_t i = 0; c->optimizer && i < c->optimizer->slots; i++)
     c->slot[i] = lgv_layout_array(layout, slots[i], LGV_F32, all, LGV_KEEP);
-  c->residual = is_compensated(problem)
-                    ? lgv_layout_array(layout, "w_residual", LGV_F32, all, LGV_KEEP)
-                    : NULL;
+  c->residual =
+      is_compensated(c) ? lgv_layout_array(layout, "w_residual", LGV_F32, all, LGV_KEEP) : NULL;
   c->grad = lgv_layout_array(layout, "grad", LGV_F32, (size_t)c->dim, LGV_SCRATCH);
 }
 
@@ -226,8 +225,8 @@ void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dq
   c->parts = lgv__action_parts(&problem->env.actions);
   c->outputs = c->sizes.heads * c->A * c->sizes.atoms;
   c->dim = c->sizes.vectors * c->net.params;
-  c->optimizer = problem->optimizer;
-  c->optim_params = problem->optim_params;
+  c->optimizer = lgv__full_problem(problem)->optimizer;
+  c->optim_params = lgv__full_problem(problem)->optim_params;
   c->lr_scale = 1;
   c->init = problem->init;
   c->act = problem->act;
@@ -235,7 +234,7 @@ void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dq
   c->eval = problem->eval;
   c->seed_noise = problem->noise;
   layout_counters(c, layout);
-  layout_vectors(c, problem, layout);
+  layout_vectors(c, layout);
   layout_experience(c, streams_of(problem), layout);
   lgv__running_scale_layout(&c->scale, &p->scale, &c->env, streams_of(problem), p->gamma, layout);
   layout_passes(c, layout);
@@ -564,12 +563,6 @@ lgv_status lgv__dqn_end_update(dqn *c, lgv_error *err) {
 /* ---- hooks ---- */
 
 void lgv__dqn_set_stream(void *self, int32_t stream) { ((dqn *)self)->stream = stream; }
-
-lgv_status lgv__dqn_begin_episode(void *self, lgv_error *err) {
-  (void)self;
-  (void)err;
-  return LGV_OK;
-}
 
 lgv_status lgv__dqn_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
   (void)err;

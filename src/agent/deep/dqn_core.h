@@ -22,6 +22,7 @@
 #ifndef LGV_AGENT_DEEP_DQN_CORE_H
 #define LGV_AGENT_DEEP_DQN_CORE_H
 
+#include "agent/builtin.h"
 #include "agent/deep/running_scale.h"
 #include "base/param.h"
 #include "langevin.h"
@@ -267,7 +268,6 @@ double lgv__dqn_squares(const float *x, int64_t count); /* their sum */
 /* open: draws every copy's parameters, and starts the target network with the same. */
 lgv_status lgv__dqn_open(void *self, lgv_error *err);
 void lgv__dqn_set_stream(void *self, int32_t stream);
-lgv_status lgv__dqn_begin_episode(void *self, lgv_error *err); /* nothing to do */
 /* q_values of agents that evaluate by w alone and whose outputs are Q. */
 lgv_status lgv__dqn_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
 void lgv__dqn_stats(const void *self, double *values);

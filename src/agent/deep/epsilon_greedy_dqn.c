@@ -85,13 +85,10 @@ static void stats(const void *self_, double *values) {
 #define EPSILON_GREEDY_DQN(name_, summary_, params_, presets_)                                     \
   {                                                                                                \
     .name = name_, .summary = summary_, .params = params_, .presets = presets_,                    \
-    .traits = LGV_TAKES_MULTI_DISCRETE,                                                            \
-    .params_size = sizeof(epsilon_greedy_params), .state_size = sizeof(self), .optimizer = "adam", \
-    .resolve = resolve, .layout = layout, .open = lgv__dqn_open,                                   \
-    .begin_episode = lgv__dqn_begin_episode, .act = act, .observe = observe,                       \
-    .end_episode = end_episode, .stat_names = stat_names, .stats = stats,                          \
-    .set_stream = lgv__dqn_set_stream, .q_values = lgv__dqn_q_values,                              \
-    .policy_parts = lgv__dqn_policy_parts,                                                         \
+    .traits = LGV_TAKES_MULTI_DISCRETE, .params_size = sizeof(epsilon_greedy_params),              \
+    .state_size = sizeof(self), .resolve = resolve, .layout = layout, .open = lgv__dqn_open,       \
+    .act = act, .observe = observe, .end_episode = end_episode, .stat_names = stat_names,          \
+    .stats = stats, .set_stream = lgv__dqn_set_stream, .q_values = lgv__dqn_q_values,              \
   }
 
 /* dqn. The preset `atari` is the loop of Ishfaq et al. (ICLR 2024), with Adam, double Q and an
@@ -115,6 +112,7 @@ static const lgv_param dqn_table[] = {
 
 const lgv_agent_type lgv__agent_dqn = EPSILON_GREEDY_DQN(
     "dqn", "deep Q-network with epsilon-greedy exploration", dqn_table, dqn_presets);
+const lgv_builtin lgv__builtin_dqn = {"adam", lgv__dqn_policy_parts};
 
 /* The other two have no preset `zoo`. */
 static const lgv_param param_table[] = {DQN_SMALL_OR_ATARI_ROW, PARAM_ROWS, {0}};
@@ -138,6 +136,7 @@ static const lgv_preset double_presets[] = {
 const lgv_agent_type lgv__agent_double_dqn = EPSILON_GREEDY_DQN(
     "double-dqn", "DQN whose targets separate the choice of an action from its value", param_table,
     double_presets);
+const lgv_builtin lgv__builtin_double_dqn = {"adam", lgv__dqn_policy_parts};
 
 /* prioritized-dqn. Schaul et al., "Prioritized experience replay" (ICLR 2016), proportional, on
  * double DQN: agent.prioritized and agent.double are on unless they are switched off. The equations
@@ -156,3 +155,4 @@ static const lgv_preset prioritized_presets[] = {
 const lgv_agent_type lgv__agent_prioritized_dqn =
     EPSILON_GREEDY_DQN("prioritized-dqn", "double DQN that replays in proportion to its errors",
                        param_table, prioritized_presets);
+const lgv_builtin lgv__builtin_prioritized_dqn = {"adam", lgv__dqn_policy_parts};

@@ -95,7 +95,7 @@ static lgv_status resolve_per_stage(params *p, const bool *is_set, const lgv_pro
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.stages = per-stage looks one stage ahead and has no target network: set "
                     "agent.n_step = 1 and agent.double = false");
-  const bool *chosen = problem->chosen; /* presets have an interval, too */
+  const bool *chosen = lgv__full_problem(problem)->chosen; /* presets have an interval, too */
   if (chosen && lgv__params_is_set(param_table, chosen, "update_every") && d->update_every != 0)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.stages = per-stage updates before every episode, not every %lld steps: "
@@ -293,15 +293,13 @@ static void policy_parts(const void *self_, lgv_policy_parts *parts) {
 }
 
 /* A descriptor: the members of the family differ in these arguments alone. */
-#define LANGEVIN_DQN(name_, summary_, params_, presets_, optimizer_)                               \
+#define LANGEVIN_DQN(name_, summary_, params_, presets_)                                           \
   {                                                                                                \
     .name = name_, .summary = summary_, .params = params_, .presets = presets_,                    \
-    .traits = LGV_TAKES_MULTI_DISCRETE,                                                            \
-    .optimizer = optimizer_, .params_size = sizeof(params), .state_size = sizeof(self),            \
+    .traits = LGV_TAKES_MULTI_DISCRETE, .params_size = sizeof(params), .state_size = sizeof(self), \
     .resolve = resolve, .layout = layout, .open = open_agent, .begin_episode = begin_episode,      \
     .act = act, .observe = observe, .end_episode = end_episode, .stat_names = stat_names,          \
     .stats = lgv__dqn_stats, .set_stream = lgv__dqn_set_stream, .q_values = q_values,              \
-    .policy_parts = policy_parts,                                                                  \
   }
 
 #define SMALL_LOOP "agent.warmup=200 agent.warmup_actions=uniform agent.updates=4 "
@@ -353,7 +351,8 @@ static const lgv_param adam_lmcdqn_table[] = {
 
 const lgv_agent_type lgv__agent_adam_lmcdqn =
     LANGEVIN_DQN("adam-lmcdqn", "Langevin Monte Carlo DQN with Adam SGLD (the paper's Algorithm 2)",
-                 adam_lmcdqn_table, adam_lmcdqn_presets, "asgld");
+                 adam_lmcdqn_table, adam_lmcdqn_presets);
+const lgv_builtin lgv__builtin_adam_lmcdqn = {"asgld", policy_parts};
 
 /* lmc-dqn. The update of Algorithm 1 of Ishfaq et al. (ICLR 2024), line 9, on a network, which is
  * SGLD (Welling, Teh, 2011) on the loss of dqn_core.h:
@@ -369,7 +368,8 @@ static const lgv_preset lmc_dqn_presets[] = {
 
 const lgv_agent_type lgv__agent_lmc_dqn =
     LANGEVIN_DQN("lmc-dqn", "Langevin Monte Carlo DQN without preconditioning (SGLD)", param_table,
-                 lmc_dqn_presets, "sgld");
+                 lmc_dqn_presets);
+const lgv_builtin lgv__builtin_lmc_dqn = {"sgld", policy_parts};
 
 /* psgld-dqn. Langevin Monte Carlo with the diagonal preconditioner of Li et al., "Preconditioned
  * stochastic gradient Langevin dynamics for deep neural networks" (AAAI 2016), in the loop of Adam
@@ -385,7 +385,8 @@ static const lgv_preset psgld_dqn_presets[] = {
 
 const lgv_agent_type lgv__agent_psgld_dqn =
     LANGEVIN_DQN("psgld-dqn", "Langevin Monte Carlo DQN with RMSProp preconditioning (pSGLD)",
-                 param_table, psgld_dqn_presets, "psgld");
+                 param_table, psgld_dqn_presets);
+const lgv_builtin lgv__builtin_psgld_dqn = {"psgld", policy_parts};
 
 /* langevin-dqn. Dwaracherla, Van Roy, "Langevin DQN" (2020), with the optimizer that Ishfaq et al.
  * (ICLR 2024) compare Adam LMCDQN with: a step of Adam, then Gaussian noise with Adam's
@@ -398,7 +399,8 @@ static const lgv_preset langevin_dqn_presets[] = {
 
 const lgv_agent_type lgv__agent_langevin_dqn =
     LANGEVIN_DQN("langevin-dqn", "DQN with Adam and preconditioned noise (Langevin DQN)",
-                 param_table, langevin_dqn_presets, "langevin-adam");
+                 param_table, langevin_dqn_presets);
+const lgv_builtin lgv__builtin_langevin_dqn = {"langevin-adam", policy_parts};
 
 /* fg-lmcdqn. Ishfaq et al., "More efficient randomized exploration for reinforcement learning via
  * approximate sampling" (2024): Adam LMCDQN on the feel-good loss (Zhang, 2022)
@@ -414,9 +416,9 @@ static const lgv_preset fg_lmcdqn_presets[] = {
                              "optim.form=code"},
     {0}};
 
-const lgv_agent_type lgv__agent_fg_lmcdqn =
-    LANGEVIN_DQN("fg-lmcdqn", "Adam LMCDQN with the feel-good term", feel_good_table,
-                 fg_lmcdqn_presets, "asgld");
+const lgv_agent_type lgv__agent_fg_lmcdqn = LANGEVIN_DQN(
+    "fg-lmcdqn", "Adam LMCDQN with the feel-good term", feel_good_table, fg_lmcdqn_presets);
+const lgv_builtin lgv__builtin_fg_lmcdqn = {"asgld", policy_parts};
 
 /* ulmc-dqn. Ishfaq et al. (2024): Adam LMCDQN with an underdamped chain, as their code has it,
  *
@@ -431,8 +433,9 @@ const lgv_agent_type lgv__agent_fg_lmcdqn =
 static const lgv_preset ulmc_dqn_presets[] = {
     {"small", SMALL_LOOP SMALL_CHAIN}, {"atari", DQN_ATARI_LOOP ATARI_CHAIN}, {0}};
 
-const lgv_agent_type lgv__agent_ulmc_dqn = LANGEVIN_DQN(
-    "ulmc-dqn", "underdamped Langevin Monte Carlo DQN", param_table, ulmc_dqn_presets, "ulmc");
+const lgv_agent_type lgv__agent_ulmc_dqn =
+    LANGEVIN_DQN("ulmc-dqn", "underdamped Langevin Monte Carlo DQN", param_table, ulmc_dqn_presets);
+const lgv_builtin lgv__builtin_ulmc_dqn = {"ulmc", policy_parts};
 
 /* fg-ulmc-dqn. Ishfaq et al. (2024): the underdamped chain of ulmc-dqn on the feel-good loss of
  * fg-lmcdqn. */
@@ -442,4 +445,5 @@ static const lgv_preset fg_ulmc_dqn_presets[] = {
     {0}};
 
 const lgv_agent_type lgv__agent_fg_ulmc_dqn = LANGEVIN_DQN(
-    "fg-ulmc-dqn", "ULMCDQN with the feel-good term", feel_good_table, fg_ulmc_dqn_presets, "ulmc");
+    "fg-ulmc-dqn", "ULMCDQN with the feel-good term", feel_good_table, fg_ulmc_dqn_presets);
+const lgv_builtin lgv__builtin_fg_ulmc_dqn = {"ulmc", policy_parts};

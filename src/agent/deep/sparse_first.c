@@ -14,8 +14,10 @@ enum { CACHE_LINE = 16 }; /* floats */
 /* ---- memory ---- */
 
 bool lgv__sparse_first_fits(const dqn_params *p, const lgv_problem *problem) {
-  return problem->env.obs_form == LGV_FORM_ONE_HOT && p->hidden.count > 0 && !p->layer_norm &&
-         !p->dueling && lgv__lazy_rows_fit(problem->optimizer, problem->optim_params);
+  return problem->env.obs_form == LGV_FORM_ONE_HOT && p->hidden.count > 0 &&
+         !p->layer_norm && !p->dueling &&
+         lgv__lazy_rows_fit(lgv__full_problem(problem)->optimizer,
+                            lgv__full_problem(problem)->optim_params);
 }
 
 static void distinct_layout(distinct *d, int64_t inputs, int64_t most, lgv_layout *layout) {
@@ -37,8 +39,8 @@ void lgv__sparse_first_layout(sparse_first *s, dqn *c, const dqn_params *p,
   s->stride = most * s->units + CACHE_LINE;
   size_t batch = (size_t)B, width = (size_t)(sizes.copies * s->units);
   size_t x = (size_t)(sizes.copies * s->stride);
-  lgv__lazy_rows_layout(&s->rows, inputs + 1, sizes.copies * s->units, problem->optimizer,
-                        problem->optim_params, layout);
+  lgv__lazy_rows_layout(&s->rows, inputs + 1, sizes.copies * s->units, c->optimizer,
+                        c->optim_params, layout);
   distinct_layout(&s->online, inputs, most, layout);
   distinct_layout(&s->next, inputs, B, layout);
   s->of_obs = lgv_layout_array(layout, "of_obs", LGV_I32, batch, LGV_SCRATCH);

@@ -67,5 +67,4 @@ const lgv_agent_type lgv__agent_lmc_lsvi = {
     .end_episode = end_episode,
     .policy = lgv__lsvi_policy_greedy,
     .q_values = lgv__lsvi_q_values,
-    .policy_parts = lgv__lsvi_policy_parts,
 };

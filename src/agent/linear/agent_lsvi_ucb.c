@@ -83,5 +83,4 @@ const lgv_agent_type lgv__agent_lsvi_ucb = {
     .end_episode = lgv__lsvi_absorb,
     .policy = lgv__lsvi_policy_greedy,
     .q_values = lgv__lsvi_q_values,
-    .policy_parts = lgv__lsvi_policy_parts,
 };

@@ -154,5 +154,4 @@ const lgv_agent_type lgv__agent_oppo = {
     .end_episode = end_episode,
     .policy = policy,
     .q_values = lgv__lsvi_q_values,
-    .policy_parts = lgv__lsvi_policy_parts,
 };

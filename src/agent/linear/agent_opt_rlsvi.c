@@ -103,5 +103,4 @@ const lgv_agent_type lgv__agent_opt_rlsvi = {
     .end_episode = lgv__lsvi_absorb,
     .policy = lgv__lsvi_policy_greedy,
     .q_values = lgv__lsvi_q_values,
-    .policy_parts = lgv__lsvi_policy_parts,
 };

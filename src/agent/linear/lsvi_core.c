@@ -381,11 +381,6 @@ lgv_status lgv__lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_err
   return LGV_OK;
 }
 
-void lgv__lsvi_policy_parts(const void *self, lgv_policy_parts *parts) {
-  (void)self;
-  parts->by_stage = true;
-}
-
 lgv_status lgv__lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                                 lgv_error *err) {
   lsvi *c = self;

@@ -162,7 +162,6 @@ lgv_status lgv__lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, l
 lgv_status lgv__lsvi_observe(void *self, const lgv_transition *transition, lgv_error *err);
 lgv_status lgv__lsvi_absorb(void *self, lgv_error *err); /* end_episode: the path becomes data */
 lgv_status lgv__lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
-void lgv__lsvi_policy_parts(const void *self, lgv_policy_parts *parts);
 void lgv__lsvi_policy_greedy(const void *self, const lgv_obs *obs, double *probabilities);
 /* What happened at stage h of the current episode; false if it was not reached. */
 bool lgv__lsvi_path_step(const lsvi *core, int64_t h, int64_t *pair, int64_t *next);

@@ -594,6 +594,7 @@ static void a_misspelled_key_in_a_preset_fails(void **state) {
   lgv_agent_type type = **lgv__agents;
   for (size_t i = 0; lgv__agents[i]; i++)
     if (strcmp(lgv__agents[i]->name, "dqn") == 0) type = *lgv__agents[i];
+  type.size = sizeof type;
   type.name = "misspelled";
   type.presets = wrong;
   lgv_settings *settings = make_settings("nchain", NULL, "agent.name=misspelled");

@@ -57,7 +57,8 @@ static void observe(const void *self, void *data) {
 }
 
 static const lgv_param no_params[] = {{0}};
-static const lgv_env_type world = {.name = "pictures",
+static const lgv_env_type world = {.size = sizeof(lgv_env_type),
+                                   .name = "pictures",
                                    .summary = "a dot",
                                    .params = no_params,
                                    .state_size = sizeof(pictures),

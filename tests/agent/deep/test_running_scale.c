@@ -311,7 +311,7 @@ static void saved(const lgv_agent *agent, const char *name, char **bytes, size_t
   char path[PATH_MAX];
   lgv_error err = {0};
   join(path, root, name);
-  if (lgv_agent_save(agent, path, "{}", NULL, 0, &err) != LGV_OK) fail_msg("%s", err.message);
+  if (lgv_agent_save(agent, path, NULL, &err) != LGV_OK) fail_msg("%s", err.message);
   FILE *file = fopen(path, "rb");
   assert_non_null(file);
   fseek(file, 0, SEEK_END);
