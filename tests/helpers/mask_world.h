@@ -79,6 +79,7 @@ static inline lgv_status trap_open(void *self, lgv_env_spec *spec, lgv_error *er
 }
 
 static const lgv_env_type trap_type = {
+    .size = sizeof(lgv_env_type),
     .name = "trap",
     .summary = "a chain in which one action of each state is forbidden",
     .params = trap_table,
@@ -133,6 +134,7 @@ static inline void fickle_mask(const void *self, uint8_t *allowed) {
 }
 
 static const lgv_env_type fickle_type = {
+    .size = sizeof(lgv_env_type),
     .name = "fickle",
     .summary = "a chain whose mask is drawn at every visit",
     .params = trap_table,

@@ -82,8 +82,9 @@ static int64_t loop_state(const void *self) { return ((const loop *)self)->at[0]
   .state_size = sizeof(loop), .spec = loop_spec, .layout = loop_layout, .reset = loop_reset,       \
   .step = loop_step, .observe = loop_observe, .state_index = loop_state
 
-static const lgv_env_type loop_type = {LOOP("loop")};
-static const lgv_env_type game_type = {LOOP("game"), .limits_episodes = true};
+static const lgv_env_type loop_type = {.size = sizeof(lgv_env_type), LOOP("loop")};
+static const lgv_env_type game_type = {
+    .size = sizeof(lgv_env_type), LOOP("game"), .limits_episodes = true};
 
 /* ---- `witness`: an agent that counts what it is told ---- */
 
@@ -124,6 +125,7 @@ static lgv_status witness_end(void *self, lgv_error *err) {
 static void witness_stream(void *self, int32_t stream) { (void)self, (void)stream; }
 
 static const lgv_agent_type witness_type = {
+    .size = sizeof(lgv_agent_type),
     .name = "witness",
     .summary = "counts",
     .layout = witness_layout,

@@ -1,4 +1,5 @@
-/* Masks of several parts and streams: no agent takes a forbidden action, and no target contains one.
+/* Masks of several parts and streams: no agent takes a forbidden action, and no target contains
+ * one.
  *
  * LANGEVIN_ALL=1 in the environment takes ten million steps instead of some ten thousand. */
 #include "registry.h"
@@ -121,6 +122,7 @@ static int64_t gates_state(const void *self) {
 }
 
 static const lgv_env_type gates_type = {
+    .size = sizeof(lgv_env_type),
     .name = "gates",
     .summary = "random masks",
     .params = gates_table,
@@ -244,6 +246,7 @@ static void fork_mask(const void *self, uint8_t *allowed) {
 }
 
 static const lgv_env_type fork_type = {
+    .size = sizeof(lgv_env_type),
     .name = "fork",
     .summary = "a trap for targets without masks",
     .state_size = sizeof(fork_world),
