@@ -142,8 +142,9 @@ static void what_is_counted_is_what_is_taken(void **state) {
     lgv_env *env;
     lgv_agent *agent;
     lgv_error err = {0};
-    assert_int_equal(
-        lgv__env_open(plan->env_type, plan->env_params, &plan->host, 0, "env", &env, &err), LGV_OK);
+    assert_int_equal(lgv__env_open(plan->env_type, plan->env_params, plan->env_common, &plan->host,
+                                   0, "env", &env, &err),
+                     LGV_OK);
     lgv_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(env));
     assert_int_equal(
         lgv__agent_open(plan->agent_type, plan->agent_params, &problem, 0, &agent, &err), LGV_OK);
