@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/spec.h"
+#include "base/stack.h"
 #include "env/screen.h"
 #include "registry.h"
 
@@ -94,7 +94,7 @@ static lgv_status prepare_picture(void *context, lgv_error *err) {
   pictures *p = context;
   lgv__screen_max(p->screen[0], p->screen[1], (size_t)HEIGHT * WIDTH, p->pooled);
   lgv__screen_shrink(&p->resize, p->pooled, p->frame[0]);
-  lgv__obs_interleave((const uint8_t *const *)p->frame, FRAMES, SIZE * SIZE, 1, p->stack);
+  lgv__interleave((const uint8_t *const *)p->frame, FRAMES, SIZE * SIZE, 1, p->stack);
   return LGV_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "base/spec.h"
 
 #include "base/error.h"
+#include "base/stack.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -104,20 +105,50 @@ bool lgv__mask_allows(const lgv_action_space *space, const uint8_t *mask) {
 
 /* ---- Observations ---- */
 
+/* Sparse forms are read as one index. */
+static const char *sparse_fault(const lgv_env_spec *s) {
+  if (s->obs_kind != LGV_OBS_FLOAT) return "one-hot or thermometer observations of bytes";
+  if (s->obs_shape[1] != 1 || s->obs_shape[2] != 1)
+    return "one-hot or thermometer observations that are no vector (length, 1, 1)";
+  if (s->frames > 1) return "stacks of one-hot or thermometer observations: their form is dense";
+  if (s->vector != 0) return "floats beside one-hot or thermometer observations";
+  return NULL;
+}
+
+static const char *dense_fault(const lgv_env_spec *s) {
+  bool is_picture = lgv__is_picture(s->obs_form, s->obs_shape);
+  int32_t frames = lgv__frames(s);
+  if (s->vector > 0 && !is_picture)
+    return "floats beside an observation that is no picture (wider than 1)";
+  if (!is_picture && s->obs_shape[0] % frames != 0)
+    return "vectors whose length is no multiple of their frames";
+  if (is_picture && s->obs_shape[2] % frames != 0)
+    return "pictures whose channels are no multiple of their frames";
+  if (s->vector % frames != 0)
+    return "floats beside a picture whose number is no multiple of its frames";
+  return NULL;
+}
+
 const char *lgv__obs_fault(const lgv_env_spec *s) {
   if (s->obs_kind != LGV_OBS_FLOAT && s->obs_kind != LGV_OBS_BYTE)
     return "an unknown kind of observations";
+  if (s->obs_form != LGV_FORM_DENSE && s->obs_form != LGV_FORM_ONE_HOT &&
+      s->obs_form != LGV_FORM_THERMOMETER)
+    return "an unknown form of observations";
   if (s->obs_shape[0] < 1 || s->obs_shape[1] < 1 || s->obs_shape[2] < 1)
     return "an observation without entries";
   if ((double)s->obs_shape[0] * s->obs_shape[1] * s->obs_shape[2] > 0x1p40)
     return "an observation too large for any memory";
   if (s->vector < 0) return "a negative number of floats beside a picture";
-  return NULL;
+  if (s->frames < 0 || s->frames > LGV_MOST_FRAMES)
+    return "a number of frames that is not in 0..64";
+  return s->obs_form == LGV_FORM_DENSE ? dense_fault(s) : sparse_fault(s);
 }
 
 const char *lgv__spec_fault(const lgv_env_spec *s) {
   const char *fault = lgv__actions_fault(&s->actions);
   if (fault) return fault;
+  if (s->masked && s->actions.kind == LGV_BOX) return "masks, but no choices to forbid";
   if (s->states < 0 || s->horizon < 0 || s->feature_dim < 0)
     return "a negative number of states, steps or features";
   if (!(s->reward_min <= s->reward_max)) return "a lower bound of rewards above the upper one";
@@ -166,23 +197,4 @@ bool lgv__is_picture(lgv_obs_form form, const int32_t shape[3]) {
 bool lgv__is_large_picture(lgv_obs_form form, const int32_t shape[3]) {
   return lgv__is_picture(form, shape) && shape[0] >= LGV_LARGE_PICTURE &&
          shape[1] >= LGV_LARGE_PICTURE;
-}
-
-void lgv__obs_interleave(const uint8_t *const *picture, int32_t frames, int64_t pixels,
-                         int32_t depth, uint8_t *out) {
-  if (frames == 4 && depth == 1) { /* the usual case, in a loop that the compiler can vectorize */
-    const uint8_t *restrict a = picture[0], *restrict b = picture[1], *restrict c = picture[2],
-                            *restrict d = picture[3];
-    uint8_t *restrict to = out;
-    for (int64_t i = 0; i < pixels; i++) {
-      to[4 * i] = a[i];
-      to[4 * i + 1] = b[i];
-      to[4 * i + 2] = c[i];
-      to[4 * i + 3] = d[i];
-    }
-    return;
-  }
-  for (int64_t i = 0; i < pixels; i++)
-    for (int32_t f = 0; f < frames; f++, out += depth)
-      memcpy(out, picture[f] + i * depth, (size_t)depth);
 }

@@ -1,6 +1,5 @@
 /* Specs and observations: their sizes, what they must satisfy, whatever their source (a built-in
- * environment, a user's environment, or a user's own loop around an agent), and stacks of pictures.
- */
+ * environment, a user's environment, or a user's own loop around an agent). */
 #ifndef LGV_BASE_SPEC_H
 #define LGV_BASE_SPEC_H
 
@@ -46,9 +45,5 @@ bool lgv__obs_is_finite(const lgv_env_spec *spec, const void *data);
 enum { LGV_LEAST_PICTURE = 5, LGV_LARGE_PICTURE = 36 };
 bool lgv__is_picture(lgv_obs_form form, const int32_t shape[3]);
 bool lgv__is_large_picture(lgv_obs_form form, const int32_t shape[3]);
-/* Stacks pictures of (pixels x depth) bytes, oldest first, into one of (pixels x frames x depth).
- */
-void lgv__obs_interleave(const uint8_t *const *picture, int32_t frames, int64_t pixels,
-                         int32_t depth, uint8_t *out);
 
 #endif

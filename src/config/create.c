@@ -12,6 +12,7 @@
 #include "registry.h"
 
 #include <stdio.h>
+#include <string.h>
 
 lgv_status lgv__fill_params(const lgv_settings *settings, const char *prefix,
                             const lgv_param *table, size_t size, void **params, bool *is_set,
@@ -19,6 +20,19 @@ lgv_status lgv__fill_params(const lgv_settings *settings, const char *prefix,
   *params = lgv__calloc(1, size + 1);
   if (!*params) return lgv__out_of_memory(err, "a plan");
   return lgv__settings_fill(settings, prefix, table, *params, is_set, err);
+}
+
+lgv_status lgv__fill_env(const lgv_settings *settings, const lgv_env_type *type, void **params,
+                         lgv_env_common *common, lgv_error *err) {
+  size_t at = lgv__env_common_at(type);
+  lgv_param *rows = lgv__calloc(lgv__env_join_params(type, NULL) + 1, sizeof *rows);
+  if (!rows) return lgv__out_of_memory(err, "a plan");
+  lgv__env_join_params(type, rows);
+  lgv_status status =
+      lgv__fill_params(settings, "env.", rows, at + sizeof *common, params, NULL, err);
+  if (status == LGV_OK) memcpy(common, (const char *)*params + at, sizeof *common);
+  lgv__free(rows);
+  return status;
 }
 
 /* Marks the rows that the user has set; other rows may come from a preset. */
@@ -109,6 +123,7 @@ lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env *
   const lgv_env_type *type;
   lgv_settings *completed;
   lgv_run_params run;
+  lgv_env_common common;
   void *params = NULL;
   *env = NULL;
   LGV_TRY(lgv__settings_env_type(settings, &type, err));
@@ -116,9 +131,8 @@ lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env *
   LGV_TRY(lgv__settings_with_env_preset(settings, &completed, err));
   lgv_host host = lgv__settings_host(settings, &run);
   host.announce = true;
-  lgv_status status =
-      lgv__fill_params(completed, "env.", type->params, type->params_size, &params, NULL, err);
-  if (status == LGV_OK) status = lgv__env_open(type, params, &host, seed, "env", env, err);
+  lgv_status status = lgv__fill_env(completed, type, &params, &common, err);
+  if (status == LGV_OK) status = lgv__env_open(type, params, common, &host, seed, "env", env, err);
   lgv_settings_free(completed);
   lgv__free(params);
   return status;

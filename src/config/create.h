@@ -3,6 +3,7 @@
 #define LGV_CONFIG_CREATE_H
 
 #include "agent/builtin.h"
+#include "env/common_params.h"
 #include "langevin.h"
 
 /* Allocates a parameter struct and fills it from the settings under prefix; is_set may be NULL. The
@@ -10,6 +11,10 @@
 LGV_CHECK lgv_status lgv__fill_params(const lgv_settings *settings, const char *prefix,
                                       const lgv_param *table, size_t size, void **params,
                                       bool *is_set, lgv_error *err);
+
+/* The same for the parameters of an environment: its own, and those of every environment. */
+LGV_CHECK lgv_status lgv__fill_env(const lgv_settings *settings, const lgv_env_type *type,
+                                   void **params, lgv_env_common *common, lgv_error *err);
 
 /* The resolved parameters of an agent and of its optimizer. */
 typedef struct lgv_agent_parts {

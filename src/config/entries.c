@@ -1,8 +1,11 @@
 /* The registry by name: what a user can choose, for help texts, lists and bindings. */
 #include "base/text.h"
 #include "config/run_params.h"
+#include "env/common_params.h"
 #include "registry.h"
 
+#include <assert.h>
+#include <pthread.h>
 #include <string.h>
 
 #define LGV_QUOTE(x) #x
@@ -12,14 +15,32 @@ const char *lgv_version(void) {
   return LGV_DOTTED(LGV_VERSION_MAJOR, LGV_VERSION_MINOR, LGV_VERSION_PATCH);
 }
 
+/* The parameters of every built-in environment: its own and the common ones. */
+enum { MOST_ENVS = 64, MOST_ROWS = 512 };
+static lgv_param env_rows[MOST_ROWS];
+static const lgv_param *env_params[MOST_ENVS];
+static pthread_once_t env_params_once = PTHREAD_ONCE_INIT;
+
+static void join_env_params(void) {
+  size_t used = 0;
+  for (size_t i = 0; lgv__envs[i]; i++) {
+    size_t count = lgv__env_join_params(lgv__envs[i], NULL) + 1;
+    assert(i < MOST_ENVS && used + count <= MOST_ROWS);
+    env_params[i] = env_rows + used;
+    lgv__env_join_params(lgv__envs[i], env_rows + used);
+    used += count;
+  }
+}
+
 static bool get_env(size_t index, lgv_entry *entry) {
   size_t count = 0;
   while (lgv__envs[count]) count++;
   if (index >= count) return false;
   const lgv_env_type *type = lgv__envs[index];
+  pthread_once(&env_params_once, join_env_params);
   *entry = (lgv_entry){.name = type->name,
                        .summary = type->summary,
-                       .params = type->params,
+                       .params = env_params[index],
                        .presets = type->presets,
                        .source = lgv__env_files[index]};
   return true;

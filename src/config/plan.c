@@ -125,13 +125,13 @@ static lgv_status fill_plan(const lgv_settings *settings, const lgv_settings *us
   LGV_TRY(lgv__settings_check_prefixes(settings, plan->env_type, plan->agent_type, err));
   LGV_TRY(lgv__settings_fill(settings, "run.", lgv__run_params, &plan->run, NULL, err));
   settle_budget(plan);
-  LGV_TRY(lgv__fill_params(settings, "env.", plan->env_type->params, plan->env_type->params_size,
-                           &plan->env_params, NULL, err));
+  LGV_TRY(lgv__fill_env(settings, plan->env_type, &plan->env_params, &plan->env_common, err));
   plan->host = lgv__settings_host(settings, &plan->run);
   lgv_host host = plan->host;
   host.announce = true;
   lgv_env *probe; /* for the facts that only an open environment knows */
-  LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, &host, 0, "env.probe", &probe, err));
+  LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, plan->env_common, &host, 0, "env.probe",
+                        &probe, err));
   plan->env = *lgv_env_get_spec(probe);
   plan->has_model = lgv_env_get_model(probe) != NULL;
   settle_evaluations(plan, settings, user);
@@ -183,32 +183,51 @@ static void json_map(lgv_json *json, const char *key, const lgv_map *map) {
   lgv__json_close(json, '}');
 }
 
+static void json_param(lgv_json *json, const lgv_param *row, const void *params) {
+  char text[512];
+  const void *field = (const char *)params + row->offset;
+  switch (row->type) {
+  case LGV_REAL:
+    if (*(const double *)field - *(const double *)field == 0) {
+      lgv__json_real(json, row->name, *(const double *)field);
+      break;
+    }
+    __attribute__((fallthrough)); /* infinities are written as text, which JSON can hold */
+  case LGV_CHOICE:
+  case LGV_TEXT:
+  case LGV_INTS:
+    lgv__param_format(row, params, text, sizeof text);
+    lgv__json_string(json, row->name, text);
+    break;
+  case LGV_INT: lgv__json_int(json, row->name, *(const int64_t *)field); break;
+  case LGV_BOOL: lgv__json_bool(json, row->name, *(const bool *)field); break;
+  case LGV_MAP: json_map(json, row->name, field); break;
+  }
+}
+
 /* left_out: a row to omit, or NULL. */
 static void json_params(lgv_json *json, const char *key, const char *name, const lgv_param *table,
                         const void *params, const char *left_out) {
-  char text[512];
   lgv__json_open(json, key, '{');
   if (name) lgv__json_string(json, "name", name);
-  for (; table && table->name; table++) {
-    if (left_out && strcmp(table->name, left_out) == 0) continue;
-    const void *field = (const char *)params + table->offset;
-    switch (table->type) {
-    case LGV_REAL:
-      if (*(const double *)field - *(const double *)field == 0) {
-        lgv__json_real(json, table->name, *(const double *)field);
-        break;
-      }
-      __attribute__((fallthrough)); /* infinities are written as text, which JSON can hold */
-    case LGV_CHOICE:
-    case LGV_TEXT:
-    case LGV_INTS:
-      lgv__param_format(table, params, text, sizeof text);
-      lgv__json_string(json, table->name, text);
-      break;
-    case LGV_INT: lgv__json_int(json, table->name, *(const int64_t *)field); break;
-    case LGV_BOOL: lgv__json_bool(json, table->name, *(const bool *)field); break;
-    case LGV_MAP: json_map(json, table->name, field); break;
-    }
+  for (; table && table->name; table++)
+    if (!left_out || strcmp(table->name, left_out) != 0) json_param(json, table, params);
+  lgv__json_close(json, '}');
+}
+
+/* Common parameters appear only where they differ from their defaults, so that one more of them
+ * changes neither digests nor the records of other runs. */
+static void json_env(lgv_json *json, const lgv_plan *plan) {
+  const lgv_env_type *type = plan->env_type;
+  char text[LGV_TEXT_SIZE];
+  lgv__json_open(json, "env", '{');
+  lgv__json_string(json, "name", type->name);
+  for (const lgv_param *row = type->params; row && row->name; row++)
+    json_param(json, row, plan->env_params);
+  for (const lgv_param *row = lgv__env_common_params; row->name; row++) {
+    lgv__param_format(row, &plan->env_common, text, sizeof text);
+    if (lgv__env_takes_common(type, row) && strcmp(text, row->default_text) != 0)
+      json_param(json, row, &plan->env_common);
   }
   lgv__json_close(json, '}');
 }
@@ -217,7 +236,7 @@ static void json_parts(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
   lgv_run_params run = plan->run;
   run.seed = (int64_t)seed;
   run.update_threads = 1; /* no result depends on it, so records do not mention it */
-  json_params(json, "env", plan->env_type->name, plan->env_type->params, plan->env_params, NULL);
+  json_env(json, plan);
   json_params(json, "agent", plan->agent_type->name, plan->agent_type->params, plan->agent_params,
               NULL);
   if (plan->optim_type)
@@ -261,14 +280,22 @@ static const char *name_of(const lgv_plan *plan, const char *key) {
   return NULL;
 }
 
+static lgv_status get_env_param(const lgv_plan *plan, const char *key, char *text, size_t size,
+                                lgv_error *err) {
+  const char *name = key + strlen("env.");
+  int common = lgv__params_find(lgv__env_common_params, name);
+  if (common >= 0 && lgv__env_takes_common(plan->env_type, &lgv__env_common_params[common]))
+    return lgv__params_get(lgv__env_common_params, &plan->env_common, key, name, text, size, err);
+  return lgv__params_get(plan->env_type->params, plan->env_params, key, name, text, size, err);
+}
+
 lgv_status lgv_plan_get(const lgv_plan *plan, const char *key, char *text, size_t size,
                         lgv_error *err) {
   const char *name = name_of(plan, key);
   if (name) snprintf(text, size, "%s", name);
   if (strcmp(key, "env.name") == 0) lgv__plan_env_name(plan, text, size);
   if (name || strcmp(key, "env.name") == 0) return LGV_OK;
-  if (strncmp(key, "env.", 4) == 0)
-    return lgv__params_get(plan->env_type->params, plan->env_params, key, key + 4, text, size, err);
+  if (strncmp(key, "env.", 4) == 0) return get_env_param(plan, key, text, size, err);
   if (strncmp(key, "agent.", 6) == 0)
     return lgv__params_get(plan->agent_type->params, plan->agent_params, key, key + 6, text, size,
                            err);

@@ -5,6 +5,7 @@
 #include "agent/builtin.h"
 #include "base/json.h"
 #include "config/run_params.h"
+#include "env/common_params.h"
 #include "langevin.h"
 
 struct lgv_plan {
@@ -12,6 +13,7 @@ struct lgv_plan {
   const lgv_agent_type *agent_type;
   const lgv_optim_type *optim_type; /* NULL if the agent takes none */
   void *env_params, *agent_params, *optim_params;
+  lgv_env_common env_common;
   lgv_run_params run;
   lgv_host host;    /* for the environments of runs */
   lgv_env_spec env; /* features are NULL here: each run's environment has its own */

@@ -6,6 +6,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/param.h"
+#include "env/common_params.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -15,7 +17,8 @@
 
 enum { WORD_SIZE = 96, SLACK = 4096 };
 
-/* A line of config.json: `    "batch": 32,` within a section, `  "agent": {` at its head. */
+/* A line of config.json: `    "batch": 32` within a section, `  "agent": {` at its head. The comma
+ * at its end is left out. */
 typedef struct line {
   const char *text;
   int length;
@@ -24,6 +27,7 @@ typedef struct line {
 static line next_line(const char **at) {
   line l = {*at, (int)strcspn(*at, "\n")};
   *at += l.length + ((*at)[l.length] == '\n');
+  l.length -= l.length > 0 && l.text[l.length - 1] == ',';
   return l;
 }
 
@@ -43,7 +47,7 @@ static void split(line l, char *key, char *value) {
   if (!close || close >= end) return;
   copy(open + 1, (size_t)(close - open - 1), key);
   const char *start = close + 2 < end ? close + 2 + (close[2] == ' ') : end;
-  copy(start, (size_t)(end - start) - (end > start && end[-1] == ','), value);
+  copy(start, (size_t)(end - start), value);
 }
 
 static bool is_budget(const char *section, const char *key) {
@@ -57,6 +61,22 @@ static lgv_status refuse(const char *directory, const char *what, lgv_error *err
                   directory, what);
 }
 
+/* Only one of the two has a line here: a common parameter of environments is left out if it has its
+ * default. `other` and `was` are of the old line, `key` and `is` of the new one. */
+static void describe_missing(const char *other, const char *was, const char *key, const char *is,
+                             char *what, size_t size) {
+  int old = lgv__params_find(lgv__env_common_params, other);
+  int new = lgv__params_find(lgv__env_common_params, key);
+  if (old >= 0)
+    is = lgv__env_common_params[old].default_text;
+  else if (new >= 0)
+    was = lgv__env_common_params[new].default_text;
+  if (old < 0 && new < 0)
+    snprintf(what, size, "of another version");
+  else
+    snprintf(what, size, "env.%s is %s there, here %s", old >= 0 ? other : key, was, is);
+}
+
 static lgv_status compare(const char *old, const char *new, const char *directory,
                           lgv_config_match match, lgv_error *err) {
   char section[WORD_SIZE] = "", key[WORD_SIZE], is[WORD_SIZE], other[WORD_SIZE], was[WORD_SIZE];
@@ -66,9 +86,12 @@ static lgv_status compare(const char *old, const char *new, const char *director
     split(b, key, is);
     if (strcmp(is, "{") == 0) copy(key, strlen(key), section);
     if (same(a, b)) continue;
-    if (strcmp(key, other) != 0) return refuse(directory, "of another version", err);
-    if (match == LGV_UP_TO_BUDGET && is_budget(section, key)) continue;
     char what[7 * WORD_SIZE], advice[2 * WORD_SIZE] = "";
+    if (strcmp(key, other) != 0) {
+      describe_missing(other, was, key, is, what, sizeof what);
+      return refuse(directory, what, err);
+    }
+    if (match == LGV_UP_TO_BUDGET && is_budget(section, key)) continue;
     if (strcmp(section, "langevin") == 0 && strcmp(key, "kernels") == 0) {
       const char *name = was + (*was == '"');
       snprintf(advice, sizeof advice,

@@ -6,6 +6,7 @@
 #include "base/spec.h"
 #include "base/text.h"
 #include "config/run_params.h"
+#include "env/common_params.h"
 #include "registry.h"
 
 #include <stdio.h>
@@ -402,7 +403,10 @@ static bool guess_part(const char *key, const lgv_env_type *env, const lgv_agent
   const struct {
     const char *prefix;
     const lgv_param *table;
-  } parts[] = {{"agent.", agent->params}, {"env.", env->params}, {"run.", lgv__run_params}};
+  } parts[] = {{"agent.", agent->params},
+               {"env.", env->params},
+               {"env.", lgv__env_common_params},
+               {"run.", lgv__run_params}};
   enum { PARTS = sizeof parts / sizeof *parts };
   for (size_t i = 0; i < PARTS; i++) /* the exact name in any part wins over a near one */
     if (lgv__params_find(parts[i].table, key) >= 0) {

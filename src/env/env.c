@@ -3,6 +3,9 @@
  * and at every step that the action and the state are in range, that the episode ends at the
  * horizon, and that rewards and observations are finite.
  *
+ * With env.stack it shows stacks of the last observations (base/stack.h). A stack is made of the
+ * one before and the newest observation, so that the two stacks in obs are all there is to keep.
+ *
  * Invariants: while an episode runs, stage < horizon (if there is one); after a failed reset or
  * step no episode runs. */
 #include "env/env.h"
@@ -11,6 +14,7 @@
 #include "base/memory.h"
 #include "base/param.h"
 #include "base/spec.h"
+#include "base/stack.h"
 #include "env/model.h"
 
 #include <math.h>
@@ -22,9 +26,11 @@ struct lgv_env {
   void *params, *self;
   bool opened; /* type->open or type->connect succeeded, so close must be called */
   lgv_host host;
-  lgv_env_spec spec;
+  lgv_env_spec own;  /* as the type has it: of single observations */
+  lgv_env_spec spec; /* as the caller sees it: of stacks, if they are asked for */
   lgv_arena arena;
   lgv_rng *rng;
+  void *newest;       /* a single observation; NULL if there are no stacks */
   void *obs[2];       /* the last two observations, alternately */
   uint8_t *mask[2];   /* theirs; NULL if the spec is not masked */
   lgv_action pending; /* of the step that has begun */
@@ -89,27 +95,32 @@ static void layout_masks(lgv_env *env, lgv_layout *layout) {
   lgv_layout_check(layout, mask_fault, env);
 }
 
+static void *layout_obs(const char *name, const lgv_env_spec *spec, lgv_keep keep,
+                        lgv_layout *layout) {
+  bool bytes = spec->obs_kind == LGV_OBS_BYTE;
+  size_t entries = lgv__obs_bytes(spec) / (bytes ? 1 : sizeof(float));
+  return lgv_layout_array(layout, name, bytes ? LGV_U8 : LGV_F32, entries, keep);
+}
+
 static void layout_env(void *context, lgv_layout *layout) {
   lgv_env *env = context;
-  bool bytes = env->spec.obs_kind == LGV_OBS_BYTE;
-  lgv_dtype dtype = bytes ? LGV_U8 : LGV_F32;
-  size_t entries = lgv__obs_bytes(&env->spec) / (bytes ? 1 : sizeof(float));
   env->rng = lgv__layout_rng(layout, "env.rng");
   env->clock = lgv_layout_array(layout, "env.clock", LGV_I64, CLOCK_SIZE, LGV_KEEP);
   lgv_layout_check(layout, clock_fault, env);
-  env->obs[0] = lgv_layout_array(layout, "env.obs0", dtype, entries, LGV_KEEP);
-  env->obs[1] = lgv_layout_array(layout, "env.obs1", dtype, entries, LGV_KEEP);
+  env->obs[0] = layout_obs("env.obs0", &env->spec, LGV_KEEP, layout);
+  env->obs[1] = layout_obs("env.obs1", &env->spec, LGV_KEEP, layout);
+  bool stacks = lgv__frames(&env->spec) > lgv__frames(&env->own);
+  if (stacks) env->newest = layout_obs("env.newest", &env->own, LGV_SCRATCH, layout);
   if (env->spec.masked) layout_masks(env, layout);
-  env->type->layout(env->self, env->params, &env->spec, layout);
+  env->type->layout(env->self, env->params, &env->own, layout);
 }
 
 static lgv_status check_spec(const lgv_env *env, lgv_error *err) {
-  const char *fault = lgv__obs_fault(&env->spec);
-  if (!fault) fault = lgv__spec_fault(&env->spec);
-  if (!fault && env->spec.states > 0 && !env->type->state_index)
+  const char *fault = lgv__obs_fault(&env->own);
+  if (!fault) fault = lgv__spec_fault(&env->own);
+  if (!fault && env->own.states > 0 && !env->type->state_index)
     fault = "finitely many states, but no index of the current one";
-  if (!fault && env->spec.masked && (!env->type->mask || env->spec.actions.kind == LGV_BOX))
-    fault = "masks, but no hook that writes them, or no choices to forbid";
+  if (!fault && env->own.masked && !env->type->mask) fault = "masks, but no hook that writes them";
   if (!fault) return LGV_OK;
   return lgv_fail(err, LGV_ERR_ENV, "%s: the spec has %s", env->type->name, fault);
 }
@@ -128,35 +139,48 @@ static lgv_status check_opened(const lgv_env *env, lgv_error *err) {
   return LGV_OK;
 }
 
-static lgv_status open_parts(lgv_env *env, const void *params, lgv_mode mode, lgv_error *err) {
+/* The spec that the caller sees, and the table of features that the type may have made. */
+static lgv_status show_spec(lgv_env *env, lgv_env_common common, lgv_error *err) {
+  env->spec = env->own;
+  if (common.stack <= 1) return LGV_OK;
+  const char *fault = lgv__stack_spec(&env->own, common.stack, &env->spec);
+  if (!fault) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_USAGE, "env.stack = %lld: %s has %s; leave env.stack out",
+                  (long long)common.stack, env->type->name, fault);
+}
+
+static lgv_status open_parts(lgv_env *env, const void *params, lgv_env_common common, lgv_mode mode,
+                             lgv_error *err) {
   const lgv_env_type *type = env->type;
   env->params = lgv__calloc(1, type->params_size + 1);
   env->self = lgv__calloc(1, type->state_size + 1);
   if (!env->params || !env->self) return lgv__out_of_memory(err, "an environment");
   memcpy(env->params, params, type->params_size);
   if (mode == LGV_EVAL && type->eval_params) type->eval_params(env->params);
-  if (type->spec) LGV_TRY(type->spec(env->params, &env->spec, err));
+  if (type->spec) LGV_TRY(type->spec(env->params, &env->own, err));
   if (type->connect) {
-    LGV_TRY(type->connect(env->self, env->params, &env->host, &env->spec, err));
+    LGV_TRY(type->connect(env->self, env->params, &env->host, &env->own, err));
     env->opened = true;
   }
   env->spec.size = sizeof env->spec; /* the hook may have replaced the whole struct */
   LGV_TRY(check_spec(env, err));
+  LGV_TRY(show_spec(env, common, err));
   LGV_TRY(lgv__arena_build(&env->arena, layout_env, env, type->name, err));
-  if (type->open) LGV_TRY(type->open(env->self, &env->spec, err));
+  if (type->open) LGV_TRY(type->open(env->self, &env->own, err));
   env->opened = true;
+  LGV_TRY(show_spec(env, common, err));
   return check_opened(env, err);
 }
 
-static lgv_status open_env(const lgv_env_type *type, const void *params, const lgv_host *host,
-                           lgv_mode mode, uint64_t seed, const char *purpose, lgv_env **out,
-                           lgv_error *err) {
+static lgv_status open_env(const lgv_env_type *type, const void *params, lgv_env_common common,
+                           const lgv_host *host, lgv_mode mode, uint64_t seed, const char *purpose,
+                           lgv_env **out, lgv_error *err) {
   *out = NULL;
   lgv_env *env = lgv__calloc(1, sizeof *env);
   if (!env) return lgv__out_of_memory(err, "an environment");
   env->type = type;
   env->host = *host;
-  lgv_status status = open_parts(env, params, mode, err);
+  lgv_status status = open_parts(env, params, common, mode, err);
   if (status != LGV_OK) {
     lgv_env_free(env);
     return status;
@@ -166,14 +190,16 @@ static lgv_status open_env(const lgv_env_type *type, const void *params, const l
   return LGV_OK;
 }
 
-lgv_status lgv__env_open(const lgv_env_type *type, const void *params, const lgv_host *host,
-                         uint64_t seed, const char *purpose, lgv_env **env, lgv_error *err) {
-  return open_env(type, params, host, LGV_TRAIN, seed, purpose, env, err);
+lgv_status lgv__env_open(const lgv_env_type *type, const void *params, lgv_env_common common,
+                         const lgv_host *host, uint64_t seed, const char *purpose, lgv_env **env,
+                         lgv_error *err) {
+  return open_env(type, params, common, host, LGV_TRAIN, seed, purpose, env, err);
 }
 
-lgv_status lgv__env_open_eval(const lgv_env_type *type, const void *params, const lgv_host *host,
-                              uint64_t seed, const char *purpose, lgv_env **env, lgv_error *err) {
-  return open_env(type, params, host, LGV_EVAL, seed, purpose, env, err);
+lgv_status lgv__env_open_eval(const lgv_env_type *type, const void *params, lgv_env_common common,
+                              const lgv_host *host, uint64_t seed, const char *purpose,
+                              lgv_env **env, lgv_error *err) {
+  return open_env(type, params, common, host, LGV_EVAL, seed, purpose, env, err);
 }
 
 void lgv_env_free(lgv_env *env) {
@@ -215,13 +241,26 @@ static lgv_status next_mask(lgv_env *env, bool ended, lgv_error *err) {
                   (long long)env->clock[STAGE]);
 }
 
+/* The stack that the newest observation makes of the one before. */
+static void stack_obs(lgv_env *env) {
+  int64_t now = env->clock[CURRENT];
+  int32_t frames = env->spec.frames;
+  const void *obs[LGV_MOST_FRAMES];
+  for (int32_t f = 0; f < frames; f++) obs[f] = env->newest;
+  if (env->clock[STAGE] == 0)
+    lgv__stack_join(&env->own, frames, obs, env->obs[now]);
+  else
+    lgv__stack_push(&env->own, frames, env->obs[!now], env->newest, env->obs[now]);
+}
+
 static lgv_status next_obs(lgv_env *env, bool ended, lgv_obs *obs, lgv_error *err) {
   env->clock[CURRENT] ^= 1;
   if (env->spec.masked) LGV_TRY(next_mask(env, ended, err));
-  void *data = env->obs[env->clock[CURRENT]];
+  void *data = env->newest ? env->newest : env->obs[env->clock[CURRENT]];
   env->type->observe(env->self, data);
-  if (!lgv__obs_is_finite(&env->spec, data))
+  if (!lgv__obs_is_finite(&env->own, data))
     return not_finite(env, "observation", "holds a number that is not finite", err);
+  if (env->newest) stack_obs(env);
   *obs = lgv__env_obs(env);
   if (env->spec.states > 0 && (obs->state < 0 || obs->state >= env->spec.states))
     return lgv_fail(err, LGV_ERR_ENV, "%s: the state %lld at stage %lld is outside 0..%lld",

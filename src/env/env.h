@@ -3,17 +3,18 @@
 #define LGV_ENV_ENV_H
 
 #include "base/arena.h"
+#include "env/common_params.h"
 #include "langevin.h"
 
 /* params: a filled parameter struct of the type. params and host are copied. seed and purpose key
  * the random stream. */
 LGV_CHECK lgv_status lgv__env_open(const lgv_env_type *type, const void *params,
-                                   const lgv_host *host, uint64_t seed, const char *purpose,
-                                   lgv_env **env, lgv_error *err);
+                                   lgv_env_common common, const lgv_host *host, uint64_t seed,
+                                   const char *purpose, lgv_env **env, lgv_error *err);
 /* Same, with the parameters of evaluation. */
 LGV_CHECK lgv_status lgv__env_open_eval(const lgv_env_type *type, const void *params,
-                                        const lgv_host *host, uint64_t seed, const char *purpose,
-                                        lgv_env **env, lgv_error *err);
+                                        lgv_env_common common, const lgv_host *host, uint64_t seed,
+                                        const char *purpose, lgv_env **env, lgv_error *err);
 /* To be called before its arena is saved, and after it was loaded. *in_episode: whether the episode
  * continues. */
 LGV_CHECK lgv_status lgv__env_save(lgv_env *env, lgv_error *err);

@@ -33,7 +33,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/param.h"
-#include "base/spec.h"
+#include "base/stack.h"
 #include "env/remote.h"
 #include "env/screen.h"
 
@@ -284,7 +284,7 @@ static void observe(const void *self_, void *data) {
   const self *s = self_;
   const uint8_t *pictures[64];
   for (int64_t i = 0; i < s->p->stack; i++) pictures[i] = picture(s, s->p->stack - 1 - i);
-  lgv__obs_interleave(pictures, (int32_t)s->p->stack, (int64_t)s->pixels, 1, data);
+  lgv__interleave(pictures, (int32_t)s->p->stack, (int64_t)s->pixels, 1, data);
 }
 
 /* ---- Playing ---- */

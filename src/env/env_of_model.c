@@ -57,5 +57,5 @@ static const lgv_env_type type = {
 lgv_status lgv_env_from_model(const lgv_model *model, const double *features, int64_t feature_dim,
                               uint64_t seed, lgv_env **env, lgv_error *err) {
   params p = {.model = (lgv_model *)model, .features = features, .feature_dim = feature_dim};
-  return lgv__env_open(&type, &p, &(lgv_host){0}, seed, "env", env, err);
+  return lgv__env_open(&type, &p, (lgv_env_common){0}, &(lgv_host){0}, seed, "env", env, err);
 }

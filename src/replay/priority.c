@@ -1,5 +1,7 @@
 #include "replay/priority.h"
 
+#include "base/stack.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -65,7 +67,7 @@ void lgv__priority_add(priority *q, const replay *r, int64_t entry) {
   /* The new observation overwrote an entry, and the entries after it may have lost their first
    * pictures. */
   int64_t lost = lgv__replay_following(r, entry);
-  for (int32_t i = 0; i < lgv__replay_frames(r); i++) {
+  for (int32_t i = 0; i < lgv__frames(&r->env); i++) {
     if (!lgv__replay_can_draw(r, lost)) lgv__sum_tree_set(&q->tree, lost, 0);
     lost = lgv__replay_following(r, lost);
   }

@@ -2,52 +2,22 @@
 
 #include "base/arena.h"
 #include "base/spec.h"
+#include "base/stack.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* ---- Forms of an observation ---- */
 
-typedef enum form { FORM_INDEX, FORM_BYTES, FORM_FLOATS } form;
-
-static form form_of(const lgv_env_spec *env) {
-  if (env->obs_kind == LGV_OBS_BYTE) return FORM_BYTES;
-  return env->obs_form == LGV_FORM_DENSE ? FORM_FLOATS : FORM_INDEX;
-}
-
-static int64_t pixels_of(const lgv_env_spec *env) {
-  return (int64_t)env->obs_shape[0] * env->obs_shape[1];
-}
-
-static int32_t frames_of(const lgv_env_spec *env) {
-  return env->obs_kind == LGV_OBS_BYTE && env->frames > 1 ? env->frames : 1;
-}
-
-int32_t lgv__replay_frames(const replay *r) { return frames_of(&r->env); }
-
-/* Channels of one picture. */
-static int32_t depth_of(const lgv_env_spec *env) { return env->obs_shape[2] / frames_of(env); }
-
-static size_t length_of(const lgv_env_spec *env) {
-  return (size_t)pixels_of(env) * (size_t)env->obs_shape[2];
-}
+static bool is_sparse(const lgv_env_spec *env) { return env->obs_form != LGV_FORM_DENSE; }
 
 size_t lgv__replay_encoded_bytes(const lgv_env_spec *env) {
-  switch (form_of(env)) {
-  case FORM_INDEX: return sizeof(int32_t);
-  case FORM_BYTES: return length_of(env);
-  default: return length_of(env) * sizeof(float);
-  }
-}
-
-static size_t stored_bytes(const lgv_env_spec *env) {
-  return lgv__replay_encoded_bytes(env) / (size_t)frames_of(env);
+  return is_sparse(env) ? sizeof(int32_t) : lgv__obs_bytes(env);
 }
 
 /* Thermometer: the number of leading ones; one-hot: the position of the one, or -1 if there is
  * none. */
 static int32_t index_of(const lgv_env_spec *env, const float *x) {
-  int32_t length = (int32_t)length_of(env), i = 0;
+  int32_t length = (int32_t)lgv__obs_count(env), i = 0;
   if (env->obs_form == LGV_FORM_THERMOMETER) {
     while (i < length && x[i] != 0) i++;
     return i;
@@ -57,26 +27,32 @@ static int32_t index_of(const lgv_env_spec *env, const float *x) {
 }
 
 bool lgv__replay_is_index(const lgv_env_spec *env, int32_t index) {
-  int64_t length = (int64_t)length_of(env);
+  int64_t length = (int64_t)lgv__obs_count(env);
   bool thermometer = env->obs_form == LGV_FORM_THERMOMETER;
   return thermometer ? index >= 0 && index <= length : index >= -1 && index < length;
 }
 
 void lgv__replay_encode(const lgv_env_spec *env, const lgv_obs *obs, void *out) {
-  if (form_of(env) == FORM_INDEX) {
+  if (is_sparse(env)) {
     int32_t index = index_of(env, obs->data);
     memcpy(out, &index, sizeof index);
   } else {
-    memcpy(out, obs->data, lgv__replay_encoded_bytes(env));
+    lgv__stack_copy(env, obs->data, out);
   }
 }
 
 net_input lgv__replay_input(const lgv_env_spec *env, const void *encoded) {
-  switch (form_of(env)) {
-  case FORM_INDEX: return (net_input){.index = encoded};
-  case FORM_BYTES: return (net_input){.bytes = encoded};
-  default: return (net_input){.dense = encoded};
+  if (is_sparse(env)) return (net_input){.index = encoded};
+  net_input input = {0};
+  if (env->obs_kind == LGV_OBS_BYTE)
+    input.bytes = encoded;
+  else
+    input.dense = encoded;
+  if (env->vector > 0) {
+    input.vector = (const void *)((const char *)encoded + lgv__obs_vector_at(env));
+    input.stride = (int64_t)lgv__obs_bytes(env);
   }
+  return input;
 }
 
 /* ---- Memory ---- */
@@ -90,8 +66,10 @@ static void layout_masks(replay *r, size_t rows, lgv_layout *layout) {
 
 void lgv__replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int64_t capacity,
                         int32_t n_step, double gamma, lgv_layout *layout) {
-  size_t rows = (size_t)(capacity / streams), n = (size_t)streams, bytes = stored_bytes(env);
   r->env = *env;
+  r->one = lgv__stack_one(env);
+  size_t rows = (size_t)(capacity / streams), n = (size_t)streams;
+  size_t bytes = lgv__replay_encoded_bytes(&r->one);
   r->streams = streams;
   r->capacity = capacity / streams * streams;
   r->obs_bytes = (int64_t)bytes;
@@ -134,15 +112,11 @@ void lgv__replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bo
 static uint8_t *stored(const replay *r, int64_t entry) { return r->obs + entry * r->obs_bytes; }
 
 static void store(replay *r, int64_t entry, const lgv_obs *obs) {
-  int32_t frames = frames_of(&r->env), depth = depth_of(&r->env), channels = r->env.obs_shape[2];
-  uint8_t *out = stored(r, entry);
-  if (frames == 1) {
-    lgv__replay_encode(&r->env, obs, out);
-    return;
-  }
-  const uint8_t *newest = (const uint8_t *)obs->data + channels - depth;
-  for (int64_t i = 0; i < pixels_of(&r->env); i++)
-    memcpy(out + i * depth, newest + i * channels, (size_t)depth);
+  int32_t frames = lgv__frames(&r->env);
+  if (frames == 1)
+    lgv__replay_encode(&r->env, obs, stored(r, entry));
+  else
+    lgv__stack_newest(&r->one, frames, obs->data, stored(r, entry));
 }
 
 static bool has_action(const replay *r, int64_t entry) { return r->action[entry * r->parts] >= 0; }
@@ -245,7 +219,7 @@ static int64_t older_entries(const replay *r, int64_t entry) {
 }
 
 bool lgv__replay_can_draw(const replay *r, int64_t entry) {
-  int64_t needed = frames_of(&r->env) - 1;
+  int64_t needed = lgv__frames(&r->env) - 1;
   if (r->age[entry] < needed) needed = r->age[entry];
   return has_action(r, entry) && (needed == 0 || older_entries(r, entry) >= needed);
 }
@@ -255,7 +229,7 @@ static int64_t stream_size(const replay *r, int64_t stream) {
   int64_t size = c[REPLAY_ACTIONS], filled = c[REPLAY_FILLED];
   if (filled < length_of_ring(r)) return size;
   int64_t entry = oldest_of(r, stream);
-  for (int32_t i = 0; i < frames_of(&r->env) - 1 && i < filled; i++) {
+  for (int32_t i = 0; i < lgv__frames(&r->env) - 1 && i < filled; i++) {
     size -= has_action(r, entry) && !lgv__replay_can_draw(r, entry);
     entry = lgv__replay_following(r, entry);
   }
@@ -269,18 +243,17 @@ int64_t lgv__replay_size(const replay *r) {
 }
 
 static void load(const replay *r, int64_t entry, unsigned char *out) {
-  int32_t frames = frames_of(&r->env);
+  int32_t frames = lgv__frames(&r->env);
   if (frames == 1) {
     memcpy(out, stored(r, entry), (size_t)r->obs_bytes);
     return;
   }
-  assert(frames <= REPLAY_MOST_FRAMES);
-  const uint8_t *picture[REPLAY_MOST_FRAMES];
+  const void *obs[LGV_MOST_FRAMES];
   for (int32_t f = 0; f < frames; f++) {
     int64_t steps = frames - 1 - f;
-    picture[f] = stored(r, back(r, entry, steps < r->age[entry] ? steps : r->age[entry]));
+    obs[f] = stored(r, back(r, entry, steps < r->age[entry] ? steps : r->age[entry]));
   }
-  lgv__obs_interleave(picture, frames, pixels_of(&r->env), depth_of(&r->env), out);
+  lgv__stack_join(&r->one, frames, obs, out);
 }
 
 /* Whether the entry with which the entry's episode began has been overwritten. */
@@ -290,16 +263,16 @@ static bool lost_its_first(const replay *r, int64_t entry) {
 
 /* The observation with which the entry's episode began. */
 static void load_first(const replay *r, int64_t entry, unsigned char *out) {
-  int32_t frames = frames_of(&r->env), age = r->age[entry];
+  int32_t frames = lgv__frames(&r->env), age = r->age[entry];
   const uint8_t *lost = r->lost_first + stream_of(r, entry) * r->obs_bytes;
   const uint8_t *first = lost_its_first(r, entry) ? lost : stored(r, back(r, entry, age));
   if (frames == 1) {
     memcpy(out, first, (size_t)r->obs_bytes);
     return;
   }
-  const uint8_t *picture[REPLAY_MOST_FRAMES];
-  for (int32_t f = 0; f < frames; f++) picture[f] = first;
-  lgv__obs_interleave(picture, frames, pixels_of(&r->env), depth_of(&r->env), out);
+  const void *obs[LGV_MOST_FRAMES];
+  for (int32_t f = 0; f < frames; f++) obs[f] = first;
+  lgv__stack_join(&r->one, frames, obs, out);
 }
 
 /* Sums up to n rewards and returns the entry of the observation after the last one. An entry
@@ -385,7 +358,7 @@ void lgv__replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, in
 
 static bool is_observation(const replay *r, const uint8_t *stored) {
   int32_t index;
-  if (form_of(&r->env) != FORM_INDEX) return true;
+  if (!is_sparse(&r->env)) return true;
   memcpy(&index, stored, sizeof index);
   return lgv__replay_is_index(&r->env, index);
 }

@@ -9,8 +9,9 @@
  * An entry holds an observation and the action, reward and end that followed it. The newest
  * observation and the last one of every episode take an entry without an action, so that no next
  * observation is ever lost; such entries are never drawn. A sparse observation (one-hot,
- * thermometer) is kept as one index, an image as the bytes of its newest picture. Stacks are
- * rebuilt when they are read; at the beginning of an episode its first picture is repeated.
+ * thermometer) is kept as one index. Of a stack (base/stack.h), only the newest observation is kept.
+ * Stacks are rebuilt when they are read; at the beginning of an episode its first observation is
+ * repeated.
  *
  * n-step targets (Watkins, 1989; Hessel et al., 2018, without off-policy correction): for the m <=
  * n steps until the episode ends or the data do,
@@ -25,8 +26,6 @@
 
 #include "nn/net.h"
 
-enum { REPLAY_MOST_FRAMES = 64 };
-
 enum {
   REPLAY_HEAD,    /* the entry of the newest observation (of the whole replay, not of the ring) */
   REPLAY_FILLED,  /* entries in use */
@@ -39,6 +38,7 @@ enum {
 
 typedef struct replay {
   lgv_env_spec env;
+  lgv_env_spec one; /* of one stored observation: env without its stacks */
   int64_t streams;
   int64_t capacity;   /* entries of all streams together; a multiple of their number */
   int64_t obs_bytes;  /* per stored observation */
@@ -92,13 +92,13 @@ void lgv__replay_gather(const replay *r, replay_batch *b);
 const char *lgv__replay_fault(const replay *r);
 bool lgv__replay_has(const replay *r, int64_t entry); /* whether it was ever written */
 bool lgv__replay_can_draw(const replay *r, int64_t entry);
-int32_t lgv__replay_frames(const replay *r); /* pictures per observation */
 /* Sorts the entries that can be drawn by age: those of age h < stages are
  * order[start[h]]..order[start[h + 1] - 1], stream by stream, oldest first. order has capacity,
  * start has stages + 1 elements. */
 void lgv__replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start);
 
-/* The functions below encode one observation of an agent in net_input form. */
+/* The functions below encode one observation of an agent in net_input form: sparse ones as an index,
+ * others as their data. */
 /* Whether an index encodes a sparse observation. */
 bool lgv__replay_is_index(const lgv_env_spec *env, int32_t index);
 size_t lgv__replay_encoded_bytes(const lgv_env_spec *env);

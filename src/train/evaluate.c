@@ -21,14 +21,15 @@
 bool lgv__same_problem(const lgv_env_spec *a, const lgv_env_spec *b, bool with_horizon) {
   return a->obs_kind == b->obs_kind && a->obs_form == b->obs_form &&
          memcmp(a->obs_shape, b->obs_shape, sizeof a->obs_shape) == 0 && a->frames == b->frames &&
-         lgv__same_actions(&a->actions, &b->actions) && a->states == b->states &&
-         a->feature_dim == b->feature_dim && (!with_horizon || a->horizon == b->horizon);
+         a->vector == b->vector && lgv__same_actions(&a->actions, &b->actions) &&
+         a->states == b->states && a->feature_dim == b->feature_dim &&
+         (!with_horizon || a->horizon == b->horizon);
 }
 
 lgv_status lgv__open_eval_env(const lgv_plan *plan, uint64_t seed, const char *purpose,
                               lgv_env **env, lgv_error *err) {
-  LGV_TRY(
-      lgv__env_open_eval(plan->env_type, plan->env_params, &plan->host, seed, purpose, env, err));
+  LGV_TRY(lgv__env_open_eval(plan->env_type, plan->env_params, plan->env_common, &plan->host, seed,
+                             purpose, env, err));
   bool with_horizon = plan->agent_type->traits & LGV_NEEDS_HORIZON;
   if (lgv__same_problem(lgv_env_get_spec(*env), &plan->env, with_horizon)) return LGV_OK;
   lgv_env_free(*env);

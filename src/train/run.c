@@ -98,8 +98,8 @@ static lgv_status open_envs(lgv_run *run, lgv_error *err) {
     if (i > 0) snprintf(purpose, sizeof purpose, "env.%d", i);
     run->streams[i].index = i;
     run->streams[i].limit = &run->limit;
-    LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, &plan->host, run->seed, purpose,
-                          &run->streams[i].env, err));
+    LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, plan->env_common, &plan->host,
+                          run->seed, purpose, &run->streams[i].env, err));
   }
   run->env = run->streams[0].env;
   return LGV_OK;

@@ -136,6 +136,27 @@ static void a_short_run_needs_less(void **state) {
   lgv_plan_free(plan);
 }
 
+/* Two more rows per step, of one observation each, whatever the stack: the replay, 16 bytes per
+ * observation of cartpole, and 13 of action, reward, end and age. */
+static void a_replay_of_stacks_needs_no_more(void **state) {
+  (void)state;
+  uint64_t rows[2], total[2];
+  for (int i = 0; i < 2; i++) {
+    const char *stack = i ? "env.stack=4" : "env.stack=1";
+    char extra[160];
+    for (int k = 0; k < 2; k++) {
+      snprintf(extra, sizeof extra, "agent.replay=100000 run.steps=%d %s", k ? 30000 : 20000,
+               stack);
+      lgv_plan *plan = make_plan("cartpole", "dqn", extra);
+      total[k] = lgv_plan_memory(plan);
+      lgv_plan_free(plan);
+    }
+    rows[i] = total[1] - total[0];
+  }
+  assert_true(rows[0] >= 20000 * 29 - 1024 && rows[0] <= 20000 * 29 + 1024);
+  assert_int_equal(rows[0], rows[1]);
+}
+
 static void what_is_counted_is_what_is_taken(void **state) {
   (void)state;
   for (size_t a = 0; lgv__agents[a]; a++) {
@@ -143,8 +164,9 @@ static void what_is_counted_is_what_is_taken(void **state) {
     lgv_env *env;
     lgv_agent *agent;
     lgv_error err = {0};
-    assert_int_equal(
-        lgv__env_open(plan->env_type, plan->env_params, &plan->host, 0, "env", &env, &err), LGV_OK);
+    assert_int_equal(lgv__env_open(plan->env_type, plan->env_params, plan->env_common, &plan->host,
+                                   0, "env", &env, &err),
+                     LGV_OK);
     lgv_full_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(env));
     assert_int_equal(
         lgv__agent_open(plan->agent_type, plan->agent_params, &problem, 0, &agent, &err), LGV_OK);
@@ -267,6 +289,7 @@ int main(void) {
       cmocka_unit_test(this_machine_has_some),
       cmocka_unit_test(a_million_transitions_of_pictures_fit_into_7_2_gigabytes),
       cmocka_unit_test(a_short_run_needs_less),
+      cmocka_unit_test(a_replay_of_stacks_needs_no_more),
       cmocka_unit_test(what_is_counted_is_what_is_taken),
       cmocka_unit_test(what_no_machine_has_is_counted_too),
       cmocka_unit_test_setup_teardown(seeds_that_do_not_fit_are_refused_with_the_number_that_would,

@@ -127,8 +127,8 @@ static lgv_env *make_eval_env(const char *name, const char *extra) {
   lgv_plan *plan = make_plan(name, "dqn", extra);
   lgv_env *env;
   lgv_error err = {0};
-  if (lgv__env_open_eval(plan->env_type, plan->env_params, &plan->host, 1, "env.eval", &env,
-                         &err) != LGV_OK)
+  if (lgv__env_open_eval(plan->env_type, plan->env_params, plan->env_common, &plan->host, 1,
+                         "env.eval", &env, &err) != LGV_OK)
     fail_msg("%s", err.message);
   lgv_plan_free(plan);
   return env;

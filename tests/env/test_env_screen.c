@@ -1,7 +1,7 @@
 /* Pictures of the Atari pipeline: the resize against OpenCV's results for the same pictures (see
  * fixtures/screens.py), and properties that hold independently of OpenCV. */
 #include "base/arena.h"
-#include "base/spec.h"
+#include "base/stack.h"
 #include "env/screen.h"
 #include "env_helpers.h"
 
@@ -159,9 +159,9 @@ static void pictures_are_interleaved_oldest_first(void **state) {
   const uint8_t a[] = {1, 2}, b[] = {3, 4}, c[] = {5, 6}, d[] = {7, 8};
   const uint8_t *const pictures[] = {a, b, c, d};
   uint8_t out[8];
-  lgv__obs_interleave(pictures, 4, 2, 1, out);
+  lgv__interleave(pictures, 4, 2, 1, out);
   assert_memory_equal(out, ((uint8_t[]){1, 3, 5, 7, 2, 4, 6, 8}), 8);
-  lgv__obs_interleave(pictures, 3, 2, 1, out);
+  lgv__interleave(pictures, 3, 2, 1, out);
   assert_memory_equal(out, ((uint8_t[]){1, 3, 5, 2, 4, 6}), 6);
 }
 

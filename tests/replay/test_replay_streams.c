@@ -30,7 +30,7 @@ static void open_rig(rig *t, int32_t frames, int64_t streams, int64_t capacity) 
   lgv_error err;
   *t = (rig){.streams = streams, .capacity = capacity, .params = {.on = true, .alpha = 1}};
   t->env = (lgv_env_spec){.obs_kind = LGV_OBS_BYTE,
-                          .obs_shape = {PIXELS, 1, frames},
+                          .obs_shape = {PIXELS / 2, 2, frames},
                           .frames = frames,
                           .actions = {.count = 5}};
   assert_int_equal(lgv__arena_build(&t->arena, layout_rig, t, "a test", &err), LGV_OK);

@@ -168,6 +168,47 @@ static void other_settings_are_refused_by_name(void **state) {
   lgv_plan_free(other);
 }
 
+/* Stacks reach back over the stop: those of the environment, and those of the replay. */
+static void stacks_resume_exactly(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"cartpole", "dqn"}, {"riverswim", "prioritized-dqn"}, {"nchain", "bootstrapped-dqn"}};
+  for (size_t i = 0; i < 3; i++)
+    for (int n = 1; n <= 3; n += 2) {
+      char extra[256];
+      snprintf(extra, sizeof extra,
+               "env.stack=4 run.envs=%d run.steps=900 run.eval_every=200 run.checkpoint_every=0 "
+               "agent.warmup=50 agent.replay=300 agent.batch=16 agent.n_step=2",
+               n);
+      lgv_plan *plan = make_plan(cases[i][0], cases[i][1], extra);
+      check_plan(plan, 503, 777);
+      lgv_plan_free(plan);
+    }
+}
+
+static void another_stack_is_refused_by_name(void **state) {
+  (void)state;
+  char directory[PATH_MAX];
+  lgv_error err = {0};
+  lgv_run *run;
+  lgv_plan *plain = make_plan("nchain", "dqn", "run.steps=100"),
+           *stacked = make_plan("nchain", "dqn", "run.steps=100 env.stack=3"),
+           *higher = make_plan("nchain", "dqn", "run.steps=100 env.stack=5");
+  join(directory, root, "plain");
+  finish(open_run(plain, directory, false));
+  assert_int_equal(lgv_run_create(stacked, 3, directory, &run, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "env.stack is 1 there, here 3"));
+  join(directory, root, "stacked");
+  finish(open_run(stacked, directory, false));
+  assert_int_equal(lgv_run_create(plain, 3, directory, &run, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "env.stack is 3 there, here 1"));
+  assert_int_equal(lgv_run_create(higher, 3, directory, &run, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "env.stack is 3 there, here 5"));
+  lgv_plan_free(plain);
+  lgv_plan_free(stacked);
+  lgv_plan_free(higher);
+}
+
 /* The ring has gone round before the run stops. */
 static void full_replays_resume_exactly(void **state) {
   (void)state;
@@ -397,6 +438,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(other_settings_are_refused_by_name, make_root, remove_root),
       cmocka_unit_test_setup_teardown(full_replays_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(running_scales_resume_exactly, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(stacks_resume_exactly, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(another_stack_is_refused_by_name, make_root, remove_root),
       cmocka_unit_test_setup_teardown(minibatch_samplers_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_run_that_looks_back_resumes_exactly, make_root,
                                       remove_root),

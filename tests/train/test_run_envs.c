@@ -31,8 +31,8 @@ static void open_by_hand(by_hand *h, const lgv_plan *plan, int32_t n, uint64_t s
   for (int32_t i = 0; i < n; i++) {
     char purpose[16] = "env";
     if (i > 0) snprintf(purpose, sizeof purpose, "env.%d", i);
-    assert_int_equal(lgv__env_open(plan->env_type, plan->env_params, &plan->host, seed, purpose,
-                                   &h->env[i], &err),
+    assert_int_equal(lgv__env_open(plan->env_type, plan->env_params, plan->env_common, &plan->host,
+                                   seed, purpose, &h->env[i], &err),
                      LGV_OK);
   }
   lgv_full_problem problem = lgv__plan_problem(plan, lgv_env_get_spec(h->env[0]));

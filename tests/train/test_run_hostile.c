@@ -188,6 +188,8 @@ static void every_kind_of_state_survives(void **state) {
       {"nchain", "gn-lmcdqn", "env.features=one-hot agent.batch=2"},
       {"cartpole", "dqn", "run.envs=2 agent.normalize_obs=true agent.scale_rewards=true"},
       {"riverswim", "dqn", "run.stop_return=1e9 run.stop_window=3"},
+      {"cartpole", "dqn", "env.stack=3 run.envs=2"},
+      {"riverswim", "qr-dqn", "env.stack=2 agent.n_step=2"},
   };
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     lgv_plan *plan = plan_of(kinds[i][0], kinds[i][1], kinds[i][2]);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/param.h"
 #include "base/spec.h"
+#include "base/stack.h"
 #include "math/kernels.h"
 
 #include <assert.h>
@@ -78,18 +79,12 @@ static int32_t streams_of(const lgv_problem *problem) {
 }
 
 static lgv_status check_replay(const dqn_params *p, const lgv_problem *problem, lgv_error *err) {
-  const lgv_env_spec *env = &problem->env;
   if (p->warmup >= p->replay)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.warmup = %lld transitions never fit into agent.replay = %lld",
                     (long long)p->warmup, (long long)p->replay);
-  if (env->frames > REPLAY_MOST_FRAMES || (env->frames > 1 && env->obs_shape[2] % env->frames != 0))
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "the environment says that its %d channels are %d pictures: they must divide, "
-                    "and be %d at most",
-                    env->obs_shape[2], env->frames, REPLAY_MOST_FRAMES);
-  int64_t streams = streams_of(problem), least = (env->frames > 1 ? env->frames : 1) + 1;
-  if (p->replay / streams < least) /* with fewer, no stack of pictures would ever be whole */
+  int64_t streams = streams_of(problem), least = lgv__frames(&problem->env) + 1;
+  if (p->replay / streams < least) /* with fewer, no stack would ever be whole */
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.replay = %lld must hold at least %lld steps of each of run.envs = %lld "
                     "environments",
