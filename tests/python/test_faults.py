@@ -211,7 +211,7 @@ def test_copies_of_environments_are_refused():
 WRONG = [
     (lambda: langevin.DQN(None), "environment"),
     (lambda: langevin.DQN(5), "TabularMDP, not 5"),
-    (lambda: langevin.DQN("Pendulum-v1"), "Discrete"),
+    (lambda: langevin.DQN("Pendulum-v1"), "continuous.*sac, td3"),
     (lambda: cartpole(seed=-1), "seed"),
     (lambda: cartpole(seed=1.5), "seed"),
     (lambda: cartpole(gamma=2), r"agent.gamma = '2' is not valid: it takes a number in \[0, 1\]"),
@@ -288,7 +288,7 @@ def test_unknown_parameter():
 def test_wrong_actions():
     agent, zeros = cartpole(), np.zeros(4)
     agent.act(zeros)
-    for action, words in ((2, "none of"), (-1, "none of"), ("a", "whole number"), (None, "whole number")):
+    for action, words in ((2, "within 0..1"), (-1, "within 0..1"), ("a", "whole number"), (None, "whole number")):
         with pytest.raises(langevin.UsageError, match=words):
             agent.observe(zeros, action, 0.0, zeros, False)
     with pytest.raises(langevin.NumericError):
