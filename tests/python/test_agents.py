@@ -196,13 +196,15 @@ def test_loaded_without_an_environment(tmp_path, space):
             assert again.predict(observation, deterministic=True) == agent.predict(observation, deterministic=True)
 
 
-PICTURES = [((44, 40, 4), np.uint8), ((4, 44, 40), np.uint8), ((44, 40), np.uint8), ((2, 44, 40, 3), np.uint8)]
+LARGE = [((44, 40, 4), np.uint8), ((4, 44, 40), np.uint8), ((44, 40), np.uint8), ((2, 44, 40, 3), np.uint8), ((40, 40), np.float32)]
+SMALLER = [((7, 7, 3), np.uint8), ((10, 10, 4), np.bool_), ((3, 6, 8), np.float32), ((5, 5), np.float64)]
+PICTURES = LARGE + SMALLER
 
 
 @pytest.mark.parametrize("shape,dtype", PICTURES, ids=str)
 def test_pictures(shape, dtype):
     class Pictures(gymnasium.Env):
-        observation_space, action_space = spaces.Box(0, 255, shape, dtype), spaces.Discrete(3)
+        observation_space, action_space = spaces.Box(0, 1 if dtype == np.bool_ else 255, shape, dtype), spaces.Discrete(3)
 
         def reset(self, *, seed=None, options=None):
             super().reset(seed=seed)
@@ -214,13 +216,15 @@ def test_pictures(shape, dtype):
             return self.observation_space.sample(), 1.0, self.t == 5, False, {}
 
     env = Pictures()
-    agent = langevin.DQN(env, preset="small", hidden=(16,), batch=4, warmup=8, replay=50, scale_input=True)
+    agent = langevin.DQN(env, preset="small", hidden=(16,), batch=4, warmup=8, replay=50)
     agent.learn(20)
+    assert agent.params["net"] == ("nature" if (shape, dtype) in LARGE else "conv")
     obs = env.observation_space.sample()
     q = agent.q_values(np.stack([obs, obs]))
     assert q.shape == (2, 3) and np.array_equal(q[0], agent.q_values(obs)) and np.isfinite(q).all()
-    with pytest.raises(langevin.UsageError, match="uint8|float"):
-        agent.predict(obs.astype(np.float32))
+    if dtype == np.uint8:
+        with pytest.raises(langevin.UsageError, match="uint8|float"):
+            agent.predict(obs.astype(np.float32))
 
 
 class Noise(gymnasium.Env):
