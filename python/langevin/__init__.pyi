@@ -208,7 +208,10 @@ class DeepParams(TypedDict, total=False):
 
 class DQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari', 'zoo'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -241,7 +244,10 @@ class DQN(Agent):
 
 class DoubleDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -274,7 +280,10 @@ class DoubleDQN(Agent):
 
 class PrioritizedDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -307,7 +316,10 @@ class PrioritizedDQN(Agent):
 
 class C51Params(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -342,7 +354,10 @@ class C51(Agent):
 
 class QRDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -376,7 +391,10 @@ class QRDQN(Agent):
 
 class IQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -412,7 +430,10 @@ class IQN(Agent):
 
 class NoisyNetDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -441,7 +462,10 @@ class NoisyNetDQN(Agent):
 
 class BootstrappedDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -472,7 +496,10 @@ class BootstrappedDQN(Agent):
 
 class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
     preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -500,7 +527,10 @@ class AdamLMCDQN(Agent):
 
 class LMCDQNParams(DeepParams, SGLDParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -528,7 +558,10 @@ class LMCDQN(Agent):
 
 class PSGLDDQNParams(DeepParams, PSGLDParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -556,7 +589,10 @@ class PSGLDDQN(Agent):
 
 class LangevinDQNParams(DeepParams, LangevinAdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -584,7 +620,10 @@ class LangevinDQN(Agent):
 
 class FGLMCDQNParams(DeepParams, ASGLDParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -613,7 +652,10 @@ class FGLMCDQN(Agent):
 
 class ULMCDQNParams(DeepParams, ULMCParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None
@@ -641,7 +683,10 @@ class ULMCDQN(Agent):
 
 class FGULMCDQNParams(DeepParams, ULMCParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'nature'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
     scale_rewards: bool | None

@@ -15,7 +15,7 @@ from langevin import _library as library
 from langevin import _registry as registry
 from langevin._checks import check_callbacks, check_count, check_range, compare_specs, unknown_parameter
 from langevin._env_adapters import EnvAdapter, NoEnv, make_adapter
-from langevin._library import EVAL, TRAIN, CObs, CTransition, UsageError, call, lib
+from langevin._library import EVAL, TRAIN, CAction, CObs, CTransition, UsageError, call, lib
 from langevin._progress import NO_BOUND, Progress, Slices
 from langevin._training_loops import EPISODE, TrainingLoop
 
@@ -94,6 +94,7 @@ class Agent:
             keeps=adapter.keeps,
         )  # fmt: skip
         self._stages: List[Optional[int]] = [None] * streams  # of the episodes of act and observe
+        self._masks: List[Optional[np.ndarray]] = [None] * streams  # of their current observations
         traits = self._entry.traits
         self._staged = bool(traits & library.NEEDS_HORIZON) or self._get("agent.stages") == "per-stage"
 
@@ -101,7 +102,7 @@ class Agent:
         self._adapter, self._loop = adapter, None
         self._waited = 0  # steps since an episode ended in learn()
         self._warned: Set[str] = set()
-        self._reader, self._first_action = adapter.reader, adapter.first_action
+        self._reader, self._actions = adapter.reader, adapter.actions
 
     @property
     def handle(self) -> library.Handle:
@@ -297,7 +298,12 @@ class Agent:
     # ---- Acting
 
     def predict(
-        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = False
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+        action_masks: Any = None,
     ) -> Tuple[Any, Any]:
         """Returns the action for an observation, or an array of actions for a batch, and a state for the next call, with
         the arguments and defaults of Stable-Baselines3. deterministic=True acts as evaluations do; False, the default,
@@ -305,16 +311,20 @@ class Agent:
 
         Agents whose policy depends on the stage (the linear ones) count it in `state`: pass the state that came with
         the last action, and None (or episode_start true) when an episode begins. All others return None.
+
+        action_masks: which choices are allowed, (choices), or (n, choices) for a batch, as info["action_mask"] has them.
+        Left out, those of the observation hold if it has the key action_mask, or those of a TabularMDP.
         """
         with self._only:
             pointer = self.handle.pointer
             batch = self._read(observation)
             stages = self._stages_of(state, episode_start, batch.count)
-            actions = self._act(pointer, batch, stages, EVAL if deterministic else TRAIN) + self._first_action
+            masks = self._find_masks(batch, stages, action_masks, self._staged)
+            actions = self._act(pointer, batch, stages, masks, EVAL if deterministic else TRAIN)
             after = None
             if self._staged:
                 after = stages + 1 if batch.batched else int(stages[0]) + 1
-            return (actions if batch.batched else int(actions[0])), after
+            return (actions if batch.batched else self._single(actions)), after
 
     def _stages_of(self, state: Any, episode_start: Any, count: int) -> np.ndarray:
         stages = np.zeros(count, np.int64)
@@ -328,7 +338,28 @@ class Agent:
             raise UsageError(f"the stage is 0..{self._spec.horizon - 1}; state says {state!r:.40}")
         return stages
 
-    def _pack(self, batch: Any, stages: np.ndarray) -> Any:
+    def _find_masks(
+        self, batch: Any, stages: np.ndarray, given: Any, stages_count: bool = True
+    ) -> Optional[np.ndarray]:
+        """(count x choices) bytes; None where everything is allowed. stages_count: whether `stages` are those of the
+        episodes, not just 0."""
+        if given is not None:
+            return self._actions.read_masks(given, (batch.count,) if batch.batched else ())
+        table = self._known_masks() if batch.masks is None and batch.states is not None else None
+        if table is None:
+            return batch.masks
+        if not stages_count and (table != table[0]).any():
+            raise UsageError("which actions are allowed depends on the stage: name them with action_masks")
+        rows = np.ones((batch.count, self._actions.count), np.uint8)
+        inside = stages < len(table)
+        rows[inside] = table[stages[inside], batch.states[inside]]
+        return rows
+
+    def _known_masks(self) -> Optional[np.ndarray]:
+        """Those of an exact model, (H, S, A)."""
+        return self._adapter.model.masks if self._adapter.model else None
+
+    def _pack(self, batch: Any, stages: np.ndarray, masks: Optional[np.ndarray] = None) -> Any:
         if batch.states is None and self._entry.traits & library.NEEDS_STATES:
             raise UsageError(f"{self._entry.name} needs the number of the state (info['state']) as its observation")
         if batch.data is None and not self._entry.traits & library.NEEDS_STATES:
@@ -339,20 +370,26 @@ class Agent:
             packed[i].data = base + i * stride
             packed[i].state = int(batch.states[i]) if batch.states is not None else -1
             packed[i].stage = int(stages[i])
+            if masks is not None:
+                packed[i].mask = masks.ctypes.data + i * masks.strides[0]
         return packed
 
-    def _act(self, pointer: int, batch: Any, stages: np.ndarray, mode: int) -> np.ndarray:
-        packed = self._pack(batch, stages)
-        actions = np.empty(batch.count, np.int32)
+    def _act(
+        self, pointer: int, batch: Any, stages: np.ndarray, masks: Optional[np.ndarray], mode: int
+    ) -> np.ndarray:
+        packed = self._pack(batch, stages, masks)
+        memory = self._actions.memory(batch.count)
         error, size = library.CError(), ctypes.sizeof(CObs)
-        address = ctypes.addressof(packed)
+        address, out, stride = ctypes.addressof(packed), memory.ctypes.data, memory.strides[0]
         for i in range(batch.count):
-            status = lib.lgv_agent_act(
-                pointer, address + i * size, mode, actions.ctypes.data + 4 * i, ctypes.byref(error)
-            )
+            status = lib.lgv_agent_act(pointer, address + i * size, mode, out + i * stride, ctypes.byref(error))
             if status:
                 library.raise_error(status, error)
-        return actions
+        return self._actions.show(memory)
+
+    def _single(self, actions: np.ndarray) -> Any:
+        """An int where the environment has Discrete actions."""
+        return actions[0] if self._actions.shape else int(actions[0])
 
     def q_values(self, observation: Any, *, stage: Any = 0) -> np.ndarray:
         """Q of every action, (actions) or (n, actions), by which the agent acts in evaluations. The agent does not
@@ -361,39 +398,43 @@ class Agent:
             pointer = self.handle.pointer
             batch = self._read(observation)
             packed = self._pack(batch, self._stages_of(stage, None, batch.count))
-            q = np.empty((batch.count, self._spec.actions))
+            q = np.empty((batch.count, self._spec.actions.count))
             call("lgv_agent_q_values", pointer, packed, batch.count, q.ctypes.data)
             return q if batch.batched else q[0]
 
     # ---- For your own loop
 
-    def act(self, observation: Any, *, stream: int = 0) -> int:
+    def act(self, observation: Any, action_mask: Any = None, *, stream: int = 0) -> Any:
         """The action of training for one observation. An episode begins with the first call, and after one that has
-        ended. stream: which of the environments, if there are several."""
+        ended. action_mask: the choices that are allowed, as predict has it; left out, that of the last observe() holds.
+        stream: which of the environments, if there are several."""
         with self._only:
             pointer = self.handle.pointer
             batch = self._one(observation)
             self._set_stream(pointer, stream)
             if self._stages[stream] is None:
                 call("lgv_agent_begin_episode", pointer)
-                self._stages[stream] = 0
+                self._stages[stream], self._masks[stream] = 0, None
             stage = np.array([self._stages[stream]])
-            return int(self._act(pointer, batch, stage, TRAIN)[0]) + self._first_action
+            masks = self._find_masks(batch, stage, action_mask)
+            self._masks[stream] = self._masks[stream] if masks is None else masks.copy()
+            return self._single(self._act(pointer, batch, stage, self._masks[stream], TRAIN))
 
     def observe(
         self,
         observation: Any,
-        action: int,
+        action: Any,
         reward: float,
         next_observation: Any,
         terminated: bool,
         truncated: bool = False,
         *,
+        action_mask: Any = None,
         stream: int = 0,
     ) -> None:
         """Passes the outcome of an action to the agent, which learns from it. terminated: the task has ended, and no
         value lies beyond; truncated: only a clock has stopped the episode. next_observation is then the last one of the
-        episode, never the first of the next."""
+        episode, never the first of the next. action_mask: the choices that next_observation allows."""
         with self._only:
             pointer = self.handle.pointer
             before, after = self._one(observation), self._one(next_observation)
@@ -401,10 +442,17 @@ class Agent:
             stage = self._stages[stream]
             if stage is None:
                 raise UsageError("no episode has begun: call act() first")
-            transition = CTransition()
-            (transition.obs,) = self._pack(before, np.array([stage]))
-            (transition.next,) = self._pack(after, np.array([stage + 1]))
-            transition.action = self._check_action(action)
+            taken = CAction()
+            self._actions.read(action, taken)
+            transition = CTransition(action=ctypes.pointer(taken))
+            masks = self._find_masks(after, np.array([stage + 1]), action_mask)
+            if masks is not None and not self._spec.masked:
+                raise UsageError(
+                    "the agent was made for an environment without masks: make it with one whose observations or infos "
+                    "have an action_mask"
+                )
+            (transition.obs,) = self._pack(before, np.array([stage]), self._masks[stream])
+            (transition.next,) = self._pack(after, np.array([stage + 1]), masks)
             transition.reward = float(reward)
             if not np.isfinite(transition.reward):
                 raise library.NumericError(f"the reward {reward} is not a finite number")
@@ -414,7 +462,7 @@ class Agent:
                 raise UsageError(f"the episode continues after {stage + 1} steps, the horizon that the agent was made for")
             call("lgv_agent_observe", pointer, ctypes.byref(transition))
             self.num_timesteps += 1
-            self._stages[stream] = stage + 1
+            self._stages[stream], self._masks[stream] = stage + 1, masks
             if over:
                 call("lgv_agent_end_episode", pointer)
                 self._stages[stream] = None
@@ -441,15 +489,6 @@ class Agent:
         if not 0 <= stream < self._streams:
             raise UsageError(f"stream {stream} is outside 0..{self._streams - 1}")
         call("lgv_agent_set_stream", pointer, stream)
-
-    def _check_action(self, action: Any) -> int:
-        try:
-            index = int(np.asarray(action).item()) - self._first_action
-        except (TypeError, ValueError):
-            raise UsageError(f"an action is a whole number, not {action!r:.40}") from None
-        if not 0 <= index < self._spec.actions:
-            raise UsageError(f"action {action} is none of the environment's {self._spec.actions}")
-        return index
 
     # ---- Inside
 

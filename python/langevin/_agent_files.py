@@ -15,6 +15,7 @@ import numpy as np
 
 from langevin import _library as library
 from langevin import _registry as registry
+from langevin._actions import ActionTranslator
 from langevin._checks import compare_specs
 from langevin._env_adapters import EnvAdapter, NoEnv, make_adapter
 from langevin._library import CSpec, FileError, UsageError
@@ -24,7 +25,7 @@ from langevin.task import Failure, parse_value
 FORM = 1  # of the metadata
 CHECKPOINT = "checkpoint.safetensors"
 STATISTICS = "env.statistics"  # an array of files
-SPEC_FIELDS = ("obs_kind", "obs_form", "frames", "actions", "states", "horizon", "stationary", "clock_truncates",
+SPEC_FIELDS = ("obs_kind", "obs_form", "vector", "frames", "masked", "states", "horizon", "stationary", "clock_truncates",
                "reward_min", "reward_max", "feature_dim")  # fmt: skip
 
 
@@ -70,7 +71,8 @@ def describe_for_python(agent: Any) -> Dict[str, Any]:
         "obs_shape": list(agent._spec.obs_shape),
         "shape": list(shape) if shape is not None else None,
         "space": agent._reader.description,
-        "first_action": agent._first_action,
+        "stack": agent._reader.stack,
+        "actions": agent._actions.describe(),
         "seed": agent.seed,
         "timesteps": agent.num_timesteps,
     }
@@ -162,8 +164,7 @@ def open_env(saved: Saved, env: Any, entry: registry.Entry) -> Tuple[EnvAdapter,
         rewards = [float((saved.env or {}).get(name, 0)) for name in ("reward_min", "reward_max")]
         adapter = make_adapter(make_run_env(saved) if env is None else env, rewards)
         return adapter, adapter.spec
-    spec = CSpec(**saved.python["spec"])
-    spec.obs_shape[:] = saved.python["obs_shape"]
+    spec = rebuild_spec(saved.python)
     if env is None:
         return without_env(saved, spec), spec
     adapter = make_adapter(env, (spec.reward_min, spec.reward_max))
@@ -173,6 +174,17 @@ def open_env(saved: Saved, env: Any, entry: registry.Entry) -> Tuple[EnvAdapter,
         raise UsageError(f"the agent was made for another environment: {difference}")
     spec.features = adapter.spec.features
     return adapter, spec
+
+
+def describe_actions(python: Dict[str, Any]) -> Dict[str, Any]:
+    """Older files have a number of discrete actions."""
+    one = {"kind": "discrete", "shape": [], "dtype": "<i8", "first": [python.get("first_action", 0)], "binary": False}
+    return python.get("actions") or {**one, "choices": [python["spec"]["actions"]]}
+
+
+def rebuild_spec(python: Dict[str, Any]) -> CSpec:
+    fields = {name: value for name, value in python["spec"].items() if name in SPEC_FIELDS}
+    return CSpec(**fields, obs_shape=tuple(python["obs_shape"]), actions=ActionTranslator.build(describe_actions(python)).space)
 
 
 def make_run_env(saved: Saved) -> Any:
@@ -203,8 +215,10 @@ def without_env(saved: Saved, spec: CSpec) -> NoEnv:
     plain = shape is not None and int(np.prod(shape)) == int(np.prod(python["obs_shape"]))
     adapter = NoEnv(saved.env, saved.statistics)
     adapter.spec = spec
-    adapter.reader = rebuild_reader(spec, tuple(shape) if plain else None, python.get("space"))
-    adapter.first_action = python.get("first_action", 0)
+    adapter.actions = ActionTranslator.build(describe_actions(python))
+    adapter.reader = rebuild_reader(
+        spec, adapter.actions, tuple(shape) if plain else None, python.get("space"), python.get("stack", 0)
+    )
     return adapter
 
 

@@ -7,21 +7,32 @@ from typing import Any, List, Optional, Tuple
 
 import numpy as np
 
-from langevin._library import CSpec, UsageError
+from langevin._library import BOX, DISCRETE, CActionSpace, CSpec, UsageError
 
 
 def compare_specs(mine: CSpec, other: CSpec, with_horizon: bool) -> str:
     """How two specs differ, or nothing."""
-    names = {"obs_kind": "kind of observations", "obs_form": "form of observations", "actions": "actions",
+    names = {"obs_kind": "kind of observations", "obs_form": "form of observations", "vector": "numbers beside a picture", "masked": "masks of actions",
              "states": "states", "feature_dim": "features"}  # fmt: skip
     if with_horizon:
         names["horizon"] = "horizon"
     if list(mine.obs_shape) != list(other.obs_shape):
         return f"observations of shape {tuple(mine.obs_shape)}, not {tuple(other.obs_shape)}"
+    actions = [describe_actions(spec.actions) for spec in (mine, other)]
+    if actions[0] != actions[1]:
+        return f"actions: {actions[0]}, not {actions[1]}"
+    if mine.frames > 1 and mine.frames != other.frames:  # the agent keeps the newest of each stack only
+        return f"stacks of {mine.frames} observations, not {other.frames}"
     for field, name in names.items():
         if getattr(mine, field) != getattr(other, field):
             return f"{name}: {getattr(mine, field)}, not {getattr(other, field)}"
     return ""
+
+
+def describe_actions(space: CActionSpace) -> str:
+    if space.kind == BOX:
+        return f"numbers from {list(space.low[: space.parts])} to {list(space.high[: space.parts])}"
+    return str(space.count) if space.kind == DISCRETE else f"choices among {list(space.choices[: space.parts])}"
 
 
 def check_count(name: str, value: Any) -> int:

@@ -12,8 +12,8 @@ from langevin._linear_agent import LinearAgent
 from langevin._library import NEEDS_STATES, UsageError
 
 COMMON = """\
-env: a Gymnasium environment with Discrete actions or its name, a vector of such environments, or a
-    TabularMDP.
+env: a Gymnasium environment or its name, a vector of such environments, or a TabularMDP. Gymnasium's
+    environments are reset once, to see whether they give masks of actions.
 seed: decides the random numbers of the agent, and the seeds of the environment's resets in learn().
 schedule_steps, schedule_episodes: how long the agent will be trained in all. Step sizes that decay do
     so over this budget; without it nothing decays.

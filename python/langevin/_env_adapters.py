@@ -7,10 +7,12 @@ environment for the command line where that can make it, too (config), and keeps
 from __future__ import annotations
 
 import ast
+import contextlib
 import sys
 import warnings
 from typing import Any, Dict, List, Optional, Tuple
 
+from langevin._actions import ActionTranslator
 from langevin._library import CSpec, OneThread, UsageError, lib
 from langevin._mdp import Model, TabularMDP
 from langevin._observation_reader import ObservationReader, SpaceReader
@@ -26,7 +28,8 @@ class EnvAdapter:
     spec: CSpec
     reader: Any
     streams = 1  # environments that step together
-    first_action = 0  # the environment's number of the agent's action 0
+    actions: ActionTranslator
+    masks: Any = None  # reads the masks of Gymnasium's environments (actions.Masks)
     model: Optional[Model] = None
     keeps: tuple = ()  # what the spec points into
     limits_episodes = False  # every episode ends in time, whatever the spec says
@@ -119,7 +122,7 @@ class MDPAdapter(EnvAdapter):
     def __init__(self, mdp: TabularMDP):
         self.model, self.handle, self.only = mdp, mdp.open(), OneThread("environment")
         self.spec = copy_spec(lib.lgv_env_get_spec(self.handle.pointer).contents)
-        self.reader = ObservationReader(self.spec)
+        self.reader, self.actions = ObservationReader(self.spec), ActionTranslator(self.spec.actions)
         self.keeps = (self.handle,)
 
     def env_handle(self) -> Any:
@@ -138,7 +141,7 @@ class NativeAdapter(MDPAdapter):
         native._open()
         self.model = native.model
         self.spec = copy_spec(native.problem)
-        self.reader = ObservationReader(self.spec)
+        self.reader, self.actions = ObservationReader(self.spec), ActionTranslator(self.spec.actions)
         self.keeps = (native.handle,)
 
     def env_handle(self) -> Any:
@@ -156,24 +159,30 @@ class NativeAdapter(MDPAdapter):
 # ---- Gymnasium's environments
 
 
-def make_spec(space: Any, actions: Any, horizon: int, reward_range: Any) -> Tuple[CSpec, SpaceReader]:
-    from gymnasium import spaces
-
+def make_spec(
+    space: Any, actions: ActionTranslator, masks: Any, stack: Any, horizon: int, reward_range: Any
+) -> Tuple[CSpec, SpaceReader]:
+    """stack: the FrameStackObservation that makes the observations, or None."""
     from langevin.observations import Observations
     from langevin.task import Failure
 
-    if not isinstance(actions, spaces.Discrete):
-        raise UsageError(f"its actions are {actions}; only Discrete actions are supported")
+    notices: List[str] = []
+    stacked = int(stack.stack_size) if stack else 0
     try:
-        observations = Observations(space, 1.0, [])
+        observations = Observations(space, 1.0, notices, stacked)
     except Failure as failure:
         raise UsageError(str(failure)) from None
+    for notice in notices:
+        warnings.warn(notice, stacklevel=6)
     low, high = reward_range or (0.0, 0.0)
     spec = CSpec(
         obs_kind=observations.kind,
         obs_form=observations.form,
+        masked=masks is not None,
         obs_shape=observations.shape,
-        actions=int(actions.n),
+        vector=observations.vector,
+        frames=observations.frames if stack and stack.padding_type == "reset" else 0,  # as a replay begins its stacks
+        actions=actions.space,
         states=observations.states,
         horizon=horizon,
         stationary=True,
@@ -181,7 +190,7 @@ def make_spec(space: Any, actions: Any, horizon: int, reward_range: Any) -> Tupl
         reward_min=float(low),
         reward_max=float(high),
     )
-    return spec, SpaceReader(space, observations)
+    return spec, SpaceReader(space, observations, masks, stacked)
 
 
 def wrapper_text(wrapper: Any) -> str:
@@ -235,13 +244,33 @@ def name_of(env: Any) -> str:
     return str(spec.id) if spec is not None else type(env.unwrapped).__name__
 
 
+def find_masks(env: Any, wrapped: List[Any], space: Any, actions: Any) -> Any:
+    """An actions.Masks, or None if the environment gives no masks. Where its observations have none, only the info of a
+    reset can tell. Statistics of wrappers stay as they were; what a reset raises comes again in learn()."""
+    from langevin.actions import Masks, has_mask
+    from langevin.gym_task import infos_have_masks, unchanged_statistics
+
+    if has_mask(space):
+        return Masks(actions, True)
+    try:
+        with contextlib.ExitStack() as stack:
+            for inner in wrapped:
+                stack.enter_context(unchanged_statistics(inner))
+            return Masks(actions, False) if infos_have_masks(env) else None
+    except Exception:
+        return None
+
+
 class GymAdapter(EnvAdapter):
     def __init__(self, env: Any, reward_range: Any):
-        from langevin.gym_task import horizon_of
+        from langevin.gym_task import find_stack, horizon_of
 
         self.env, self.wrapped = env, [env]
-        self.spec, self.reader = make_spec(env.observation_space, env.action_space, horizon_of(env), reward_range)
-        self.first_action = int(env.action_space.start)
+        self.actions = ActionTranslator.of_space(env.action_space)
+        self.masks = find_masks(env, self.wrapped, env.observation_space, self.actions)
+        self.spec, self.reader = make_spec(
+            env.observation_space, self.actions, self.masks, find_stack(env), horizon_of(env), reward_range
+        )
         self.limits_episodes = is_native(env)
 
     def name(self) -> str:
@@ -262,19 +291,21 @@ class VectorAdapter(EnvAdapter):
     def __init__(self, envs: Any, reward_range: Any):
         from gymnasium.vector import VectorWrapper
 
-        from langevin.gym_task import horizon_of
+        from langevin.gym_task import find_stack, horizon_of
 
         self.envs, self.streams = envs, int(envs.num_envs)
         self.inside = list(getattr(envs, "envs", ()))  # of a SyncVectorEnv
         self.wrapped = [envs] if isinstance(envs, VectorWrapper) else self.inside
         stated = getattr(getattr(envs, "spec", None), "max_episode_steps", None)
         horizon = int(stated or 0) if stated or not self.inside else horizon_of(self.inside[0])
-        self.spec, self.reader = make_spec(
-            envs.single_observation_space, envs.single_action_space, horizon, reward_range
-        )
-        self.first_action = int(envs.single_action_space.start)
+        self.actions = ActionTranslator.of_space(envs.single_action_space)
         self.limits_episodes = is_native(self.inside[0] if self.inside else envs)
         problem = getattr(envs, "problem", None)
+        stack = find_stack(self.inside[0]) if self.inside and self.wrapped is self.inside else None
+        self.masks = find_masks(envs, self.wrapped, envs.single_observation_space, self.actions)
+        self.spec, self.reader = make_spec(
+            envs.single_observation_space, self.actions, self.masks, stack, horizon, reward_range
+        )
         if isinstance(problem, CSpec):  # the library's environments know more than their space
             self.spec = copy_spec(problem)
             self.keeps = tuple(envs.handles)

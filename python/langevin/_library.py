@@ -12,8 +12,8 @@ import operator
 import os
 import sys
 import threading
-from ctypes import POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint
-from ctypes import c_uint64, c_void_p
+from ctypes import POINTER, Structure, Union, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64
+from ctypes import c_size_t, c_uint, c_uint64, c_void_p
 from typing import Any, Callable, Optional
 
 import langevin
@@ -66,9 +66,10 @@ def raise_error(status: int, err: CError) -> None:
 REAL, INT, BOOL, CHOICE, TEXT, INTS, MAP = range(7)  # lgv_param_type
 FLOATS, BYTES = 0, 1  # lgv_obs_kind
 DENSE, ONE_HOT, THERMOMETER = 0, 1, 2  # lgv_obs_form
+DISCRETE, MULTI_DISCRETE, BOX = range(3)  # lgv_action_kind
+MOST_PARTS = 64  # of an action
 TRAIN, EVAL = 0, 1  # lgv_mode
-NEEDS_STATES, NEEDS_HORIZON, SETTLES_PER_EPISODE = 1, 2, 4
-RESET = -1
+NEEDS_STATES, NEEDS_HORIZON, SETTLES_PER_EPISODE, TAKES_MULTI_DISCRETE, TAKES_BOX = 1, 2, 4, 8, 16
 
 
 class Sized(Structure):
@@ -122,14 +123,31 @@ class CEntry(Structure):
     ]
 
 
+class CActionSpace(Structure):
+    _fields_ = [
+        ("kind", c_int),
+        ("count", c_int32),
+        ("parts", c_int32),
+        ("choices", c_int32 * MOST_PARTS),
+        ("low", c_float * MOST_PARTS),
+        ("high", c_float * MOST_PARTS),
+    ]
+
+
+class CAction(Union):
+    _fields_ = [("choice", c_int32), ("choices", c_int32 * MOST_PARTS), ("values", c_float * MOST_PARTS)]
+
+
 class CSpec(Sized):
     _fields_ = [
         ("size", c_size_t),
         ("obs_kind", c_int),
         ("obs_form", c_int),
         ("obs_shape", c_int32 * 3),
+        ("vector", c_int32),
         ("frames", c_int32),
-        ("actions", c_int32),
+        ("actions", CActionSpace),
+        ("masked", c_bool),
         ("states", c_int64),
         ("horizon", c_int64),
         ("stationary", c_bool),
@@ -146,14 +164,14 @@ class COutcome(Structure):
 
 
 class CObs(Structure):
-    _fields_ = [("data", c_void_p), ("state", c_int64), ("stage", c_int64)]
+    _fields_ = [("data", c_void_p), ("state", c_int64), ("stage", c_int64), ("mask", c_void_p)]
 
 
 class CTransition(Structure):
     _fields_ = [
         ("obs", CObs),
         ("next", CObs),
-        ("action", c_int32),
+        ("action", POINTER(CAction)),
         ("reward", c_double),
         ("terminated", c_bool),
         ("truncated", c_bool),
@@ -288,6 +306,8 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_model_add_row", STATUS, [P, c_int64, c_int64, c_int32, P]),
     ("lgv_model_set_reward", None, [P, c_int64, c_int64, c_int32, c_double]),
     ("lgv_model_set_start", None, [P, c_int64, c_double]),
+    ("lgv_model_forbid", None, [P, c_int64, c_int64, c_int32]),
+    ("lgv_model_mask", P, [P, c_int64, c_int64]),
     ("lgv_model_seal", STATUS, [P]),
     ("lgv_model_optimal", None, [P, P]),
     ("lgv_model_evaluate", None, [P, P, P]),
@@ -299,8 +319,8 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_env_get_spec", POINTER(CSpec), [P]),
     ("lgv_env_get_model", P, [P]),
     ("lgv_env_reset", STATUS, [P, P]),
-    ("lgv_env_step", STATUS, [P, c_int32, P, P]),
-    ("lgv_env_step_all", STATUS, [P, c_size_t, P, P, P]),
+    ("lgv_env_step", STATUS, [P, P, P, P]),
+    ("lgv_env_step_all", STATUS, [P, c_size_t, P, P, P, P, P]),
     ("lgv_agent_create", STATUS, [P, P, c_int64, c_int64, c_uint64, P]),
     ("lgv_agent_free", None, [P]),
     ("lgv_agent_set_stream", STATUS, [P, c_int32]),
@@ -308,7 +328,7 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_agent_act", STATUS, [P, P, c_int, P]),
     ("lgv_agent_observe", STATUS, [P, P]),
     ("lgv_agent_end_episode", STATUS, [P]),
-    ("lgv_agent_policy", STATUS, [P, c_int64, c_int64, P]),
+    ("lgv_agent_policy", STATUS, [P, P, P]),
     ("lgv_agent_q_values", STATUS, [P, P, c_size_t, P]),
     ("lgv_agent_array", P, [P, c_size_t, P, P, P]),
     ("lgv_agent_get", STATUS, [P, c_char_p, c_char_p, c_size_t]),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import ctypes
+from typing import Any, Optional
 
 import numpy as np
 
 from langevin._agent import Agent
-from langevin._library import UsageError, call
+from langevin._library import CObs, UsageError, call
 
 
 class LinearAgent(Agent):
@@ -16,13 +17,23 @@ class LinearAgent(Agent):
     def policy(self) -> np.ndarray:
         """Probabilities of the current episode's policy, (H, S, A); before the first episode, the policy without data."""
         with self._only:
-            h, s, a = self._spec.horizon, self._spec.states, self._spec.actions
+            h, s, a = self._spec.horizon, self._spec.states, self._spec.actions.count
             table = np.empty((h, s, a))
-            pointer = self.handle.pointer
+            pointer, masks = self.handle.pointer, self._known_masks()
             for stage in range(h):
                 for state in range(s):
-                    call("lgv_agent_policy", pointer, stage, state, table[stage, state].ctypes.data)
+                    obs = CObs(state=state, stage=stage)
+                    if masks is not None:
+                        obs.mask = masks[stage, state].ctypes.data
+                    call("lgv_agent_policy", pointer, ctypes.byref(obs), table[stage, state].ctypes.data)
             return table
+
+    def _known_masks(self) -> Optional[np.ndarray]:
+        """Without a model, the last mask that the agent has seen at each stage in each state."""
+        if self._adapter.model:
+            return self._adapter.model.masks
+        seen = dict(self._views(readonly=True)).get("lsvi.masks")
+        return None if seen is None else seen.reshape(self._spec.horizon, self._spec.states, self._spec.actions.count)
 
     def value(self) -> float:
         """The exact value of that policy, a mean over the start states."""
@@ -42,7 +53,7 @@ class LinearAgent(Agent):
     def q_table(self) -> np.ndarray:
         """Q of the current episode, (H, S, A), a view."""
         spec = self._spec
-        return self.arrays()["lsvi.q"].reshape(spec.horizon, spec.states, spec.actions)
+        return self.arrays()["lsvi.q"].reshape(spec.horizon, spec.states, spec.actions.count)
 
     def weights(self) -> np.ndarray:
         """The weights w_h of an agent that keeps them, a view: (H, d), or (M, H, d) with M > 1 samples.
@@ -51,7 +62,7 @@ class LinearAgent(Agent):
         can pay."""
         view = self.parameters().get("w")
         h = int(self._spec.horizon)
-        d = int(self._spec.feature_dim) if self._get("agent.features") == "env" else self._spec.states * self._spec.actions
+        d = int(self._spec.feature_dim) if self._get("agent.features") == "env" else self._spec.states * self._spec.actions.count
         if view is None or view.size % (h * d):
             raise UsageError(f"{self._entry.name} keeps no weights from stage to stage; q_table() has its values")
         return view.reshape(h, d) if view.size == h * d else view.reshape(h, -1, d).swapaxes(0, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import operator
 from typing import Any, Optional
 
@@ -31,7 +32,7 @@ class Model:
 
     def values(self, policy: Any) -> np.ndarray:
         """V of a policy, (H+1) x S. policy: probabilities (H, S, A), or actions (H, S); without H the same at every
-        stage."""
+        stage. NaN where it takes a forbidden action, and wherever it can get there."""
         table = self._table(policy)
         values = np.empty((self.horizon + 1, self.states))
         lib.lgv_model_evaluate(self._pointer, table.ctypes.data, values.ctypes.data)
@@ -40,6 +41,15 @@ class Model:
     def value(self, policy: Any) -> float:
         """V of a policy at the start, a mean over the start states."""
         return self._start_mean(self.values(policy))
+
+    @functools.cached_property
+    def masks(self) -> Optional[np.ndarray]:
+        """Which actions are allowed, (H, S, A), 1 or 0; None if all are."""
+        if not lib.lgv_model_mask(self._pointer, 0, 0):
+            return None
+        size = self.states * self.actions
+        stages = [ctypes.string_at(lib.lgv_model_mask(self._pointer, h, 0), size) for h in range(self.horizon)]
+        return np.frombuffer(b"".join(stages), np.uint8).reshape(self.horizon, self.states, self.actions)
 
     def _start_mean(self, values: np.ndarray) -> float:
         return float(lib.lgv_model_start_mean(self._pointer, values.ctypes.data))
@@ -75,9 +85,13 @@ class TabularMDP(Model):
     horizon: H, the number of steps of an episode.
     start: a state, or probabilities (S).
     features: phi(s, a) for linear agents, (S, A, d); left out: one-hot.
+    allowed: which actions can be taken, booleans of shape (S, A) or (H, S, A); left out: all. P and r of an action that
+    is not allowed do not matter.
     """
 
-    def __init__(self, P: Any, r: Any, horizon: int, *, start: Any = 0, features: Any = None):
+    def __init__(
+        self, P: Any, r: Any, horizon: int, *, start: Any = 0, features: Any = None, allowed: Any = None
+    ):
         try:
             horizon = operator.index(horizon)
         except TypeError:
@@ -94,10 +108,12 @@ class TabularMDP(Model):
                 raise UsageError(f"{name} has {array.shape[0]} stages, the horizon is {horizon}")
         if reward.ndim not in (2, 3) or reward.shape[-2:] != (states, actions):
             raise UsageError(f"r has the shape {reward.shape}; with this P it takes {(states, actions)}, or H of these")
-        stationary = p.ndim == 3 and reward.ndim == 2
+        may = _allowed(allowed, horizon, states, actions)
+        stationary = p.ndim == 3 and reward.ndim == 2 and may.ndim == 2
         handle = create("lgv_model_create", "lgv_model_free", states, actions, horizon, stationary)
         stages = 1 if stationary else horizon
-        _fill(handle.pointer, np.broadcast_to(p, (stages, *p.shape[-3:])), np.broadcast_to(reward, (stages, states, actions)))
+        reward, may = (np.broadcast_to(table, (stages, states, actions)) for table in (reward, may))
+        _fill(handle.pointer, np.broadcast_to(p, (stages, *p.shape[-3:])), reward, may)
         for state, probability in enumerate(_start(start, states)):
             lib.lgv_model_set_start(handle.pointer, state, float(probability))
         call("lgv_model_seal", handle.pointer)
@@ -126,13 +142,28 @@ def _numbers(name: str, value: Any) -> np.ndarray:
         raise UsageError(f"{name} must be an array of numbers, not {value!r:.60}") from None
 
 
-def _fill(model: int, p: np.ndarray, reward: np.ndarray) -> None:
+def _allowed(allowed: Any, horizon: int, states: int, actions: int) -> np.ndarray:
+    may = np.asarray(True if allowed is None else allowed)
+    if allowed is None:
+        return np.broadcast_to(may, (states, actions))
+    if may.dtype.kind not in "biu" or may.shape not in ((states, actions), (horizon, states, actions)):
+        raise UsageError(
+            f"allowed has booleans of shape {(states, actions)}, or {horizon} of these; this is {may.dtype} of shape "
+            f"{may.shape}"
+        )
+    return may != 0
+
+
+def _fill(model: int, p: np.ndarray, reward: np.ndarray, allowed: np.ndarray) -> None:
     stages, states, actions, width = p.shape
     rows = np.ascontiguousarray(p[..., :states])
     stride, base = rows.strides[-2], rows.ctypes.data
     for h in range(stages):
         for s in range(states):
             for a in range(actions):
+                if not allowed[h, s, a]:
+                    lib.lgv_model_forbid(model, h, s, a)
+                    continue
                 address = base + ((h * states + s) * actions + a) * stride
                 call("lgv_model_add_row", model, h, s, a, ctypes.c_void_p(address))
                 if width > states:

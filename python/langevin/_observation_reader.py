@@ -3,12 +3,12 @@ others are copied once into an array that fits."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from langevin._library import BYTES, ONE_HOT, CSpec, UsageError
-from langevin.task import Failure
+from langevin.task import MASK, Failure
 
 
 class Batch(NamedTuple):
@@ -16,44 +16,76 @@ class Batch(NamedTuple):
     count: int
     data: Optional[np.ndarray]  # (count x size), contiguous; None if states say it all
     states: Optional[np.ndarray]  # (count); None without finitely many states
+    masks: Optional[np.ndarray] = None  # (count x choices), where observations have masks
 
 
 def is_index(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) or (isinstance(value, np.ndarray) and value.dtype.kind in "iu")
 
 
+def memory_form(spec: CSpec) -> np.dtype:
+    """One observation in the library's memory: an array, or a picture and the vector beside it."""
+    h, w, c = spec.obs_shape
+    entry = np.dtype(np.uint8 if spec.obs_kind == BYTES else np.float32)
+    whole = np.dtype((entry, (h, w, c) if spec.obs_kind == BYTES or w * c > 1 else (h,)))
+    if not spec.vector:
+        return whole
+    start = -(-whole.itemsize // 4) * 4
+    parts = {"names": ["picture", "vector"], "formats": [whole, (np.float32, (spec.vector,))], "offsets": [0, start]}
+    return np.dtype({**parts, "itemsize": start + 4 * spec.vector})  # type: ignore[call-overload]
+
+
 class ObservationReader:
-    """Observations of a spec, without a Gymnasium space: arrays of its shape, or numbers of states."""
+    """Observations of a spec, without a Gymnasium space: arrays of its shape, a dict of a picture and a vector, or
+    numbers of states."""
 
     def __init__(self, spec: CSpec, shape: Optional[Tuple[int, ...]] = None):
-        h, w, c = spec.obs_shape
         self.bytes = spec.obs_kind == BYTES
-        self.shape = shape or ((h, w, c) if self.bytes or w * c > 1 else (h,))
-        self.size = h * w * c
-        self.dtype = np.dtype(np.uint8 if self.bytes else np.float32)
+        self.form = memory_form(spec)
+        picture = self.form["picture"] if self.form.names else self.form
+        self.shape, self.dtype = shape or picture.shape, picture.base
+        self.size = int(np.prod(spec.obs_shape))
         self.states = int(spec.states)
         self.one_hot = spec.obs_form == ONE_HOT
-        self.description = None  # of a space
+        self.description, self.stack = None, 0  # of a space
 
     def read(self, observation: Any) -> Batch:
         if self.states and is_index(observation):
             return self._read_states(np.asarray(observation))
+        if self.form.names:
+            return self._read_both(observation)
         if isinstance(observation, (dict, str, bytes)) or observation is None:
             raise UsageError(f"an observation is an array of shape {self.shape}, not a {type(observation).__name__}")
-        array = np.asarray(observation)
-        if array.dtype.kind not in "fiub":
-            raise UsageError(f"the observation holds {array.dtype}, which are not numbers")
-        if self.bytes and array.dtype != np.uint8:
-            raise UsageError(f"the observation holds {array.dtype}; pictures are uint8")
-        batched = array.ndim == len(self.shape) + 1
-        if array.shape[batched:] != self.shape:
-            raise UsageError(
-                f"the observation has the shape {array.shape}; it takes {self.shape}, or (n, "
-                f"{', '.join(map(str, self.shape))}) for a batch"
-            )
+        array, batched = self._check(observation, self.shape, self.dtype)
         count = array.shape[0] if batched else 1
         data = np.ascontiguousarray(array, self.dtype).reshape(count, self.size)
         return Batch(batched, count, data, self._states_of(data))
+
+    def _check(self, observation: Any, shape: Tuple[int, ...], dtype: np.dtype) -> Tuple[np.ndarray, bool]:
+        """The array, and whether it is a batch."""
+        array = np.asarray(observation)
+        if array.dtype.kind not in "fiub":
+            raise UsageError(f"the observation holds {array.dtype}, which are not numbers")
+        if dtype == np.uint8 and array.dtype != np.uint8:
+            raise UsageError(f"the observation holds {array.dtype}; pictures are uint8")
+        batched = array.ndim == len(shape) + 1
+        if array.shape[batched:] != shape:
+            raise UsageError(
+                f"the observation has the shape {array.shape}; it takes {shape}, or (n, "
+                f"{', '.join(map(str, shape))}) for a batch"
+            )
+        return array, batched
+
+    def _read_both(self, observation: Any) -> Batch:
+        """A dict of a picture and a vector."""
+        if not isinstance(observation, Mapping) or not {"picture", "vector"} <= observation.keys():
+            raise UsageError(f"an observation is a dict of a picture and a vector, not {observation!r:.60}")
+        picture, batched = self._check(observation["picture"], self.shape, self.dtype)
+        vector, _ = self._check(observation["vector"], self.form["vector"].shape, np.dtype(np.float32))
+        count = picture.shape[0] if batched else 1
+        memory = np.zeros(count, self.form)
+        memory["picture"], memory["vector"] = picture, vector
+        return Batch(batched, count, memory.view(np.uint8).reshape(count, -1), None)
 
     def _read_states(self, states: np.ndarray) -> Batch:
         if states.ndim > 1 or ((states < 0) | (states >= self.states)).any():
@@ -72,8 +104,9 @@ class ObservationReader:
 class SpaceReader:
     """Observations of a Gymnasium space."""
 
-    def __init__(self, space: Any, observations: Any):
-        self.space = space
+    def __init__(self, space: Any, observations: Any, masks: Any, stack: int):
+        self.space, self.stack = space, stack  # stack: observations in one, as Observations has it
+        self.masks = masks if masks is not None and masks.in_observation else None  # actions.Masks
         self.inner = observations  # observations.Observations
         self.shape = tuple(space.shape) if getattr(space, "shape", None) is not None else None
         self.size, self.states = observations.size, observations.states
@@ -100,7 +133,16 @@ class SpaceReader:
             for i in range(n):
                 self.inner.bind(data[i])(observation if count is None else item(self.space, observation, i))
         states = data.argmax(1).astype(np.int64) if self.states else None
-        return Batch(count is not None, n, data, states)
+        return Batch(count is not None, n, data, states, self._read_masks(observation, count))
+
+    def _read_masks(self, observation: Any, count: Optional[int]) -> Optional[np.ndarray]:
+        if self.masks is None:
+            return None
+        if MASK not in observation:
+            raise Failure(f"the observation has no member {MASK!r}")
+        space, value = self.space.spaces[MASK], observation[MASK]
+        rows = [value] if count is None else [item(space, value, i) for i in range(count)]
+        return np.array([self.masks.read(row) for row in rows], np.uint8)
 
     def _fits(self, observation: Any) -> bool:
         """Whether the library can read the memory of the array as it is."""
@@ -109,17 +151,21 @@ class SpaceReader:
         return observation.dtype == self.inner.dtype and self.inner.in_place
 
 
-def rebuild_reader(spec: CSpec, shape: Optional[Tuple[int, ...]], description: Any) -> Any:
+def rebuild_reader(
+    spec: CSpec, actions: Any, shape: Optional[Tuple[int, ...]], description: Any, stack: int
+) -> Any:
     """A reader for an agent that is loaded without an environment, from the saved shape and description."""
     if description is not None:
         try:
+            from langevin.actions import Masks, has_mask
             from langevin.observations import Observations, build
         except ModuleNotFoundError:
             if description["kind"] != "box" or spec.obs_kind == BYTES:
                 raise UsageError("these observations are read by means of Gymnasium: pip install gymnasium") from None
         else:
             space = build(description)
-            return SpaceReader(space, Observations(space, 1.0, []))
+            masks = Masks(actions, True) if has_mask(space) else None
+            return SpaceReader(space, Observations(space, 1.0, [], stack), masks, stack)
     return ObservationReader(spec, shape)
 
 
@@ -129,7 +175,8 @@ def batch_size(space: Any, value: Any) -> Optional[int]:
 
     inner = getattr(space, "spaces", None)
     if inner is not None:
-        keys = [k for k in (inner if isinstance(inner, dict) else range(len(inner))) if not is_text(inner[k])]
+        all_keys = inner if isinstance(inner, dict) else range(len(inner))
+        keys = [key for key in all_keys if key != MASK and not is_text(inner[key])]
         try:
             return batch_size(inner[keys[0]], value[keys[0]])
         except (KeyError, IndexError, TypeError):

@@ -130,6 +130,7 @@ WORDS = {
     "noisynet": "NoisyNet",
     "prioritized": "Prioritized",
     "riverswim": "RiverSwim",
+    "switches": "Switches",
 }
 
 

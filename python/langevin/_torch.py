@@ -59,7 +59,7 @@ class QNetwork(nn.Module):
     def __init__(self, agent: Any, params: dict, vector: Vector, atoms: int):
         super().__init__()
         spec = agent._spec
-        self.actions, self.atoms = int(spec.actions), atoms
+        self.actions, self.atoms = int(spec.actions.count), atoms
         self.shape = agent._reader.shape or (int(np.prod(spec.obs_shape)),)
         self.form = tuple(spec.obs_shape)
         self.scale = input_scale(spec, params)

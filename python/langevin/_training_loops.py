@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from typing import Any, Deque, List, Optional, Tuple
+from typing import Any, Deque, Dict, List, Optional, Tuple
 
 import numpy as np
 
+from langevin._actions import ActionTranslator
 from langevin._library import (
     TRAIN,
+    CAction,
     CEpisode,
     CError,
     CObs,
@@ -29,7 +31,7 @@ from langevin._library import (
     raise_error,
 )
 from langevin._observation_reader import SpaceReader
-from langevin.task import Failure, reset_env, split_result
+from langevin.task import MASK, Failure, reset_with_info, split_result
 
 EPISODE = np.dtype([("length", "i8"), ("return", "f8"), ("value", "f8"), ("regret", "f8")])
 MOST_EPISODES = 4096  # that one call of a loop describes
@@ -87,17 +89,23 @@ class NativeTrainingLoop(TrainingLoop):
 class StepBuffer:
     """The last two observations of one environment, in turn, and the transition between them, where C reads them."""
 
-    def __init__(self, reader: SpaceReader):
-        inner = reader.inner
+    def __init__(self, reader: SpaceReader, actions: ActionTranslator, masks: Any):
+        inner, self.masks = reader.inner, masks
         self.index = inner.index if inner.states else None
         self.check = inner.dtype == np.float32 and not inner.states
         self.memory = np.zeros((2, inner.size), inner.dtype)
         self.writers = [inner.bind(self.memory[0]), inner.bind(self.memory[1])]
-        self.transitions = [CTransition(), CTransition()]
+        self.mask_memory = np.ones((2, actions.count), np.uint8)
+        self.action = CAction()
+        self.action_ref, self.shown = ctypes.byref(self.action), actions.bind(self.action)
+        self.transitions = [CTransition(action=ctypes.pointer(self.action)) for _ in range(2)]
         for k, transition in enumerate(self.transitions):
             transition.obs.data = self.memory[k].ctypes.data
             transition.next.data = self.memory[1 - k].ctypes.data
             transition.obs.state = transition.next.state = -1
+            if masks:
+                transition.obs.mask = self.mask_memory[k].ctypes.data
+                transition.next.mask = self.mask_memory[1 - k].ctypes.data
         self.obs: List[CObs] = [t.obs for t in self.transitions]
         self.next: List[CObs] = [t.next for t in self.transitions]
         self.refs = [ctypes.byref(t) for t in self.transitions]  # obs comes first, so this is where it is, too
@@ -108,22 +116,26 @@ class StepBuffer:
         self.cut = False  # the last step was truncated by the limit, not by the environment
         self.stream: Optional[int] = None  # of the agent, that the current or last episode belongs to
 
-    def _write(self, which: int, observation: Any) -> None:
+    def _write(self, which: int, observation: Any, info: Any, ended: bool) -> None:
         self.writers[which](observation)
+        if self.masks:
+            self.masks.write(observation, info, ended, self.mask_memory[which])
+        elif isinstance(info, dict) and MASK in info:
+            raise EnvironmentFailed(f"info[{MASK!r}] appears at stage {self.stage}; the environment's first reset had none")
         if self.check and not np.isfinite(self.memory[which]).all():
             raise NumericError(f"the observation at stage {self.stage} holds a number that is not finite")
 
-    def begin(self, observation: Any) -> None:
+    def begin(self, observation: Any, info: Any) -> None:
         self.stage = self.length = 0
         self.total = 0.0
         self.now = 0
-        self._write(0, observation)
+        self._write(0, observation, info, False)
         if self.index:
             self.obs[0].state = self.index(observation)
         self.obs[0].stage = 0
         self.running = True
 
-    def move(self, action: int, result: Any, late: bool) -> Any:
+    def move(self, result: Any, late: bool) -> Any:
         """The transition to observe. result: what step() returned; late: the episode ends here in any case."""
         k = self.now
         transition, after, before = self.transitions[k], self.next[k], self.obs[1 - k]
@@ -133,11 +145,11 @@ class StepBuffer:
         if reward - reward != 0:
             raise NumericError(f"the reward at stage {self.stage} is not a finite number")
         self.stage += 1
-        self._write(1 - k, observation)
+        self._write(1 - k, observation, result[4], transition.terminated)
         if self.index:
             after.state = before.state = self.index(observation)
         after.stage = before.stage = self.stage
-        transition.action, transition.reward = action, reward
+        transition.reward = reward
         self.total += reward
         self.length += 1
         self.now = 1 - k
@@ -158,8 +170,8 @@ class PythonTrainingLoop(TrainingLoop):
         self.horizon = int(agent.adapter.spec.horizon)
         self.has_limit = agent.adapter.has_limit
         self.episode_steps = 0
-        self.action, self.error = ctypes.c_int32(), CError()
-        self.action_ref, self.error_ref = ctypes.byref(self.action), ctypes.byref(self.error)
+        self.error = CError()
+        self.error_ref = ctypes.byref(self.error)
         self.made = 0  # steps of advance()
         self.ended: List[tuple] = []  # and its episodes
         self.free: Deque[int] = deque(range(agent._streams))
@@ -191,8 +203,8 @@ class PythonTrainingLoop(TrainingLoop):
         """The current episodes end here."""
         raise NotImplementedError
 
-    def _begin(self, buffer: StepBuffer, observation: Any) -> None:
-        buffer.begin(observation)
+    def _begin(self, buffer: StepBuffer, observation: Any, info: Any) -> None:
+        buffer.begin(observation, info)
         if buffer.stream is not None:
             self.free.append(buffer.stream)
         buffer.stream = self.free.popleft()
@@ -207,16 +219,17 @@ class PythonTrainingLoop(TrainingLoop):
         if status:
             raise_error(status, self.error)
 
-    def act(self, buffer: StepBuffer) -> int:
+    def act(self, buffer: StepBuffer) -> Any:
+        """The action, as the environment has it; the buffer keeps the library's."""
         if self.several:
             self.call(lib.lgv_agent_set_stream, buffer.stream)
-        status = lib.lgv_agent_act(self.pointer, buffer.refs[buffer.now], TRAIN, self.action_ref, self.error_ref)
+        status = lib.lgv_agent_act(self.pointer, buffer.refs[buffer.now], TRAIN, buffer.action_ref, self.error_ref)
         if status:
             raise_error(status, self.error)
-        return self.action.value
+        return buffer.shown()
 
-    def observe(self, buffer: StepBuffer, action: int, result: Any, late: bool = False) -> None:
-        transition = buffer.move(action, result, late or self.is_late(buffer))
+    def observe(self, buffer: StepBuffer, result: Any, late: bool = False) -> None:
+        transition = buffer.move(result, late or self.is_late(buffer))
         if self.several:
             self.call(lib.lgv_agent_set_stream, buffer.stream)
         status = lib.lgv_agent_observe(self.pointer, transition, self.error_ref)
@@ -239,18 +252,25 @@ class GymTrainingLoop(PythonTrainingLoop):
 
     def __init__(self, agent: Any, adapter: Any, seed: int):
         super().__init__(agent)
-        self.env, self.first_action = adapter.env, adapter.first_action
-        self.buffer, self.rng = StepBuffer(adapter.reader), CRng.stream(seed, "env")
+        self.env = adapter.env
+        self.buffer, self.rng = StepBuffer(adapter.reader, adapter.actions, adapter.masks), CRng.stream(seed, "env")
 
     def _round(self) -> None:
         buffer = self.buffer
         if not buffer.running:
-            self._begin(buffer, reset_env(self.env, self.rng.reset_seed()))
-        action = self.act(buffer)
-        self.observe(buffer, action, self.env.step(action + self.first_action))
+            self._begin(buffer, *reset_with_info(self.env, self.rng.reset_seed()))
+        self.observe(buffer, self.env.step(self.act(buffer)))
 
     def _give_up(self) -> None:
         self.buffer.running = False
+
+
+def mask_of(info: Any, i: Any) -> Dict[str, Any]:
+    """What the info of a vector says about the mask of one environment, as an info of its own."""
+    if not isinstance(info, dict) or info.get(MASK) is None:
+        return {}
+    given = info.get(f"_{MASK}")
+    return {MASK: info[MASK][i]} if given is None or given[i] else {}
 
 
 class VectorTrainingLoop(PythonTrainingLoop):
@@ -266,8 +286,8 @@ class VectorTrainingLoop(PythonTrainingLoop):
 
         super().__init__(agent)
         self.envs, self.n = adapter.envs, adapter.streams
-        self.first_action = adapter.first_action
-        self.buffers = [StepBuffer(adapter.reader) for _ in range(self.n)]
+        self.actions = adapter.actions
+        self.buffers = [StepBuffer(adapter.reader, adapter.actions, adapter.masks) for _ in range(self.n)]
         mode = AutoresetMode((adapter.envs.metadata or {}).get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self.next_step, self.same_step = mode == AutoresetMode.NEXT_STEP, mode == AutoresetMode.SAME_STEP
         self.disabled = mode == AutoresetMode.DISABLED
@@ -284,20 +304,20 @@ class VectorTrainingLoop(PythonTrainingLoop):
         return rows
 
     def _reset_all(self) -> None:
-        observations, _ = self.envs.reset(seed=self.seed)
+        observations, info = self.envs.reset(seed=self.seed)
         self.seed = None
-        for buffer, observation in zip(self.buffers, self._rows(observations)):
-            self._begin(buffer, observation)
+        for i, observation in enumerate(self._rows(observations)):
+            self._begin(self.buffers[i], observation, mask_of(info, i))
         self.fresh = False
 
     def _reset_ended(self) -> None:
         """Those that the vector does not reset itself."""
         mask = np.array([not buffer.running and (self.disabled or buffer.cut) for buffer in self.buffers])
         if mask.any():
-            observations, _ = self.envs.reset(options={"reset_mask": mask})
+            observations, info = self.envs.reset(options={"reset_mask": mask})
             rows = self._rows(observations)
             for i in np.flatnonzero(mask):
-                self._begin(self.buffers[i], rows[i])
+                self._begin(self.buffers[i], rows[i], mask_of(info, i))
 
     def _give_up(self) -> None:
         self.fresh = True
@@ -307,24 +327,24 @@ class VectorTrainingLoop(PythonTrainingLoop):
             self._reset_all()
         self._reset_ended()
         moving = [buffer.running for buffer in self.buffers]
-        actions = np.zeros(self.n, np.int64)
+        actions = self.actions.show(self.actions.memory(self.n))
         for i, buffer in enumerate(self.buffers):
             if moving[i]:
                 actions[i] = self.act(buffer)
-        observations, rewards, terminated, truncated, info = self.envs.step(actions + self.first_action)
+        observations, rewards, terminated, truncated, info = self.envs.step(actions)
         rows = self._rows(observations)
         running = [moving[i] and not (terminated[i] or truncated[i]) for i in range(self.n)]
         late = not self.by_mask and any(running[i] and self.is_late(buffer) for i, buffer in enumerate(self.buffers))
         self.fresh = late
         for i, buffer in enumerate(self.buffers):
             if not moving[i]:  # this step was its reset
-                self._begin(buffer, rows[i])
+                self._begin(buffer, rows[i], mask_of(info, i))
                 continue
             ends = self.same_step and (terminated[i] or truncated[i])
-            last = self._final(info, i) if ends else rows[i]
-            self.observe(buffer, int(actions[i]), (last, rewards[i], terminated[i], truncated[i], info), late)
+            last, about = (self._final(info, i), info.get("final_info")) if ends else (rows[i], info)
+            self.observe(buffer, (last, rewards[i], terminated[i], truncated[i], mask_of(about, i)), late)
             if ends:
-                self._begin(buffer, rows[i])
+                self._begin(buffer, rows[i], mask_of(info, i))
 
     def _final(self, info: Any, i: int) -> Any:
         for key in ("final_obs", "final_observation"):

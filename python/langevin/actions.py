@@ -18,9 +18,8 @@ from typing import Any, List, Tuple
 import numpy as np
 from gymnasium import spaces
 
-from langevin.task import BOX, DISCRETE, MOST_PARTS, MULTI_DISCRETE, WRONG_USAGE, Failure
+from langevin.task import BOX, DISCRETE, MASK, MOST_PARTS, MULTI_DISCRETE, WRONG_USAGE, Failure
 
-MASK = "action_mask"  # its key in infos and observations
 MOST_CHOICES = 2**31 - 1
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import operator
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import batch_space
+
+from langevin.task import MASK
 
 if not hasattr(gymnasium.vector, "AutoresetMode"):
     raise ImportError(f"Gymnasium {gymnasium.__version__} is too old for langevin: pip install 'gymnasium>=1.1'")
@@ -25,6 +27,7 @@ IDS = {
     "langevin/LinearMDP-v0": "linear-mdp",
     "langevin/NChain-v0": "nchain",
     "langevin/DeepSea-v0": "deepsea",
+    "langevin/Switches-v0": "switches",
     "langevin/CartPole-v0": "cartpole",
     "langevin/MountainCar-v0": "mountain-car",
     "langevin/Acrobot-v0": "acrobot",
@@ -48,25 +51,52 @@ def open_env(name: str, params: dict) -> Any:
     return _library.create("lgv_env_create", "lgv_env_free", settings.pointer, 0)
 
 
-def observation_space(spec: Any) -> spaces.Box:
-    h, w, c = spec.obs_shape
-    if spec.obs_kind == 1:
-        return spaces.Box(0, 255, (h, w, c), np.uint8)
-    bound = np.inf if spec.obs_form == 0 else 1.0
-    return spaces.Box(-bound if spec.obs_form == 0 else 0.0, bound, (h,) if w * c == 1 else (h, w, c), np.float32)
+def observation_space(spec: Any) -> spaces.Space:
+    """A Box, or a Dict of the picture and the vector beside it."""
+    from langevin._observation_reader import memory_form
+
+    def box(form: np.dtype) -> spaces.Box:
+        if form.base == np.uint8:
+            return spaces.Box(0, 255, form.shape, np.uint8)
+        low, high = (-np.inf, np.inf) if spec.obs_form == 0 else (0.0, 1.0)
+        return spaces.Box(low, high, form.shape, np.float32)
+
+    form = memory_form(spec)
+    return spaces.Dict({name: box(form[name]) for name in form.names}) if form.names else box(form)
+
+
+def part_arrays(memory: np.ndarray) -> Any:
+    """Observations in the library's memory as their space has them."""
+    names = memory.dtype.names
+    return {name: np.ascontiguousarray(memory[name]) for name in names} if names else memory
+
+
+def action_space(actions: Any) -> spaces.Space:
+    """actions: an lgv_action_space."""
+    from langevin._library import DISCRETE, MULTI_DISCRETE
+
+    if actions.kind == DISCRETE:
+        return spaces.Discrete(actions.count)
+    if actions.kind == MULTI_DISCRETE:
+        return spaces.MultiDiscrete(actions.choices[: actions.parts])
+    low, high = (np.array(bound[: actions.parts], np.float32) for bound in (actions.low, actions.high))
+    return spaces.Box(low, high)
 
 
 class NativeEnv(gymnasium.Env):
     """One of the library's environments, or a TabularMDP.
 
     env: a name of `langevin list envs`, or a TabularMDP. params: those of `langevin help env NAME`. Where there are
-    finitely many states, info["state"] is the number of the current one.
+    finitely many states, info["state"] is the number of the current one. Where not all actions are always allowed,
+    info["action_mask"] has one entry per choice, part after part: 0 where it is forbidden.
     """
 
     metadata = {"render_modes": []}
 
     def __init__(self, env: Any, *, render_mode: Optional[str] = None, **params: Any):
         from langevin import _library as library
+        from langevin._actions import ActionTranslator
+        from langevin._observation_reader import memory_form
 
         if render_mode is not None:
             raise library.UsageError("the library's environments draw no pictures: render_mode must be None")
@@ -76,11 +106,14 @@ class NativeEnv(gymnasium.Env):
         self._lib = library
         self.problem = library.lib.lgv_env_get_spec(self.handle.pointer).contents  # lgv_env_spec; Env.spec is Gymnasium's
         self.observation_space = observation_space(self.problem)
-        self.action_space = spaces.Discrete(self.problem.actions)
+        self._actions = ActionTranslator(self.problem.actions)
+        self.action_space = action_space(self.problem.actions)
         self._seeded = False
         self._obs, self._outcome, self._error = library.CObs(), library.COutcome(), library.CError()
+        self._action = library.CAction()
         self._refs = [ctypes.byref(x) for x in (self._outcome, self._obs, self._error)]
         self._views: dict = {}
+        self._form = memory_form(self.problem)
         self._only = library.OneThread("environment")
 
     @property
@@ -90,7 +123,7 @@ class NativeEnv(gymnasium.Env):
 
         p = self.problem
         pointer = self._lib.lib.lgv_env_get_model(self._open())
-        return Model(pointer, self.handle, p.states, p.actions, p.horizon) if pointer else None
+        return Model(pointer, self.handle, p.states, p.actions.count, p.horizon) if pointer else None
 
     def _open(self) -> int:
         if self.handle is None:
@@ -101,10 +134,13 @@ class NativeEnv(gymnasium.Env):
         address = self._obs.data
         view = self._views.get(address)
         if view is None:
-            space = self.observation_space
-            view = np.asarray(self._lib.Memory(None, address, space.dtype.str, space.shape, True))
-            self._views[address] = view
-        return view.copy(), {"state": self._obs.state} if self.problem.states else {}
+            form = self._form
+            memory = np.asarray(self._lib.Memory(None, address, "|u1", (form.itemsize,), True))
+            view = self._views[address] = memory.view(form)[0] if form.names else memory.view(form.base).reshape(form.shape)
+        info = {"state": self._obs.state} if self.problem.states else {}
+        if self._obs.mask:
+            info[MASK] = np.frombuffer(ctypes.string_at(self._obs.mask, self._actions.count), np.int8).copy()
+        return part_arrays(view.copy()), info
 
     def seed_stream(self, seed: int) -> None:
         """As if the environment had been created with this seed."""
@@ -124,13 +160,8 @@ class NativeEnv(gymnasium.Env):
     def step(self, action: Any) -> tuple:
         with self._only:
             pointer = self._open()
-            try:
-                action = operator.index(action)
-            except TypeError:
-                raise self._lib.UsageError(f"an action is a whole number, not {action!r:.40}") from None
-            if not 0 <= action < self.problem.actions:
-                raise self._lib.UsageError(f"action {action} is outside 0..{self.problem.actions - 1}")
-            status = self._lib.lib.lgv_env_step(pointer, action, *self._refs)
+            self._actions.read(action, self._action)
+            status = self._lib.lib.lgv_env_step(pointer, ctypes.byref(self._action), *self._refs)
             if status:
                 self._lib.raise_error(status, self._error)
             observation, info = self._show()
@@ -157,6 +188,8 @@ class NativeVectorEnv(gymnasium.vector.VectorEnv):
 
     def __init__(self, env: str, num_envs: int = 1, *, render_mode: Optional[str] = None, **params: Any):
         from langevin import _library as library
+        from langevin._actions import ActionTranslator
+        from langevin._observation_reader import memory_form
 
         if render_mode is not None:
             raise library.UsageError("the library's environments draw no pictures: render_mode must be None")
@@ -166,7 +199,9 @@ class NativeVectorEnv(gymnasium.vector.VectorEnv):
         self.handles = [open_env(env, params) for _ in range(self.num_envs)]
         self.problem = library.lib.lgv_env_get_spec(self.handles[0].pointer).contents
         self.single_observation_space = observation_space(self.problem)
-        self.single_action_space = spaces.Discrete(self.problem.actions)
+        self._actions = ActionTranslator(self.problem.actions)
+        self._moves, self._form = self._actions.memory(self.num_envs), memory_form(self.problem)
+        self.single_action_space = action_space(self.problem.actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._pointers = (ctypes.c_void_p * self.num_envs)(*[handle.pointer for handle in self.handles])
@@ -180,19 +215,21 @@ class NativeVectorEnv(gymnasium.vector.VectorEnv):
         self._seeded = False
         self._only = library.OneThread("environment")
 
-    def _advance(self, actions: np.ndarray) -> np.ndarray:
+    def _advance(self) -> Tuple[Any, dict]:
+        """Makes the moves, or resets where an episode has ended: observations and info."""
         if not self.handles:
             raise self._lib.UsageError("this environment is closed")
-        observations = np.empty(self.observation_space.shape, self.single_observation_space.dtype)
-        moves = np.where(self._ended, self._lib.RESET, actions).astype(np.int32)
+        observations = np.empty(self.num_envs, self._form)
+        resets, masks = self._ended.copy(), np.ones((self.num_envs, self._actions.count), np.int8)
         with self._only:
             self._ended[:] = True  # unless it works
             self._lib.call(
-                "lgv_env_step_all", self._pointers, self.num_envs, moves.ctypes.data, observations.ctypes.data,
-                self._outcomes,
+                "lgv_env_step_all", self._pointers, self.num_envs, self._moves.ctypes.data, resets.ctypes.data,
+                observations.ctypes.data, masks.ctypes.data, self._outcomes,
             )  # fmt: skip
         self._ended[:] = self._results["terminated"] | self._results["truncated"]
-        return observations
+        info = {MASK: masks, f"_{MASK}": np.ones(self.num_envs, bool)} if self.problem.masked else {}
+        return part_arrays(observations), info
 
     def reset(self, *, seed: Any = None, options: Optional[dict] = None) -> tuple:
         if isinstance(seed, (int, np.integer)):
@@ -208,19 +245,17 @@ class NativeVectorEnv(gymnasium.vector.VectorEnv):
                     self._lib.lib.lgv_env_seed(handle.pointer, self._lib.check_seed(one))
         self._seeded = True
         self._ended[:] = True
-        return self._advance(np.zeros(self.num_envs, np.int32)), {}
+        return self._advance()
 
     def step(self, actions: Any) -> tuple:
         given = np.asarray(actions)
-        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
-            raise self._lib.UsageError(
-                f"actions are {self.num_envs} whole numbers, not {given.dtype} of shape {given.shape}"
-            )
-        if ((given < 0) | (given >= self.problem.actions)).any():
-            raise self._lib.UsageError(f"actions {given} are not all in 0..{self.problem.actions - 1}")
-        observations = self._advance(given)
+        if given.shape != self.action_space.shape:
+            raise self._lib.UsageError(f"actions have the shape {self.action_space.shape}, not {given.shape}")
+        with self._only:
+            self._actions.read_all(given, self._moves)
+            observations, info = self._advance()
         results = self._results
-        return observations, results["reward"].copy(), results["terminated"].copy(), results["truncated"].copy(), {}
+        return observations, results["reward"].copy(), results["terminated"].copy(), results["truncated"].copy(), info
 
     def close_extras(self, **kwargs: Any) -> None:
         with self._only:

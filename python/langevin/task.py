@@ -18,6 +18,7 @@ FLOATS, BYTES = 0, 1  # lgv_obs_kind
 DENSE, ONE_HOT, THERMOMETER = 0, 1, 2  # lgv_obs_form
 DISCRETE, MULTI_DISCRETE, BOX = 0, 1, 2  # lgv_action_kind
 MOST_PARTS = 64  # LGV_MOST_PARTS
+MASK = "action_mask"  # its key in infos and observations
 WRONG_USAGE, RAISED, NOT_A_NUMBER = 1, 2, 3  # kinds of failures
 
 

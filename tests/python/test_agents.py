@@ -16,14 +16,23 @@ from langevin import _registry
 SMALL = {"warmup": 50, "replay": 500}
 
 
-@pytest.mark.parametrize("env,name", [("langevin/CartPole-v0", "cartpole"), ("CartPole-v1", "gym:CartPole-v1")])
+TAXI = "Taxi-v4" if "Taxi-v4" in gymnasium.registry else "Taxi-v3"  # it gives masks
+PAIRS = [
+    ("langevin/CartPole-v0", "cartpole"),
+    ("langevin/Switches-v0", "switches"),
+    ("CartPole-v1", "gym:CartPole-v1"),
+    (TAXI, f"gym:{TAXI}"),
+]
+
+
+@pytest.mark.parametrize("env,name", PAIRS)
 def test_learns_as_a_run_does(tmp_path, env, name):
     """The same bits as langevin.run: returns, steps, planned budget, the seeds of resets."""
     agent = langevin.AdamLMCDQN(env, seed=5, schedule_steps=3000)
     agent.learn(3000)
     (summary,) = langevin.run(name, "adam-lmcdqn", {"run.eval_every": 0}, steps=3000, seed=5)
     assert len(agent.returns) == summary["episodes"]
-    assert np.sum(agent.returns) / len(agent.returns) == summary["mean_return"]
+    assert np.cumsum(agent.returns)[-1] / len(agent.returns) == summary["mean_return"]  # one after the other
     assert agent.num_timesteps == 3000 and agent.lengths.sum() <= 3000
 
 
@@ -59,9 +68,9 @@ def test_schedules():
 
 
 class OneSeed(gymnasium.Wrapper):
-    """Seeds the first reset with 3, whatever it is asked for: the stream of a native environment in the loop in C."""
+    """Seeds one reset with `seed`, whatever it is asked for: the stream of a native environment in the loop in C."""
 
-    seed = 3
+    seed = None
 
     def reset(self, *, seed=None, options=None):
         seed, self.seed = self.seed, None
@@ -72,6 +81,7 @@ def test_python_loop_equals_c_loop():
     """The loop in C cannot see through a wrapper: the same environment inside one is stepped from Python."""
     native, wrapped = gymnasium.make("langevin/CartPole-v0"), OneSeed(gymnasium.make("langevin/CartPole-v0"))
     agents = [langevin.DoubleDQN(env, seed=3, schedule_steps=1500, **SMALL) for env in (native, wrapped)]
+    wrapped.seed = 3
     for agent in agents:
         agent.learn(1500)
     assert [type(a._loop).__name__ for a in agents] == ["NativeTrainingLoop", "GymTrainingLoop"]
@@ -186,13 +196,15 @@ def test_loaded_without_an_environment(tmp_path, space):
             assert again.predict(observation, deterministic=True) == agent.predict(observation, deterministic=True)
 
 
-PICTURES = [((44, 40, 4), np.uint8), ((4, 44, 40), np.uint8), ((44, 40), np.uint8), ((2, 44, 40, 3), np.uint8)]
+LARGE = [((44, 40, 4), np.uint8), ((4, 44, 40), np.uint8), ((44, 40), np.uint8), ((2, 44, 40, 3), np.uint8), ((40, 40), np.float32)]
+SMALLER = [((7, 7, 3), np.uint8), ((10, 10, 4), np.bool_), ((3, 6, 8), np.float32), ((5, 5), np.float64)]
+PICTURES = LARGE + SMALLER
 
 
 @pytest.mark.parametrize("shape,dtype", PICTURES, ids=str)
 def test_pictures(shape, dtype):
     class Pictures(gymnasium.Env):
-        observation_space, action_space = spaces.Box(0, 255, shape, dtype), spaces.Discrete(3)
+        observation_space, action_space = spaces.Box(0, 1 if dtype == np.bool_ else 255, shape, dtype), spaces.Discrete(3)
 
         def reset(self, *, seed=None, options=None):
             super().reset(seed=seed)
@@ -204,13 +216,58 @@ def test_pictures(shape, dtype):
             return self.observation_space.sample(), 1.0, self.t == 5, False, {}
 
     env = Pictures()
-    agent = langevin.DQN(env, preset="small", hidden=(16,), batch=4, warmup=8, replay=50, scale_input=True)
+    agent = langevin.DQN(env, preset="small", hidden=(16,), batch=4, warmup=8, replay=50)
     agent.learn(20)
+    assert agent.params["net"] == ("nature" if (shape, dtype) in LARGE else "conv")
     obs = env.observation_space.sample()
     q = agent.q_values(np.stack([obs, obs]))
     assert q.shape == (2, 3) and np.array_equal(q[0], agent.q_values(obs)) and np.isfinite(q).all()
-    with pytest.raises(langevin.UsageError, match="uint8|float"):
-        agent.predict(obs.astype(np.float32))
+    if dtype == np.uint8:
+        with pytest.raises(langevin.UsageError, match="uint8|float"):
+            agent.predict(obs.astype(np.float32))
+
+
+class Noise(gymnasium.Env):
+    """Pictures of noise; the first pixel says which action pays."""
+
+    observation_space, action_space = spaces.Box(0, 255, (6, 7), np.uint8), spaces.Discrete(2)
+
+    def _look(self):
+        return self.np_random.integers(256, size=(6, 7), dtype=np.uint8)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t, self.seen = 0, self._look()
+        return self.seen, {}
+
+    def step(self, action):
+        reward = float(action == self.seen[0, 0] // 128)
+        self.t, self.seen = self.t + 1, self._look()
+        return self.seen, reward, False, self.t == 9, {}
+
+
+class Hidden(gymnasium.ObservationWrapper):
+    """Changes nothing; what is below cannot be seen through it."""
+
+    def observation(self, observation):
+        return observation
+
+
+def test_stacks_are_kept_once():
+    """Bit for bit as if every stack were kept whole, also in a vector."""
+    small = {"net": "mlp", "preset": "small", "hidden": (8,), "warmup": 50, "replay": 500, "seed": 1}
+    stacked, hidden = (wrap(gymnasium.wrappers.FrameStackObservation(Noise(), 3)) for wrap in (lambda env: env, Hidden))
+    agents = [langevin.DoubleDQN(env, **small).learn(300) for env in (stacked, hidden)]
+    assert [agent._spec.frames for agent in agents] == [3, 0]
+    assert np.array_equal(agents[0].returns, agents[1].returns)
+    assert np.array_equal(agents[0].parameters()["w"], agents[1].parameters()["w"])
+    sizes = [agent.arrays()["replay.obs"].nbytes for agent in agents]
+    assert sizes[0] < sizes[1] / 2
+    with pytest.raises(langevin.UsageError, match="stacks of 3 observations, not 0"):
+        agents[0].set_env(hidden)
+    agents[1].set_env(stacked)
+    vector = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.wrappers.FrameStackObservation(Noise(), 3)] * 2)
+    assert langevin.DoubleDQN(vector, **small).learn(200)._spec.frames == 3
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])

@@ -38,16 +38,17 @@ def test_vector_equals_single(identifier):
     seen, _ = vector.reset(seed=7)
     for i, env in enumerate(single):
         assert np.array_equal(seen[i], env.reset(seed=7 + i)[0])
-    rng, ended, ends = np.random.default_rng(0), [False] * 3, 0
+    ended, ends = [False] * 3, 0
+    vector.action_space.seed(0)
     for _ in range(550):
-        actions = rng.integers(vector.single_action_space.n, size=3)
+        actions = vector.action_space.sample()
         seen, rewards, terminated, truncated, _ = vector.step(actions)
         assert seen in vector.observation_space
         for i, env in enumerate(single):
             if ended[i]:
                 obs, reward, over = env.reset()[0], 0.0, (False, False)
             else:
-                obs, reward, *over, _ = env.step(int(actions[i]))
+                obs, reward, *over, _ = env.step(actions[i])
             assert np.array_equal(seen[i], obs) and rewards[i] == reward
             assert (terminated[i], truncated[i]) == tuple(over)
             ended[i] = any(over)
@@ -139,7 +140,7 @@ def test_misuse():
     with pytest.raises(langevin.UsageError, match="reset before"):
         env.step(0)
     env.reset(seed=0)
-    for action, words in ((2, "outside 0..1"), (-1, "outside"), (0.5, "whole number"), ("a", "whole number"), (2**40, "outside")):
+    for action, words in ((2, "within 0..1"), (-1, "within"), (0.5, "whole number"), ("a", "whole number"), (2**40, "within")):
         with pytest.raises(langevin.UsageError, match=words):
             env.step(action)
     for seed in (-1, 2**64):
@@ -157,6 +158,71 @@ def test_misuse():
     with pytest.raises(langevin.UsageError, match="3 seeds"):
         vector.reset(seed=[1, 2, 3])
     assert np.array_equal(vector.reset(seed=np.array([4, 5]))[0], vector.reset(seed=4)[0])
+
+
+BOTH = """
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+class Both(gymnasium.Env):
+    observation_space = spaces.Dict({
+        "image": spaces.Box(0, 255, (7, 5, 3), np.uint8),
+        "speed": spaces.Box(-1, 1, (2,), np.float64),
+        "turn": spaces.Discrete(3),
+        "word": spaces.Text(4),
+    })
+    action_space = spaces.MultiDiscrete([2, 3])
+
+    def _look(self):
+        draw = self.np_random
+        pixels = draw.integers(256, size=(7, 5, 3), dtype=np.uint8)
+        return {"image": pixels, "speed": draw.uniform(-1, 1, 2), "turn": int(draw.integers(3)), "word": "a"}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self._look(), {}
+
+    def step(self, action):
+        return self._look(), 1.0, False, bool(self.np_random.integers(5) == 0), {}
+
+gymnasium.register("langevin-test/Both-v0", Both)
+"""
+
+
+def test_a_picture_and_a_vector(tmp_path, monkeypatch):
+    """The library shows them as a Dict; read again, they are the bytes that a Gymnasium environment gives."""
+    (tmp_path / "both.py").write_text(BOTH)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    ours = langevin.NativeEnv("gym", id="langevin-test/Both-v0", import_="both")
+    vector = langevin.NativeVectorEnv("gym", 2, id="langevin-test/Both-v0", import_="both")
+    assert set(ours.observation_space.spaces) == {"picture", "vector"} and ours.problem.vector == 5
+    __import__("both")
+    theirs, rng = gymnasium.make("langevin-test/Both-v0"), library.CRng.stream(3, "env")
+    with pytest.warns(UserWarning, match="text.*left out"):
+        readers = [langevin.DQN(env, net="mlp", preset="small", hidden=(8,), replay=100, warmup=10)._reader for env in (ours, theirs)]
+    for episode in range(2):
+        mine, _ = ours.reset(seed=3) if episode == 0 else ours.reset()
+        batch, _ = vector.reset(seed=3) if episode == 0 else vector.reset()
+        yours, _ = theirs.reset(seed=rng.reset_seed())
+        for _ in range(4):
+            assert mine in ours.observation_space and batch in vector.observation_space
+            assert np.array_equal(mine["picture"], yours["image"]) and np.array_equal(mine["picture"], batch["picture"][0])
+            data = [reader.read(seen).data for reader, seen in zip(readers, (mine, yours))]
+            assert np.array_equal(data[0][:, :105], data[1][:, :105]) and np.array_equal(data[0][:, 108:], data[1][:, 108:])
+            assert readers[0].read(batch).count == 2
+            action = np.array([1, 2])
+            mine, _, _, ended, _ = ours.step(action)
+            batch, *_ = vector.step([action, action])
+            yours, *_ = theirs.step(action)
+            if ended:
+                break
+    for wrong in (mine["picture"], {"picture": mine["picture"]}, {**mine, "vector": np.zeros(4)}, {**mine, "picture": 3}):
+        with pytest.raises(langevin.UsageError, match="picture and a vector|shape|uint8"):
+            readers[0].read(wrong)
+    for env in (ours, vector):
+        env.close()
 
 
 def test_atari():

@@ -19,6 +19,8 @@ STRUCTS = {
     "lgv_param": library.CParam,
     "lgv_preset": library.CPreset,
     "lgv_entry": library.CEntry,
+    "lgv_action_space": library.CActionSpace,
+    "lgv_action": library.CAction,
     "lgv_env_spec": library.CSpec,
     "lgv_outcome": library.COutcome,
     "lgv_obs": library.CObs,

@@ -214,3 +214,79 @@ def test_wrong_policies(river):
     for policy in (np.ones((2, 3)), np.array([0, 2]), np.full((3, 2, 2), 0.4), "abc", np.array([0.5, 0.5])):
         with pytest.raises(langevin.UsageError, match="policy"):
             river.value(policy)
+
+
+# ---- Forbidden actions
+
+ALLOWED = np.array([[1, 1, 0], [0, 1, 1]], bool)
+
+
+def trap():
+    """Two states. Action 2 of state 0 and action 0 of state 1 would pay most, and are forbidden; of the others, 1 in
+    state 0 leads to state 1, where 2 pays 1/2 and stays."""
+    p = np.full((2, 3, 2), np.nan)
+    p[0, 0], p[0, 1], p[1, 1], p[1, 2] = [1, 0], [0, 1], [1, 0], [0, 1]
+    r = np.array([[0.1, 0, 100], [100, 0, 0.5]])
+    return p, r
+
+
+def test_forbidden_actions():
+    p, r = trap()
+    mdp = langevin.TabularMDP(p, r, 4, allowed=ALLOWED)
+    assert np.array_equal(mdp.masks, np.broadcast_to(ALLOWED, (4, 2, 3)))
+    assert mdp.optimal_value == pytest.approx(1.5)  # 0, then three times 1/2
+    assert mdp.value(np.array([1, 2])) == pytest.approx(1.5) and mdp.value(np.array([0, 2])) == pytest.approx(0.4)
+    assert np.isnan(mdp.value(np.array([2, 2]))) and np.isnan(mdp.value(np.full((2, 3), 1 / 3)))
+    assert langevin.TabularMDP(np.nan_to_num(p, nan=0.5), r, 4).masks is None
+    env = mdp.to_env()
+    assert env.reset(seed=0)[1]["action_mask"].tolist() == [1, 1, 0]
+    assert env.step(1)[-1]["action_mask"].tolist() == [0, 1, 1]
+    with pytest.raises(langevin.UsageError, match="forbidden by the mask"):
+        env.step(0)
+
+
+def test_forbidden_at_some_stages():
+    p, r = trap()
+    allowed = np.broadcast_to(ALLOWED, (3, 2, 3)).copy()
+    allowed[1, 1] = [False, True, False]
+    mdp = langevin.TabularMDP(p, r, 3, allowed=allowed)
+    assert mdp.optimal_value == pytest.approx(0.6)  # 0.1, 0, and 1/2 at the end
+    agent = langevin.DQN(mdp, seed=0, hidden=(8,), warmup=20, replay=100)
+    agent.learn(200)
+    with pytest.raises(langevin.UsageError, match="depends on the stage"):
+        agent.predict(1)
+    assert agent.predict(1, action_masks=[0, 1, 0])[0] == 1
+
+
+def test_wrong_allowed():
+    p, r = trap()
+    for allowed, words in (
+        (np.ones((3, 2), bool), r"shape \(2, 3\), or 4 of these"),
+        (np.ones((3, 2, 3), bool), "shape"),
+        (np.full((2, 3), 0.5), "booleans"),
+        ([[1, 1, 0], [0, 0, 0]], "state 1 forbids every action"),
+    ):
+        with pytest.raises(langevin.UsageError, match=words):
+            langevin.TabularMDP(p, r, 4, allowed=allowed)
+
+
+@pytest.mark.parametrize("name", list(langevin.agents()))
+def test_every_agent_solves_a_trap(name, tmp_path):
+    """None takes what is forbidden, and none counts on it."""
+    mdp = langevin.TabularMDP(*trap(), 4, allowed=ALLOWED)
+    agent = langevin.agents()[name](mdp, seed=1, **({"warmup": 50, "gamma": 0.9} if name not in LINEAR + ["GNLMCDQN"] else {}))
+    agent.learn(episodes=300)
+    assert agent.returns.max() <= 1.5 + 1e-9
+    agent.save(tmp_path / "agent")
+    for one in (agent, langevin.load(tmp_path / "agent", env=mdp)):
+        state, at = None, 0
+        for _ in range(4):
+            action, state = one.predict(at, state)
+            assert ALLOWED[at, action]
+            at = int(np.argmax(np.nan_to_num(trap()[0][at, action])))
+    if name in LINEAR:
+        policy = agent.policy()
+        assert (policy[:, ~ALLOWED] == 0).all() and policy.sum(-1) == pytest.approx(1)
+        assert (agent.values <= 1.5 + 1e-9).all() and agent.value() == pytest.approx(agent.values[-1])
+        alone = langevin.load(tmp_path / "agent")  # the masks that it has seen
+        assert alone.predict(0)[0] != 2
