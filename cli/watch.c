@@ -41,8 +41,8 @@ static void print_status(const scene *s) {
   if (s->step == 0)
     printf("step 0\n");
   else
-    printf("step %lld  action %d  reward %g  return %g\n", (long long)s->step, s->action.choice, s->reward,
-           s->sum);
+    printf("step %lld  action %d  reward %g  return %g\n", (long long)s->step, s->action.choice,
+           s->reward, s->sum);
 }
 
 /* The mean over a rectangle of the picture, one channel. */

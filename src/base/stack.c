@@ -6,8 +6,8 @@
 
 /* ---- Specs ---- */
 
-/* The side of the shape that grows with the stack: the channels of pictures, which are wider than 1,
- * and the length of vectors. */
+/* The side of the shape that grows with the stack: the channels of pictures, which are wider than
+ * 1, and the length of vectors. */
 static int grows(const int32_t shape[3]) { return shape[1] > 1 ? 2 : 0; }
 
 lgv_env_spec lgv__stack_one(const lgv_env_spec *spec) {

@@ -2,9 +2,9 @@
  *
  * Pictures are stacked along their channels, so that a stack of k pictures of (height x width x
  * channels) is one of (height x width x k channels). Vectors, (length, 1, 1), follow each other:
- * (k length, 1, 1). So do the vectors beside pictures. lgv_env_spec.frames says how many observations a stack has: an
- * environment handle makes stacks (env.stack), and a replay stores each observation once and
- * rebuilds the stacks.
+ * (k length, 1, 1). So do the vectors beside pictures. lgv_env_spec.frames says how many
+ * observations a stack has: an environment handle makes stacks (env.stack), and a replay stores
+ * each observation once and rebuilds the stacks.
  *
  * Below, `one` is the spec of a single observation. Functions that write an observation leave the
  * bytes between a picture and its vector as they are. */
@@ -21,8 +21,8 @@ static inline int32_t lgv__frames(const lgv_env_spec *spec) {
 
 /* The spec of one observation of a stack; spec has no fault (lgv__obs_fault). */
 lgv_env_spec lgv__stack_one(const lgv_env_spec *spec);
-/* The spec of a stack. Sparse observations become dense vectors. Returns NULL, or what is wrong; then
- * *stack is undefined. */
+/* The spec of a stack. Sparse observations become dense vectors. Returns NULL, or what is wrong;
+ * then *stack is undefined. */
 const char *lgv__stack_spec(const lgv_env_spec *one, int64_t frames, lgv_env_spec *stack);
 
 /* Copies one observation. */

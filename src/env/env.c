@@ -30,11 +30,11 @@ struct lgv_env {
   lgv_env_spec spec; /* as the caller sees it: of stacks, if they are asked for */
   lgv_arena arena;
   lgv_rng *rng;
-  void *newest;       /* a single observation; NULL if there are no stacks */
-  void *obs[2];       /* the last two observations, alternately */
-  uint8_t *mask[2];   /* theirs; NULL if the spec is not masked */
-  lgv_action pending; /* of the step that has begun */
-  int64_t *clock;     /* (CLOCK_SIZE) */
+  void *newest;              /* a single observation; NULL if there are no stacks */
+  void *obs[2];              /* the last two observations, alternately */
+  uint8_t *mask[2];          /* theirs; NULL if the spec is not masked */
+  const lgv_action *pending; /* of the step that has begun */
+  int64_t *clock;            /* (CLOCK_SIZE) */
 };
 
 enum {
@@ -289,7 +289,7 @@ static lgv_status check_action(const lgv_env *env, const lgv_action *action, lgv
 lgv_status lgv__env_step_begin(lgv_env *env, const lgv_action *action, lgv_error *err) {
   LGV_TRY(check_action(env, action, err));
   env->clock[RUNNING] = 0;
-  env->pending = *action;
+  env->pending = action;
   return env->type->step_begin ? env->type->step_begin(env->self, action, env->rng, err) : LGV_OK;
 }
 
@@ -297,7 +297,7 @@ lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next, 
   const lgv_env_type *type = env->type;
   *outcome = (lgv_outcome){0};
   LGV_TRY(type->step_begin ? type->step_end(env->self, env->rng, outcome, err)
-                           : type->step(env->self, &env->pending, env->rng, outcome, err));
+                           : type->step(env->self, env->pending, env->rng, outcome, err));
   if (!isfinite(outcome->reward)) return not_finite(env, "reward", "is not a finite number", err);
   env->clock[STAGE]++;
   LGV_TRY(next_obs(env, outcome->terminated, next, err));

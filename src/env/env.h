@@ -25,7 +25,8 @@ LGV_CHECK lgv_status lgv__env_restore(lgv_env *env, bool *in_episode, lgv_error 
 LGV_CHECK lgv_status lgv__env_adopt(lgv_env *env, lgv_env *trained, lgv_error *err);
 /* The array of these statistics; NULL if there are none. */
 void *lgv__env_statistics(const lgv_env *env, size_t *size);
-/* lgv_env_step in two halves, so that several environments can step at the same time. */
+/* lgv_env_step in two halves, so that several environments can step at the same time. The action
+ * must stay where it is until the second half. */
 LGV_CHECK lgv_status lgv__env_step_begin(lgv_env *env, const lgv_action *action, lgv_error *err);
 LGV_CHECK lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next,
                                        lgv_error *err);

@@ -9,9 +9,9 @@
  * An entry holds an observation and the action, reward and end that followed it. The newest
  * observation and the last one of every episode take an entry without an action, so that no next
  * observation is ever lost; such entries are never drawn. A sparse observation (one-hot,
- * thermometer) is kept as one index. Of a stack (base/stack.h), only the newest observation is kept.
- * Stacks are rebuilt when they are read; at the beginning of an episode its first observation is
- * repeated.
+ * thermometer) is kept as one index. Of a stack (base/stack.h), only the newest observation is
+ * kept. Stacks are rebuilt when they are read; at the beginning of an episode its first observation
+ * is repeated.
  *
  * n-step targets (Watkins, 1989; Hessel et al., 2018, without off-policy correction): for the m <=
  * n steps until the episode ends or the data do,
@@ -97,8 +97,8 @@ bool lgv__replay_can_draw(const replay *r, int64_t entry);
  * start has stages + 1 elements. */
 void lgv__replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, int64_t *start);
 
-/* The functions below encode one observation of an agent in net_input form: sparse ones as an index,
- * others as their data. */
+/* The functions below encode one observation of an agent in net_input form: sparse ones as an
+ * index, others as their data. */
 /* Whether an index encodes a sparse observation. */
 bool lgv__replay_is_index(const lgv_env_spec *env, int32_t index);
 size_t lgv__replay_encoded_bytes(const lgv_env_spec *env);

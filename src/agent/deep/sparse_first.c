@@ -14,8 +14,8 @@ enum { CACHE_LINE = 16 }; /* floats */
 /* ---- memory ---- */
 
 bool lgv__sparse_first_fits(const dqn_params *p, const lgv_problem *problem) {
-  return problem->env.obs_form == LGV_FORM_ONE_HOT && p->hidden.count > 0 &&
-         !p->layer_norm && !p->dueling &&
+  return problem->env.obs_form == LGV_FORM_ONE_HOT && p->hidden.count > 0 && !p->layer_norm &&
+         !p->dueling &&
          lgv__lazy_rows_fit(lgv__full_problem(problem)->optimizer,
                             lgv__full_problem(problem)->optim_params);
 }

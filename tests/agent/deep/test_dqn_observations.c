@@ -1,6 +1,6 @@
 /* Deep agents with observations of every kind, form, shape and stack: a spec is refused by what is
- * wrong with it, or the agent acts, learns and evaluates. Buffers have exactly the size of the spec,
- * so that the sanitizers see what is read outside. */
+ * wrong with it, or the agent acts, learns and evaluates. Buffers have exactly the size of the
+ * spec, so that the sanitizers see what is read outside. */
 #include "base/stack.h"
 #include "obs_helpers.h"
 #include "registry.h"
