@@ -162,7 +162,7 @@ static lgv_status open_parts(lgv_env *env, const void *params, lgv_env_common co
     LGV_TRY(type->connect(env->self, env->params, &env->host, &env->own, err));
     env->opened = true;
   }
-  env->spec.size = sizeof env->spec; /* the hook may have replaced the whole struct */
+  env->own.size = sizeof env->own; /* the hook may have replaced the whole struct */
   LGV_TRY(check_spec(env, err));
   LGV_TRY(show_spec(env, common, err));
   LGV_TRY(lgv__arena_build(&env->arena, layout_env, env, type->name, err));
