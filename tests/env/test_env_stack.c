@@ -87,7 +87,8 @@ static void eye_mask(const void *self, uint8_t *allowed) {
   allowed[1] = *e->bits >> 40 & 1;
 }
 
-static const lgv_env_type eye_type = {.name = "eye",
+static const lgv_env_type eye_type = {.size = sizeof(lgv_env_type),
+                                      .name = "eye",
                                       .params = eye_table,
                                       .params_size = sizeof(eye_params),
                                       .state_size = sizeof(eye),

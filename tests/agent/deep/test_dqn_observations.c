@@ -76,7 +76,8 @@ static void an_agent_takes_every_spec_or_names_its_fault(void **state) {
       for (int s = 0; s < 5; s++)
         for (int f = 0; f < 6; f++)
           for (int v = 0; v < 3; v++) {
-            lgv_env_spec spec = {.obs_kind = (lgv_obs_kind)kind,
+            lgv_env_spec spec = {.size = sizeof(lgv_env_spec),
+                                 .obs_kind = (lgv_obs_kind)kind,
                                  .obs_form = (lgv_obs_form)form,
                                  .obs_shape = {shapes[s][0], shapes[s][1], shapes[s][2]},
                                  .frames = frames[f],
@@ -100,6 +101,7 @@ static void every_deep_agent_takes_what_has_no_fault(void **state) {
   for (size_t a = 0; lgv__agents[a]; a++)
     for (size_t i = 0; is_deep(lgv__agents[a]) && i < sizeof specs / sizeof *specs; i++) {
       lgv_env_spec spec = specs[i];
+      spec.size = sizeof spec;
       spec.actions = lgv_discrete(3);
       check(lgv__agents[a]->name, &spec, &taken, &refused);
     }
@@ -109,7 +111,8 @@ static void every_deep_agent_takes_what_has_no_fault(void **state) {
 /* The vector reaches the values: another one gives others, and equal ones the same. */
 static void a_vector_beside_a_picture_matters(void **state) {
   (void)state;
-  lgv_env_spec spec = {.obs_kind = LGV_OBS_BYTE, .obs_shape = {6, 7, 1}, .vector = 2};
+  lgv_env_spec spec = {
+      .size = sizeof(lgv_env_spec), .obs_kind = LGV_OBS_BYTE, .obs_shape = {6, 7, 1}, .vector = 2};
   spec.actions = lgv_discrete(3);
   uint8_t data[2][52] = {{0}};
   double q[3][3];
@@ -129,7 +132,8 @@ static void a_vector_beside_a_picture_matters(void **state) {
 
 static void a_vector_that_is_not_finite_is_refused(void **state) {
   (void)state;
-  lgv_env_spec spec = {.obs_kind = LGV_OBS_BYTE, .obs_shape = {6, 7, 1}, .vector = 2};
+  lgv_env_spec spec = {
+      .size = sizeof(lgv_env_spec), .obs_kind = LGV_OBS_BYTE, .obs_shape = {6, 7, 1}, .vector = 2};
   spec.actions = lgv_discrete(3);
   uint8_t data[52] = {0};
   float vector[] = {1, NAN};

@@ -35,12 +35,15 @@ static void rig_open(rig *r) {
 static void rig_close(rig *r) { lgv__arena_free(&r->arena); }
 
 static lgv_env_spec floats(int32_t length) {
-  return (lgv_env_spec){.obs_shape = {length, 1, 1}, .actions = lgv_discrete(2)};
+  return (lgv_env_spec){
+      .size = sizeof(lgv_env_spec), .obs_shape = {length, 1, 1}, .actions = lgv_discrete(2)};
 }
 
 static lgv_env_spec pictures(int32_t height, int32_t width, int32_t channels) {
-  return (lgv_env_spec){
-      .obs_kind = LGV_OBS_BYTE, .obs_shape = {height, width, channels}, .actions = lgv_discrete(2)};
+  return (lgv_env_spec){.size = sizeof(lgv_env_spec),
+                        .obs_kind = LGV_OBS_BYTE,
+                        .obs_shape = {height, width, channels},
+                        .actions = lgv_discrete(2)};
 }
 
 static void add(rig *r, int64_t stream, const void *obs, const void *next, double reward,
