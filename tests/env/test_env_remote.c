@@ -66,7 +66,7 @@ static void masks_follow_their_observations(void **state) {
     if (open_env(faults[i], NULL, &env, &err) != LGV_OK) fail_msg("%s: %s", faults[i], err.message);
     assert_true(lgv_env_get_spec(env)->masked);
     assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
-    for (int k = 1; k < 20; k++) { /* k: the sequence number of the command that it answers */
+    for (int k = 1; k < 20; k++) { /* the k-th observation */
       lgv_action action = {.choices = {k % 2 ? 0 : 1, 2}};
       uint8_t mask[] = {k % 2, !(k % 2), 1, 0, 1, 1, 0};
       assert_memory_equal(obs.mask, mask, i == 2 ? sizeof mask : 2);

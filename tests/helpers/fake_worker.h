@@ -47,6 +47,7 @@ typedef struct fake {
   const char *fault;
   lgv_rng rng; /* for fault=fuzz:SEED */
   bool fuzz;
+  int shown; /* observations with masks */
 } fake;
 
 static bool is(const fake *f, const char *fault) { return strcmp(f->fault, fault) == 0; }
@@ -168,10 +169,10 @@ static void greet(fake *f) {
   }
 }
 
-/* Writes the observation and its mask: of the two choices of the first part, the one that the
- * sequence number of the command names is forbidden. */
-static void show(const fake *f, const command_packet *c) {
-  uint8_t mask[] = {c->sequence % 2, !(c->sequence % 2), 1, 0, 7, 1, 0};
+/* Writes the mask of the next observation. Of the two choices of the first part, the first one is
+ * allowed at the first, third, ... observation, the second one at the others. */
+static void show(fake *f, const command_packet *c) {
+  uint8_t odd = ++f->shown % 2, mask[] = {odd, !odd, 1, 0, 7, 1, 0};
   off_t size = ENTRIES * 4, slot = size + (is(f, "multi") ? 8 : 4);
   (void)!pwrite(f->memory, mask, is(f, "multi") ? sizeof mask : 2, c->sequence % 2 * slot + size);
 }
@@ -186,7 +187,8 @@ static double heard(const fake *f, const command_packet *c, ssize_t size) {
 
 static void answer(fake *f, const command_packet *c, ssize_t size) {
   reply_packet r = {.sequence = c->sequence, .reward = 1, .slot = c->sequence % 2};
-  if (is(f, "mask") || is(f, "mask-states") || is(f, "multi")) show(f, c);
+  bool masked = is(f, "mask") || is(f, "mask-states") || is(f, "multi");
+  if (masked && (c->operation == RESET || c->operation == STEP)) show(f, c);
   if (c->operation == STEP && (is(f, "multi") || is(f, "box"))) r.reward = heard(f, c, size);
   char text[sizeof r + 64];
   bool step = c->operation == STEP;
