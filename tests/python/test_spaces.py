@@ -147,7 +147,7 @@ def test_pictures_are_read_alike_after_saving(name):
     for row, sample in zip(expected, samples):
         observations.bind(row)(sample)
     again = Observations(build(describe(space)), 1.0, [])
-    for reader in (SpaceReader(space, observations), SpaceReader(build(describe(space)), again)):
+    for reader in (SpaceReader(space, observations, None, 0), SpaceReader(build(describe(space)), again, None, 0)):
         for row, sample in zip(expected, samples):
             assert np.array_equal(reader.read(sample).data[0][: row.size], row)
         if isinstance(space, spaces.Box):
