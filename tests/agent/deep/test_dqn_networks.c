@@ -218,7 +218,7 @@ static void convolutions_learn_small_pictures(void **state) {
   for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
     char settings[256];
     snprintf(settings, sizeof settings,
-             "run.steps=2500 run.eval_every=60 run.eval_episodes=4 agent.warmup=200 "
+             "run.steps=1200 run.eval_every=40 run.eval_episodes=4 agent.warmup=200 "
              "agent.gamma=0.5 %s",
              networks[i]);
     lgv_plan *plan = plan_for("small-pictures", "dqn", settings);
