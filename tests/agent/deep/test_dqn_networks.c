@@ -131,7 +131,8 @@ static void every_agent_takes_normalized_dueling_networks(void **state) {
   run_twice("deepsea", "bootstrapped-dqn",
             "agent.members=networks agent.heads=3 agent.layer_norm=true agent.dueling=true");
   run_twice("deepsea", "adam-lmcdqn",
-            "env.n=4 agent.stages=per-stage agent.n_step=1 agent.double=false agent.hidden=8 "
+            "env.n=4 agent.stages=per-stage agent.update_every=0 agent.n_step=1 agent.double=false "
+            "agent.hidden=8 "
             "agent.layer_norm=true agent.dueling=true");
 }
 
