@@ -66,7 +66,7 @@ static void masks_follow_their_observations(void **state) {
     if (open_env(faults[i], NULL, &env, &err) != LGV_OK) fail_msg("%s: %s", faults[i], err.message);
     assert_true(lgv_env_get_spec(env)->masked);
     assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
-    for (int k = 1; k < 20; k++) { /* k: the sequence number of the command that it answers */
+    for (int k = 2; k < 20; k++) { /* k: the number of the command that it answers; 1 was `save` */
       lgv_action action = {.choices = {k % 2 ? 0 : 1, 2}};
       uint8_t mask[] = {k % 2, !(k % 2), 1, 0, 1, 1, 0};
       assert_memory_equal(obs.mask, mask, i == 2 ? sizeof mask : 2);
@@ -124,7 +124,7 @@ static void broken_greetings_are_refused(void **state) {
       {"usage", "gym:Fake-v0: no such thing", LGV_ERR_USAGE},
       {"short", "too short a greeting", LGV_ERR_ENV},
       {"long", "too long", LGV_ERR_ENV},
-      {"kind", "unknown observation", LGV_ERR_ENV},
+      {"kind", "unknown kind of observations", LGV_ERR_ENV},
       {"form", "unknown form", LGV_ERR_ENV},
       {"shape", "without entries", LGV_ERR_ENV},
       {"actions", "sent no action at the start", LGV_ERR_ENV},
@@ -137,10 +137,10 @@ static void broken_greetings_are_refused(void **state) {
       {"masked-box", "masks that its actions cannot have", LGV_ERR_ENV},
       {"masked", "masks that its actions cannot have", LGV_ERR_ENV},
       {"many-masks", "inconsistent sizes", LGV_ERR_ENV},
-      {"vector", "a number of floats beside no picture", LGV_ERR_ENV},
-      {"negative-vector", "a number of floats beside no picture", LGV_ERR_ENV},
-      {"frames", "a number of frames that its observations cannot have", LGV_ERR_ENV},
-      {"picture-frames", "a number of frames that its observations cannot have", LGV_ERR_ENV},
+      {"vector", "floats beside an observation that is no picture", LGV_ERR_ENV},
+      {"negative-vector", "a negative number of floats", LGV_ERR_ENV},
+      {"frames", "length is no multiple of their frames", LGV_ERR_ENV},
+      {"picture-frames", "channels are no multiple of their frames", LGV_ERR_ENV},
       {"picture-short", "inconsistent sizes", LGV_ERR_ENV},
       {"states", "negative number of states", LGV_ERR_ENV},
       {"many-states", "number of states", LGV_ERR_ENV},

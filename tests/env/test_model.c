@@ -286,8 +286,9 @@ static void a_model_that_forbids_needs_a_masked_spec(void **state) {
   lgv_env_type type = trap_type;
   type.spec = unmasked_spec;
   trap_params params = {0};
-  assert_int_equal(lgv__env_open(&type, &params, &(lgv_host){0}, 1, "env", &env, &err),
-                   LGV_ERR_ENV);
+  assert_int_equal(
+      lgv__env_open(&type, &params, (lgv_env_common){0}, &(lgv_host){0}, 1, "env", &env, &err),
+      LGV_ERR_ENV);
   assert_non_null(strstr(err.message, "the model forbids actions"));
 }
 
