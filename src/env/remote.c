@@ -189,17 +189,12 @@ static const char *memory_fault(const remote_hello *h, int64_t file_size) {
 }
 
 static const char *obs_fault(const remote_hello *h) {
-  bool is_picture = h->obs_form == LGV_FORM_DENSE && h->shape[1] > 1;
-  if (h->obs_kind < LGV_OBS_FLOAT || h->obs_kind > LGV_OBS_BYTE) return "an unknown observation";
-  if (h->obs_form < LGV_FORM_DENSE || h->obs_form > LGV_FORM_THERMOMETER)
-    return "an unknown form of observation";
-  if (h->shape[0] < 1 || h->shape[1] < 1 || h->shape[2] < 1)
-    return "an observation without entries";
-  if (h->vector < 0 || (h->vector > 0 && !is_picture))
-    return "a number of floats beside no picture";
-  if (h->frames < 0 || (h->frames > 1 && (!is_picture || h->shape[2] % h->frames != 0)))
-    return "a number of frames that its observations cannot have";
-  return NULL;
+  lgv_env_spec spec = {.obs_kind = (lgv_obs_kind)h->obs_kind,
+                       .obs_form = (lgv_obs_form)h->obs_form,
+                       .obs_shape = {h->shape[0], h->shape[1], h->shape[2]},
+                       .vector = h->vector,
+                       .frames = h->frames};
+  return lgv__obs_fault(&spec);
 }
 
 static const char *fault_of(const remote_hello *h) {

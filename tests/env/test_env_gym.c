@@ -282,6 +282,38 @@ static void names_with_a_colon_are_taken_apart(void **state) {
   lgv_settings_free(s);
 }
 
+/* ---- Stacks ---- */
+
+/* env.stack shows the last observations of the same course. */
+static void observations_can_be_stacked(void **state) {
+  (void)state;
+  enum { FRAMES = 3, LENGTH = 4 };
+  lgv_env *plain = make_gym("gym:CartPole-v1", NULL),
+          *stacked = make_gym("gym:CartPole-v1", "env.stack=3");
+  float expected[FRAMES * LENGTH];
+  lgv_outcome outcome = {.terminated = true}, same;
+  lgv_obs a, b;
+  lgv_error err = {0};
+  assert_int_equal(lgv_env_get_spec(stacked)->obs_shape[0], FRAMES * LENGTH);
+  for (int i = 0; i < 200; i++) {
+    bool begins = outcome.terminated || outcome.truncated;
+    if (begins) {
+      assert_int_equal(lgv_env_reset(plain, &a, &err), LGV_OK);
+      assert_int_equal(lgv_env_reset(stacked, &b, &err), LGV_OK);
+      outcome = (lgv_outcome){0};
+    } else {
+      assert_int_equal(lgv_env_step(plain, choice(i % 2), &outcome, &a, &err), LGV_OK);
+      assert_int_equal(lgv_env_step(stacked, choice(i % 2), &same, &b, &err), LGV_OK);
+    }
+    memmove(expected, expected + LENGTH, (FRAMES - 1) * LENGTH * sizeof *expected);
+    for (int f = begins ? 0 : FRAMES - 1; f < FRAMES; f++)
+      memcpy(expected + f * LENGTH, a.data, LENGTH * sizeof *expected);
+    assert_memory_equal(b.data, expected, sizeof expected);
+  }
+  lgv_env_free(plain);
+  lgv_env_free(stacked);
+}
+
 int main(void) {
   need_gym("test_env_gym");
   const struct CMUnitTest tests[] = {
@@ -297,6 +329,7 @@ int main(void) {
       cmocka_unit_test(the_example_trains),
       cmocka_unit_test(linear_agents_run_on_finite_states),
       cmocka_unit_test(names_with_a_colon_are_taken_apart),
+      cmocka_unit_test(observations_can_be_stacked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,7 @@ static void spoil_spaces(const fake *f, hello_packet *h) {
   if (is(f, "many-masks")) h->masked = 1, h->choices[0] = MEMORY;
   if (is(f, "vector")) h->vector = 2; /* beside a vector */
   if (is(f, "negative-vector")) h->vector = -1;
-  if (is(f, "frames")) h->frames = 3;
+  if (is(f, "frames")) h->frames = ENTRIES + 1;
   if (is(f, "picture-frames")) h->frames = 2;
   if (is(f, "picture-short")) h->obs_bytes -= 4;
 }

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/spec.h"
+#include "base/stack.h"
 
 #include <float.h>
 #include <math.h>
@@ -101,9 +102,7 @@ static int64_t bytes_of(const lgv_env_spec *env) {
 }
 
 /* Channels of one picture of a stack. */
-static int32_t depth_of(const lgv_env_spec *env) {
-  return env->obs_shape[2] / (env->frames > 1 ? env->frames : 1);
-}
+static int32_t depth_of(const lgv_env_spec *env) { return lgv__stack_one(env).obs_shape[2]; }
 
 static const char *now_fault(const void *scale) {
   const running_scale *s = scale;
