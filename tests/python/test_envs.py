@@ -200,8 +200,9 @@ def test_a_picture_and_a_vector(tmp_path, monkeypatch):
     assert set(ours.observation_space.spaces) == {"picture", "vector"} and ours.problem.vector == 5
     __import__("both")
     theirs, rng = gymnasium.make("langevin-test/Both-v0"), library.CRng.stream(3, "env")
-    with pytest.warns(UserWarning, match="text.*left out"):
+    with pytest.warns(UserWarning, match="text.*left out") as told:
         agents = [langevin.DQN(env, preset="small", hidden=(8,), replay=100, warmup=10, batch=4) for env in (ours, theirs)]
+    assert told[0].filename == __file__
     readers = [agent._reader for agent in agents]
     for episode in range(2):
         mine, _ = ours.reset(seed=3) if episode == 0 else ours.reset()
