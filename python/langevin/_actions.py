@@ -107,7 +107,11 @@ class ActionTranslator:
 
     def read(self, given: Any, action: Any) -> None:
         """Writes one action of a caller into a CAction; the library checks bounds of a box and masks."""
-        self.read_all(np.asarray(given)[None], np.frombuffer(action, np.int32)[None])
+        try:
+            one = np.asarray(given)
+        except ValueError:  # lists of different lengths
+            one = np.array(None)
+        self.read_all(one[None], np.frombuffer(action, np.int32)[None])
 
     def read_all(self, given: np.ndarray, memory: np.ndarray) -> None:
         """Writes several into the rows of `memory`."""

@@ -173,7 +173,7 @@ def make_spec(
     except Failure as failure:
         raise UsageError(str(failure)) from None
     for notice in notices:
-        warnings.warn(notice, stacklevel=6)
+        warnings.warn(notice, stacklevel=5)  # where the agent is made
     low, high = reward_range or (0.0, 0.0)
     spec = CSpec(
         obs_kind=observations.kind,

@@ -104,7 +104,7 @@ class ObservationReader:
 class SpaceReader:
     """Observations of a Gymnasium space."""
 
-    def __init__(self, space: Any, observations: Any, masks: Any, stack: int):
+    def __init__(self, space: Any, observations: Any, masks: Any = None, stack: int = 0):
         self.space, self.stack = space, stack  # stack: observations in one, as Observations has it
         self.masks = masks if masks is not None and masks.in_observation else None  # actions.Masks
         self.inner = observations  # observations.Observations

@@ -31,7 +31,7 @@ from langevin._library import (
     raise_error,
 )
 from langevin._observation_reader import SpaceReader
-from langevin.task import MASK, Failure, reset_with_info, split_result
+from langevin.task import MASK, Failure, refuse_mask, reset_with_info, split_result
 
 EPISODE = np.dtype([("length", "i8"), ("return", "f8"), ("value", "f8"), ("regret", "f8")])
 MOST_EPISODES = 4096  # that one call of a loop describes
@@ -120,8 +120,8 @@ class StepBuffer:
         self.writers[which](observation)
         if self.masks:
             self.masks.write(observation, info, ended, self.mask_memory[which])
-        elif isinstance(info, dict) and MASK in info:
-            raise EnvironmentFailed(f"info[{MASK!r}] appears at stage {self.stage}; the environment's first reset had none")
+        else:
+            refuse_mask(info)
         if self.check and not np.isfinite(self.memory[which]).all():
             raise NumericError(f"the observation at stage {self.stage} holds a number that is not finite")
 

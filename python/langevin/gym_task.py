@@ -25,7 +25,7 @@ import re
 import sys
 import warnings
 
-from langevin.task import WRONG_USAGE, Failure, Spec, Task, install, parse_value, reset_with_info, split_result
+from langevin.task import WRONG_USAGE, Failure, Spec, Task, install, parse_value, refuse_mask, reset_with_info, split_result
 
 try:
     import gymnasium
@@ -370,6 +370,8 @@ class GymTask(Task):
         slot, states = self.slot ^ 1, self.reader.states
         if self.masks:
             self.masks.write(observation, info, ended, self.mask_views[slot])
+        elif self.actions.kind != BOX:
+            refuse_mask(info)
         if not states:
             self.writers[slot](observation)
         state = self.reader.index(observation) if states else 0

@@ -81,6 +81,12 @@ def split_result(result: Any) -> Tuple[Any, float, bool, bool]:
         raise Failure(describe_bad_result(result)) from None
 
 
+def refuse_mask(info: Any) -> None:
+    """For an environment whose first reset gave no mask: an agent that has no place for masks could not obey one."""
+    if isinstance(info, dict) and info.get(MASK) is not None:
+        raise Failure(f"info[{MASK!r}] appears, but the first reset had none: give a mask at every reset, too")
+
+
 def describe_bad_result(result: Any) -> str:
     if not isinstance(result, tuple):
         return f"step() returned a {type(result).__name__}, not a tuple"

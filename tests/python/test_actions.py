@@ -241,6 +241,8 @@ def test_own_loop():
     agent.act(ZEROS, [1, 0, 0, 0])
     with pytest.raises(langevin.UsageError, match="action 1 is forbidden by the mask"):
         agent.observe(ZEROS, 4, 0.0, ZEROS, False)
+    with pytest.raises(langevin.UsageError, match="actions are whole numbers"):
+        agent.observe(ZEROS, [[1], [2, 3]], 0.0, ZEROS, False)
 
 
 def test_agents_without_masks():
@@ -300,6 +302,23 @@ def test_a_mask_that_comes_late():
         agent = langevin.DQN(env, **SMALL)
         with pytest.raises(langevin.EnvironmentFailed, match="action_mask.*first reset had none"):
             agent.learn(50)
+
+
+LATE = """
+import gymnasium
+
+class Late(gymnasium.Wrapper):
+    def step(self, action):
+        *result, _ = self.env.step(action)
+        return (*result, {"action_mask": [1, 1]})
+"""
+
+
+def test_a_mask_that_comes_late_in_a_run(tmp_path, monkeypatch):
+    (tmp_path / "late.py").write_text(LATE)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(langevin.Error, match="action_mask.*first reset had none"):
+        langevin.run("gym:CartPole-v1", "dqn", {"env.wrappers": "late:Late"}, steps=50)
 
 
 @pytest.mark.parametrize("mask", [np.ones(3), np.zeros(4), "1111", [[1, 1], [1]]], ids=str)

@@ -200,8 +200,10 @@ def test_a_picture_and_a_vector(tmp_path, monkeypatch):
     assert set(ours.observation_space.spaces) == {"picture", "vector"} and ours.problem.vector == 5
     __import__("both")
     theirs, rng = gymnasium.make("langevin-test/Both-v0"), library.CRng.stream(3, "env")
-    with pytest.warns(UserWarning, match="text.*left out"):
-        readers = [langevin.DQN(env, net="mlp", preset="small", hidden=(8,), replay=100, warmup=10)._reader for env in (ours, theirs)]
+    with pytest.warns(UserWarning, match="text.*left out") as told:
+        agents = [langevin.DQN(env, preset="small", hidden=(8,), replay=100, warmup=10, batch=4) for env in (ours, theirs)]
+    assert told[0].filename == __file__
+    readers = [agent._reader for agent in agents]
     for episode in range(2):
         mine, _ = ours.reset(seed=3) if episode == 0 else ours.reset()
         batch, _ = vector.reset(seed=3) if episode == 0 else vector.reset()
@@ -221,8 +223,25 @@ def test_a_picture_and_a_vector(tmp_path, monkeypatch):
     for wrong in (mine["picture"], {"picture": mine["picture"]}, {**mine, "vector": np.zeros(4)}, {**mine, "picture": 3}):
         with pytest.raises(langevin.UsageError, match="picture and a vector|shape|uint8"):
             readers[0].read(wrong)
+    for agent in agents:
+        assert agent.params["net"] == "conv"
+        agent.learn(50)
+    turned = {**mine, "vector": -mine["vector"]}
+    assert not np.array_equal(agents[0].q_values(mine), agents[0].q_values(turned))
     for env in (ours, vector):
         env.close()
+
+
+def test_stacks():
+    env, single = langevin.NativeEnv("cartpole", stack=3), langevin.NativeEnv("cartpole")
+    assert env.observation_space.shape == (12,) and env.problem.frames == 3
+    stacked, _ = env.reset(seed=1)
+    seen = [single.reset(seed=1)[0]] * 3
+    for action in (0, 1, 1, 0):
+        assert np.array_equal(stacked, np.concatenate(seen[-3:]))
+        stacked, *_ = env.step(action)
+        seen.append(single.step(action)[0])
+    langevin.DQN(env, warmup=50, replay=200).learn(200)
 
 
 def test_atari():
