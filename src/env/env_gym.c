@@ -28,6 +28,7 @@ typedef struct params {
   lgv_map kwargs;
   int64_t horizon;
   double scale, reward_min, reward_max;
+  bool masks;
   int32_t output;
 } params;
 
@@ -44,6 +45,7 @@ static const lgv_param param_table[] = {
     LGV_REAL_ROW(params, scale, "scale", "1", -1e9, 1e9, 0, "factor for observations that are boxes of numbers, except pictures of bytes"),
     LGV_REAL_ROW(params, reward_min, "reward_min", "0", 0, 0, 0, "the least reward, for agents that use it; Gymnasium does not provide it"),
     LGV_REAL_ROW(params, reward_max, "reward_max", "0", 0, 0, 0, "the greatest reward; if this and env.reward_min are 0, the range is unknown"),
+    LGV_BOOL_ROW(params, masks, "masks", "true", "whether agents see which actions are allowed, if the environment tells (action_mask in its info or its observations)"),
     LGV_TEXT_ROW(params, python, "python", "", "the Python to use; default: $LANGEVIN_PYTHON, else the active virtual environment, else .venv in the current directory, else python3"),
     LGV_CHOICE_ROW(params, output, "output", "hide", outputs, "what the environment prints: shown only if its process dies, or always on stderr"),
     {0},
@@ -100,7 +102,7 @@ static lgv_env_spec spec_of(const remote_hello *h, const params *p) {
                         .vector = h->vector,
                         .frames = h->frames,
                         .actions = h->actions,
-                        .masked = h->masked,
+                        .masked = h->masked && p->masks,
                         .states = h->states,
                         .horizon = h->horizon,
                         .stationary = true,
