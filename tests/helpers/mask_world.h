@@ -35,6 +35,7 @@ static inline lgv_status trap_spec(const void *params, lgv_env_spec *spec, lgv_e
   (void)err;
   bool by_stage = ((const trap_params *)params)->by_stage;
   *spec = lgv__tabular_spec(TRAP_STATES, TRAP_ACTIONS, TRAP_HORIZON, !by_stage);
+  spec->size = sizeof *spec;
   spec->clock_truncates = true;
   spec->masked = true;
   return LGV_OK;
