@@ -84,6 +84,7 @@ static void room_observe(const void *self, void *data) {
 }
 
 static const lgv_env_type room_type = {
+    .size = sizeof(lgv_env_type),
     .name = "room",
     .summary = "catch a ball that bounces off the walls",
     .state_size = sizeof(room),
@@ -117,7 +118,7 @@ int main(void) {
   lgv_summary runs[SEEDS];
   char net[32], conv[64];
   lgv_status status = make_plan(&plan, &err);
-  lgv_batch batch = {.plan = plan, .seeds = SEEDS, .threads = 2};
+  lgv_batch batch = {.size = sizeof(lgv_batch), .plan = plan, .seeds = SEEDS, .threads = 2};
   if (status == LGV_OK) status = lgv_plan_get(plan, "agent.net", net, sizeof net, &err);
   if (status == LGV_OK) status = lgv_plan_get(plan, "agent.conv", conv, sizeof conv, &err);
   if (status == LGV_OK) status = lgv_batch_run(&batch, runs, &err);
