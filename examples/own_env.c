@@ -45,7 +45,7 @@ static lgv_status lock_spec(const void *params, lgv_env_spec *spec, lgv_error *e
   *spec = (lgv_env_spec){
       .obs_shape = {(int32_t)p->length + 1, 1, 1}, /* one-hot, for agents that use it */
       .obs_form = LGV_FORM_ONE_HOT,
-      .actions = {.count = CHOICES},
+      .actions = lgv_discrete(CHOICES),
       .states = p->length + 1,
       .horizon = p->length,
       .stationary = true,

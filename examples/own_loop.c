@@ -45,7 +45,7 @@ static lgv_status make_agent(lgv_agent **agent, lgv_error *err) {
   /* what the agent must know about the problem */
   const lgv_env_spec shop = {.size = sizeof(lgv_env_spec),
                              .obs_shape = {STOCK_MAX + 1, 1, 1},
-                             .actions = {.count = ORDERS},
+                             .actions = lgv_discrete(ORDERS),
                              .states = STOCK_MAX + 1,
                              .horizon = DAYS,
                              .stationary = true,
