@@ -70,6 +70,8 @@ int cli_terminal_width(void);
 int cli_terminal_height(void);
 /* The prefix of the keys of a kind: "env." for env. */
 const char *cli_kind_prefix(const char *kind);
+/* The problems that an agent can be used for, in a few words. */
+const char *cli_agent_takes(const lgv_entry *agent);
 
 /* ---- Progress on stderr: a bar on a terminal, a line every few seconds elsewhere ---- */
 

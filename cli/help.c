@@ -17,6 +17,13 @@ const char *cli_kind_prefix(const char *kind) {
   return strcmp(kind, "env") == 0 ? "env." : strcmp(kind, "agent") == 0 ? "agent." : "run.";
 }
 
+const char *cli_agent_takes(const lgv_entry *agent) {
+  if (agent->traits & LGV_TAKES_BOX) return "continuous actions";
+  if (agent->traits & LGV_NEEDS_STATES) return "discrete actions, finitely many states, a horizon";
+  bool several = agent->traits & LGV_TAKES_MULTI_DISCRETE;
+  return several ? "discrete and multi-discrete actions" : "discrete actions";
+}
+
 void cli_print_command(const cli_command *command, FILE *out) {
   fprintf(out, "langevin %s: %s\n\nusage: langevin %s %s\n\n", command->name, command->summary,
           command->name, command->usage);
@@ -212,6 +219,7 @@ static void print_topic(topic *t) {
     printf("Parameters of the run: %s\n\n", entry->summary);
   else
     printf("%s %s: %s\n", t->kind, entry->name, entry->summary);
+  if (strcmp(t->kind, "agent") == 0) printf("takes: %s\n", cli_agent_takes(entry));
   if (entry->source) printf("source: %s\n", entry->source);
   if (strcmp(t->kind, "run") != 0) putchar('\n');
   if (!entry->params || !entry->params->name) {

@@ -67,6 +67,8 @@ static void json_kind(lgv_json *json, int kind) {
     lgv__json_open(json, NULL, '{');
     lgv__json_string(json, "name", entry.name);
     lgv__json_string(json, "summary", entry.summary);
+    if (strcmp(kinds[kind].kind, "agent") == 0)
+      lgv__json_string(json, "takes", cli_agent_takes(&entry));
     if (entry.source) lgv__json_string(json, "source", entry.source);
     if (entry.optimizer) lgv__json_string(json, "optimizer", entry.optimizer);
     json_params(json, entry.params);

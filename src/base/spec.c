@@ -99,8 +99,9 @@ lgv_status lgv__action_check(const lgv_action_space *space, const uint8_t *mask,
 
 bool lgv__mask_allows(const lgv_action_space *space, const uint8_t *mask) {
   for (int32_t p = 0; p < lgv__action_parts(space); p++) {
-    int32_t count = lgv__part_choices(space, p);
-    if (!memchr(mask, 1, (size_t)count)) return false;
+    int32_t count = lgv__part_choices(space, p), first = 0;
+    while (first < count && !mask[first]) first++;
+    if (first == count) return false;
     mask += count;
   }
   return true;

@@ -29,7 +29,7 @@ const lgv_param lgv__run_params[] = {
     INT(episode_steps, "0", 0, 1e15, "steps after which a training episode is truncated; 0: only the environment ends its episodes. If left out: 0 if the environment has a time limit; otherwise 10000 (108000 for large pictures), but at most a twentieth of the steps of each environment, and at least 100"),
     INT(eval_every, "0", 0, 1e15, "training steps between evaluations; 0: no evaluations. If left out: a hundredth of the run, and none for agents whose policy has an exact value"),
     INT(eval_episodes, "1", 1, 1e6, "episodes per evaluation"),
-    INT(eval_steps, "10000", 1, 1e15, "steps after which an evaluation episode is cut, so that an agent that moves in circles does not stall the run. If left out: 10000, or the horizon if that is more; 108000 for images; otherwise, without a horizon, at most half of what run.eval_share allows"),
+    INT(eval_steps, "10000", 1, 1e15, "steps after which an evaluation episode is cut, so that an agent that moves in circles does not stall the run. If left out: 10000, or the horizon if that is more; 108000 for pictures of at least 36 x 36; otherwise, without a horizon, at most half of what run.eval_share allows"),
     REAL(eval_share, "0.1", 0, INFINITY, "most steps that all evaluations together may take, as a share of the training steps: an evaluation that would exceed it is skipped, except the last one; inf: no limit. If left out: 0.1, or inf if run.eval_every is set"),
     INT(record_every, "1", 1, 1e15, "episodes per row of metrics.csv (with evaluations: one row each time one is due instead)"),
     INT(checkpoint_every, "1000000", 0, 1e15, "steps between checkpoints; 0: only when the run is interrupted or ends"),
