@@ -279,6 +279,14 @@ static void digest(const char *env, const char *extra, char *text) {
   lgv_plan_free(plan);
 }
 
+static bool json_has_stack(const lgv_plan *plan) {
+  lgv_json json = {0};
+  lgv__plan_json(plan, 1, &json);
+  bool has = strstr(json.text, "\"stack\":");
+  lgv__json_free(&json);
+  return has;
+}
+
 static void plans_know_it_and_digests_ignore_the_default(void **state) {
   (void)state;
   char a[LGV_DIGEST_SIZE], b[LGV_DIGEST_SIZE], c[LGV_DIGEST_SIZE], text[LGV_TEXT_SIZE];
@@ -293,6 +301,10 @@ static void plans_know_it_and_digests_ignore_the_default(void **state) {
   assert_string_equal(text, "2");
   assert_int_equal(lgv_plan_get(plan, "env.horizon", text, sizeof text, &err), LGV_OK);
   assert_int_equal(plan->env.frames, 2);
+  assert_true(json_has_stack(plan));
+  lgv_plan_free(plan);
+  plan = make_plan("cartpole", "dqn", "run.steps=100 env.stack=1");
+  assert_false(json_has_stack(plan));
   lgv_plan_free(plan);
 }
 
