@@ -123,14 +123,13 @@ class Network(nn.Module):
             self.convolutions.append(vector.convolution(channels, outputs, kernel, stride))
             height, width, channels = (height - kernel) // stride + 1, (width - kernel) // stride + 1, outputs
         inputs = height * width * channels + shape.vector
-        below = self._hidden_below_embedding()
-        self.lower, self.upper = nn.ModuleList(), nn.ModuleList()
-        self.embedding = Embedding(shape, inputs, vector) if below == 0 else None
-        for i, outputs in enumerate(shape.hidden):
-            outputs *= 2 if shape.dueling and i + 1 == len(shape.hidden) else 1
-            (self.lower if below < 0 or i < below else self.upper).append(vector.hidden(inputs, outputs))
+        self.hidden, self.below = nn.ModuleList(), self._hidden_below_embedding()
+        self.embedding = Embedding(shape, inputs, vector) if shape.cosines and self.below == 0 else None
+        for i, outputs in enumerate(shape.hidden, 1):
+            outputs *= 2 if shape.dueling and i == len(shape.hidden) else 1
+            self.hidden.append(vector.hidden(inputs, outputs))
             inputs = outputs
-            if i + 1 == below:
+            if shape.cosines and i == self.below:
                 self.embedding = Embedding(shape, inputs, vector)
         actions = shape.heads * sum(shape.choices) * shape.atoms
         self.output = Dueling(shape, inputs, vector) if shape.dueling else vector.linear(inputs, actions, shape.shared_bias)
@@ -139,9 +138,11 @@ class Network(nn.Module):
             raise UsageError("the network is not laid out as to_torch() expects")
 
     def _hidden_below_embedding(self) -> int:
+        """Without an embedding: all."""
+        layers = len(self.shape.hidden)
         if self.shape.cosines == 0:
-            return -1
-        return 0 if self.convolutions else max(1, len(self.shape.hidden) - 1)
+            return layers
+        return 0 if self.convolutions else max(1, layers - 1)
 
     def forward(self, x: Tensor, beside: Optional[Tensor] = None) -> Tensor:
         """x: (n x length); beside: the vectors that accompany pictures."""
@@ -152,11 +153,11 @@ class Network(nn.Module):
             x = x.permute(0, 2, 3, 1).flatten(1)
         if beside is not None:
             x = torch.cat((x, beside), 1)
-        for layer in self.lower:
+        for layer in self.hidden[: self.below]:
             x = layer(x)
         if self.embedding is not None:
             x = self.embedding(x)
-        for layer in self.upper:
+        for layer in self.hidden[self.below :]:
             x = layer(x)
         outputs = self.output(x)
         return self._mean(outputs.mean(1) if self.embedding is not None else outputs)
@@ -177,7 +178,7 @@ class Inputs(nn.Module):
     scale: Tensor
     mean: Optional[Tensor]
     deviation: Optional[Tensor]
-    clip: Tensor
+    clip: Optional[Tensor]
 
     def __init__(self, agent: Any, params: dict, arrays: Arrays):
         super().__init__()
@@ -192,7 +193,7 @@ class Inputs(nn.Module):
         self.register_buffer("scale", torch.tensor(seen.scale))
         self.register_buffer("mean", as_floats(seen.mean))
         self.register_buffer("deviation", as_floats(seen.deviation))
-        self.register_buffer("clip", torch.tensor(seen.clip))
+        self.register_buffer("clip", None if seen.mean is None else torch.tensor(seen.clip))
 
     def is_single(self, observations: Tensor) -> bool:
         are_states = bool(self.states) and not observations.is_floating_point()
@@ -223,7 +224,7 @@ class Inputs(nn.Module):
         return x if self.order is None else x[:, self.order]
 
     def _normalize(self, x: Tensor, part: slice) -> Tensor:
-        assert self.mean is not None and self.deviation is not None
+        assert self.mean is not None and self.deviation is not None and self.clip is not None
         x = (x - self.mean[part]) / self.deviation[part]
         return x.clamp(-self.clip, self.clip)
 

@@ -1,72 +1,346 @@
-"""to_torch(): equal outputs."""
+"""to_torch(): modules whose outputs are those of q_values, for every agent, network and kind of observations."""
+
+import io
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 import langevin
+from langevin import _library as library
 
 torch = pytest.importorskip("torch")
-DEEP = [n for n, c in langevin.agents().items() if not issubclass(c, langevin.LinearAgent)]
-WITHOUT = {"BootstrappedDQN", "GNLMCDQN"}
-ENVS = ["langevin/CartPole-v0", "langevin/NChain-v0", "langevin/RiverSwim-v0"]
+torch.set_num_threads(1)  # networks are small
+AGENTS = langevin.agents()
+DEEP = [name for name, cls in AGENTS.items() if cls._entry.find("replay")]
+LINEAR = [name for name, cls in AGENTS.items() if issubclass(cls, langevin.LinearAgent)]
+PARTS = [name for name in DEEP if AGENTS[name]._entry.traits & library.TAKES_MULTI_DISCRETE]
+STAGED = [name for name in DEEP if AGENTS[name]._entry.find("stages")]
+SMALL = {"preset": "small", "warmup": 20, "replay": 200, "batch": 8, "update_every": 2}
+CLOSE = 1e-5  # relative to the greatest value
 
 
-@pytest.mark.parametrize("identifier", ENVS)
+class Draws(gymnasium.Env):
+    """Draws every observation and reward."""
+
+    def __init__(self, observation_space, action_space=None):
+        self.observation_space, self.action_space = observation_space, action_space or spaces.Discrete(3)
+        self.observation_space.seed(1)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        over = bool(self.np_random.random() < 0.1)
+        return self.observation_space.sample(), float(self.np_random.random()), over, False, {}
+
+
+def bytes_of(*shape, high=255):
+    return spaces.Box(0, high, shape, np.uint8)
+
+
+def floats_of(*shape):
+    return spaces.Box(-np.arange(1, 1 + np.prod(shape), dtype=np.float32).reshape(shape), 7, shape, np.float32)
+
+
+def stack_of(k, space):
+    return gymnasium.wrappers.FrameStackObservation(Draws(space), k)
+
+
+INPUTS = {  # an environment, and options of the agent
+    "vector": (lambda: Draws(floats_of(4)), {}),
+    "matrix": (lambda: Draws(floats_of(3, 2)), {}),
+    "normalized": (lambda: Draws(floats_of(4)), {"normalize_obs": True}),
+    "stack of vectors": (lambda: stack_of(3, floats_of(4)), {"normalize_obs": True}),
+    "states": (lambda: Draws(spaces.Discrete(5, start=2)), {}),
+    "bytes": (lambda: Draws(bytes_of(8, 7, 3, high=9)), {}),
+    "bytes / 255": (lambda: Draws(bytes_of(8, 7, 3)), {"scale_input": True}),
+    "bytes as they are": (lambda: Draws(bytes_of(8, 7, 3, high=2)), {"scale_input": False}),
+    "channels first": (lambda: Draws(bytes_of(2, 6, 7)), {}),
+    "booleans": (lambda: Draws(spaces.Box(0, 1, (6, 7, 2), np.bool_)), {}),
+    "gray": (lambda: Draws(bytes_of(6, 7)), {}),
+    "stack of pictures": (lambda: stack_of(2, bytes_of(6, 7, 3, high=5)), {}),
+    "picture of floats": (lambda: Draws(floats_of(6, 7, 2)), {}),
+    "normalized picture": (lambda: Draws(floats_of(6, 7, 2)), {"normalize_obs": True}),
+    "large": (lambda: Draws(bytes_of(44, 36, 2)), {"hidden": (12,)}),
+}
+NETWORKS = [
+    {},
+    {"layer_norm": True},
+    {"dueling": True, "hidden": (10, 6)},
+    {"dueling": True, "layer_norm": True, "hidden": (10,)},
+    {"net": "mlp", "hidden": (8, 9, 7)},
+    {"conv": "4x3s2,5x2s1", "layer_norm": True, "hidden": (9,), "dueling": True},
+]
+
+
+def make_agent(name, env, **options):
+    few = {"heads": 3} if name == "BootstrappedDQN" else {}
+    options = {"hidden": (16, 12), **SMALL, **few, **options}
+    return AGENTS[name](env, seed=1, **options)
+
+
+def observations_of(env, count=12):
+    return np.stack([env.observation_space.sample() for _ in range(count)])
+
+
+def check(agent, obs, *more, stage=0):
+    """Values, greedy actions, single observations and a copy through a state_dict."""
+    module, q = agent.to_torch(), agent.q_values(obs, stage=stage)
+    tensor = torch.tensor(obs)
+    arguments = [torch.tensor(argument) for argument in more]
+    with torch.no_grad():
+        out = module(tensor, *arguments)
+        one = module(tensor[3], *(a[3] for a in arguments))
+    assert out.dtype == torch.float32 and not module.training
+    found, most = out.numpy(), np.abs(q).max()
+    assert np.ptp(q, axis=0).max() > 1e-4 * most  # observations matter
+    assert np.abs(found - q).max() <= CLOSE * most
+    assert one.numpy() == pytest.approx(found[3], rel=CLOSE, abs=CLOSE * most)
+    parts = np.cumsum(module.choices)[:-1]
+    for mine, theirs in zip(np.split(found, parts, 1), np.split(q, parts, 1)):
+        order = np.sort(theirs, 1)
+        clear = order[:, -1] - order[:, -2] > 2 * CLOSE * most
+        assert (mine.argmax(1) == theirs.argmax(1))[clear].all()
+    file = io.BytesIO()
+    torch.save(module.state_dict(), file)
+    file.seek(0)
+    other = agent.to_torch()
+    with torch.no_grad():
+        for value in other.state_dict().values():
+            value.zero_()
+        other.load_state_dict(torch.load(file))
+        assert torch.equal(other(tensor, *arguments), out)
+    return module
+
+
+# ---- Every agent
+
+
+@pytest.mark.parametrize("kind", INPUTS)
 @pytest.mark.parametrize("name", DEEP)
-def test_vectors(name, identifier):
-    env = gymnasium.make(identifier)
-    if name in WITHOUT:
-        agent = langevin.agents()[name](gymnasium.make("langevin/RiverSwim-v0"))
-        with pytest.raises(langevin.UsageError, match="parameters"):
-            agent.to_torch()
+def test_observations(name, kind):
+    make, options = INPUTS[kind]
+    env = make()
+    agent = make_agent(name, env, **options)
+    agent.learn(60)
+    module = check(agent, observations_of(env))
+    assert (module.inputs.mean is not None) == ("normalize_obs" in options)
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=str)
+@pytest.mark.parametrize("kind", ["vector", "bytes"])
+@pytest.mark.parametrize("name", DEEP)
+def test_networks(name, kind, network):
+    make, options = INPUTS[kind]
+    if "conv" in network and kind == "vector":
+        network = {**network, "conv": ""}
+    env = make()
+    agent = make_agent(name, env, **{**options, **network})
+    agent.learn(60)
+    module = check(agent, observations_of(env))
+    assert any("norm" in key for key in module.state_dict()) == network.get("layer_norm", False)
+
+
+@pytest.mark.parametrize("options", [{}, {"normalize_obs": True}, {"net": "mlp"}, {"layer_norm": True, "dueling": True}], ids=str)
+@pytest.mark.parametrize("kind", ["bytes", "floats"])
+@pytest.mark.parametrize("name", DEEP)
+def test_vector_beside_a_picture(name, kind, options):
+    picture = bytes_of(6, 7, 3, high=5) if kind == "bytes" else floats_of(6, 7, 3)
+    space = spaces.Dict({"picture": picture, "vector": floats_of(5)})
+    env = Draws(space)
+    agent = make_agent(name, env, **options)
+    agent.learn(60)
+    samples = [space.sample() for _ in range(8)]
+    obs = {key: np.stack([sample[key] for sample in samples]) for key in space.spaces}
+    module, q = agent.to_torch(), agent.q_values(obs)
+    with torch.no_grad():
+        out = module(torch.tensor(obs["picture"]), vector=torch.tensor(obs["vector"])).numpy()
+        one = module(torch.tensor(obs["picture"][0]), vector=torch.tensor(obs["vector"][0])).numpy()
+    assert np.abs(out - q).max() <= CLOSE * np.abs(q).max() and one.shape == q[0].shape
+    with pytest.raises(ValueError, match="vector of 5"):
+        module(torch.tensor(obs["picture"]))
+
+
+@pytest.mark.parametrize("identifier", ["NChain", "RiverSwim", "CartPole"])
+@pytest.mark.parametrize("name", [name for name in AGENTS if name not in LINEAR])
+def test_own_environments(name, identifier):
+    """Thermometers, one-hots and vectors; with the presets."""
+    env = gymnasium.make(f"langevin/{identifier}-v0")
+    options = {"warmup": 50, "replay": 500} if name in DEEP else {}
+    if name == "GNLMCDQN" and identifier == "CartPole":
+        with pytest.raises(langevin.UsageError, match="one-hot or thermometer"):
+            AGENTS[name](env)
         return
-    agent = langevin.agents()[name](env, seed=1, warmup=50, replay=500)
+    agent = AGENTS[name](env, seed=1, **options)
     agent.learn(300)
     obs = [env.reset(seed=0)[0]]
     while len(obs) < 16:
         obs.append(env.step(len(obs) % 2)[0])
-    obs = np.stack(obs)
-    module, q = agent.to_torch(), agent.q_values(obs)
-    with torch.no_grad():
-        assert module(torch.tensor(obs)).numpy() == pytest.approx(q, rel=2e-6, abs=2e-6)
-        assert module(torch.tensor(obs[0])).shape == q[0].shape
-    assert np.ptp(q) > 1e-3  # not all the same
+    check(agent, np.stack(obs))
 
 
-@pytest.mark.parametrize("name", ["DQN", "C51", "QRDQN", "IQN", "NoisyNetDQN"])
-def test_pictures(name):
-    class Noise(gymnasium.Env):
-        observation_space = gymnasium.spaces.Box(0, 255, (44, 36, 3), np.uint8)
-        action_space = gymnasium.spaces.Discrete(3)
+@pytest.mark.parametrize("dueling", [False, True])
+@pytest.mark.parametrize("name", PARTS)
+def test_several_parts(name, dueling):
+    env = Draws(floats_of(4), spaces.MultiDiscrete([2, 4, 3]))
+    agent = make_agent(name, env, dueling=dueling)
+    agent.learn(60)
+    module = check(agent, observations_of(env))
+    assert module.choices == (2, 4, 3)
 
-        def reset(self, *, seed=None, options=None):
-            super().reset(seed=seed)
-            return self.observation_space.sample(), {}
 
-        def step(self, action):
-            return self.observation_space.sample(), 1.0, True, False, {}
-
-    env = Noise()
-    agent = langevin.agents()[name](
-        env, preset="small", hidden=(20,), warmup=8, batch=4, replay=50, scale_input=True, reward_range=(0, 1)
+@pytest.mark.parametrize("name", STAGED)
+def test_a_network_for_each_stage(name):
+    env = gymnasium.make("langevin/RiverSwim-v0")
+    agent = AGENTS[name](
+        env, seed=1, stages="per-stage", preset="small", n_step=1, double=False, warmup=30, replay=500, average=5
     )
-    agent.learn(20)
-    obs = np.stack([env.observation_space.sample() for _ in range(4)])
+    agent.learn(400)
+    horizon = agent._spec.horizon
+    states = np.arange(24) % 6
+    stages = np.arange(24) % horizon
+    module = check(agent, states, stages, stage=stages)
     with torch.no_grad():
-        out = agent.to_torch()(torch.tensor(obs)).numpy()
-    assert out == pytest.approx(agent.q_values(obs), rel=1e-5, abs=1e-5)
+        assert torch.equal(module(torch.tensor(states)), module(torch.tensor(states), 0))
+        assert not torch.equal(module(torch.tensor(states), 0), module(torch.tensor(states), 1))
+    for stage in (-1, horizon, 0.5):
+        with pytest.raises(ValueError, match="stage"):
+            module(torch.tensor(states), stage if isinstance(stage, int) else torch.tensor(stage))
 
 
-def test_options(corridor):
-    for options in ({"shared_bias": True}, {"average": 50}, {"hidden": (7,)}, {"one_hot_gain": 2.0}):
-        env = corridor(gymnasium.spaces.Discrete(5))
-        agent = langevin.AdamLMCDQN(env, warmup=50, replay=500, **options)
-        agent.learn(300)
-        states = np.arange(5)
+@pytest.mark.parametrize("name", LINEAR)
+def test_linear_agents(name, river):
+    agent = AGENTS[name](river, seed=1)
+    agent.learn(episodes=20)
+    module, states = agent.to_torch(), torch.tensor([0, 1, 1, 0])
+    for stage in range(3):
+        q = agent.q_values(states.numpy(), stage=stage)
+        assert module(states, stage).numpy() == pytest.approx(q, rel=1e-6)
+        assert module(torch.tensor(1), stage).numpy() == pytest.approx(q[1], rel=1e-6)
+    with pytest.raises(ValueError, match="states"):
+        module(torch.tensor([2]))
+
+
+# ---- Ensembles
+
+ENSEMBLES = {
+    "dense": lambda: Draws(floats_of(4)),
+    "picture": lambda: Draws(bytes_of(6, 7, 2)),
+    "states": lambda: Draws(spaces.Discrete(40)),
+    "thermometer": lambda: gymnasium.make("langevin/NChain-v0", n=10),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"prior_scale": 0}, {"layer_norm": True}, {"dueling": True}, {"optimizer": "sgd"}], ids=str)
+@pytest.mark.parametrize("kind", ENSEMBLES)
+@pytest.mark.parametrize("members", ["heads", "networks"])
+def test_members(members, kind, options):
+    """With Adam, the first layers of networks over states wait for their steps until they are used."""
+    env = ENSEMBLES[kind]()
+    agent = langevin.BootstrappedDQN(env, seed=1, **{**SMALL, "members": members, "heads": 5, "eval": "vote", "lr": 1e-3, **options})
+    agent.learn(200)
+    lazy = "rows.w" in agent.arrays()
+    assert lazy == (members == "networks" and kind == "states" and options.keys() <= {"prior_scale"})
+    if lazy:
+        assert (agent.arrays()["rows.at"] < agent.arrays()["rows.clock"][0]).any()
+    some = {"states": np.arange(40), "thermometer": np.tri(10, 10, -1, dtype=np.float32)}
+    obs = some.get(kind, observations_of(env))
+    module = check(agent, obs)
+    with torch.no_grad():
+        q = module.members(torch.tensor(obs))
+        assert q.shape == (len(obs), 5, agent._spec.actions.count) and q.std(1).max() > 0
+        assert module.members(torch.tensor(obs[0])).shape == q.shape[1:]
+        assert torch.allclose(q.mean(1), module(torch.tensor(obs)))
+    votes = torch.nn.functional.one_hot(q.argmax(-1), q.shape[-1]).sum(1).numpy()
+    actions, _ = agent.predict(obs, deterministic=True)
+    assert (votes[np.arange(len(obs)), actions] == votes.max(1)).all()
+
+
+# ---- Options
+
+
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("AdamLMCDQN", {"shared_bias": True}),
+        ("AdamLMCDQN", {"average": 50}),
+        ("AdamLMCDQN", {"hidden": ()}),
+        ("AdamLMCDQN", {"one_hot_gain": 2.0}),
+        ("IQN", {"hidden": (7,)}),
+        ("IQN", {"hidden": (7,), "dueling": True, "layer_norm": True}),
+        ("IQN", {"taus_act": 5, "cosines": 3}),
+        ("C51", {"v_min": -3.0, "v_max": 4.0, "atoms": 7}),
+        ("QRDQN", {"quantiles": 7, "dueling": True}),
+    ],
+    ids=str,
+)
+def test_options(corridor, name, options):
+    env = corridor(spaces.Discrete(5))
+    agent = AGENTS[name](env, warmup=50, replay=500, **options)
+    agent.learn(300)
+    module = check(agent, np.arange(5))
+    with torch.no_grad():
+        assert torch.allclose(module(torch.eye(5)), module(torch.arange(5)))
+
+
+def test_masks():
+    """docs/python.md shows this way to act."""
+    agent = make_agent("DQN", Draws(floats_of(4)))
+    agent.learn(60)
+    obs = observations_of(Draws(floats_of(4)), 40)
+    masks = np.eye(3)[np.arange(40) % 3] == 0  # two of three are allowed
+    with torch.no_grad():
+        q = agent.to_torch()(torch.tensor(obs)).masked_fill(~torch.tensor(masks), -torch.inf)
+    actions, _ = agent.predict(obs, deterministic=True, action_masks=masks)
+    assert (q.argmax(-1).numpy() == actions).all()
+
+
+def test_statistics_are_frozen():
+    """The module is a copy of the agent at one moment."""
+    env = Draws(floats_of(4))
+    agent = make_agent("DQN", env, normalize_obs=True)
+    assert agent.to_torch().inputs.deviation.tolist() == [1, 1, 1, 1]  # nothing has been seen
+    agent.learn(60)
+    module, obs = agent.to_torch(), torch.tensor(observations_of(env))
+    with torch.no_grad():
+        before = module(obs)
+        agent.learn(60)
+        assert torch.equal(module(obs), before) and not torch.allclose(agent.to_torch()(obs), before)
+        far = torch.full((4,), 1e6)
+        assert torch.equal(module(far), module(2 * far))  # cut
+    assert module.inputs.mean.tolist() != [0, 0, 0, 0]
+    assert {name for name, _ in module.named_buffers()} == {f"inputs.{name}" for name in ("scale", "mean", "deviation", "clip")}
+
+
+def test_a_loaded_agent(tmp_path):
+    """With and without an environment."""
+    env = Draws(bytes_of(2, 6, 7, high=9))
+    agent = make_agent("QRDQN", env)
+    agent.learn(60)
+    agent.save(tmp_path / "agent")
+    obs = observations_of(env)
+    for other in (langevin.load(tmp_path / "agent"), langevin.load(tmp_path / "agent", env=env)):
         with torch.no_grad():
-            out = agent.to_torch()(torch.eye(5)).numpy()
-        assert out == pytest.approx(agent.q_values(states), rel=1e-5, abs=1e-5), options
-    agent = langevin.AdamLMCDQN(corridor(), stages="per-stage", n_step=1, double=False, warmup=50, replay=500)
-    with pytest.raises(langevin.UsageError, match="several networks"):
-        agent.to_torch()
+            assert torch.equal(other.to_torch()(torch.tensor(obs)), agent.to_torch()(torch.tensor(obs)))
+
+
+def test_wrong_shapes():
+    agent = make_agent("DQN", Draws(bytes_of(6, 7, 3)))
+    module = agent.to_torch()
+    for shape in ((7, 6, 3), (2, 3, 6, 7), (2, 2, 6, 7, 3), (3,)):
+        with pytest.raises(ValueError, match=r"takes \(6, 7, 3\)"):
+            module(torch.zeros(shape, dtype=torch.uint8))
+
+
+def test_modules_can_be_trained_and_pickled():
+    agent = make_agent("IQN", Draws(floats_of(4)), dueling=True, layer_norm=True)
+    module, obs = agent.to_torch(), torch.ones(3, 4)
+    module(obs).sum().backward()
+    assert all(parameter.grad is not None for parameter in module.parameters())
+    file = io.BytesIO()
+    torch.save(module, file)
+    file.seek(0)
+    assert torch.equal(torch.load(file, weights_only=False)(obs), module(obs))
