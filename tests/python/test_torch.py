@@ -38,7 +38,7 @@ class Draws(gymnasium.Env):
 
 
 def bytes_of(*shape, high=255):
-    return spaces.Box(0, high, shape, np.uint8)
+    return spaces.Box(0, np.broadcast_to(high, shape).astype(np.uint8), shape, np.uint8)
 
 
 def floats_of(*shape):
@@ -55,13 +55,13 @@ INPUTS = {  # an environment, and options of the agent
     "normalized": (lambda: Draws(floats_of(4)), {"normalize_obs": True}),
     "stack of vectors": (lambda: stack_of(3, floats_of(4)), {"normalize_obs": True}),
     "states": (lambda: Draws(spaces.Discrete(5, start=2)), {}),
-    "bytes": (lambda: Draws(bytes_of(8, 7, 3, high=9)), {}),
+    "bytes": (lambda: Draws(bytes_of(8, 7, 3, high=(9, 3, 200))), {}),
     "bytes / 255": (lambda: Draws(bytes_of(8, 7, 3)), {"scale_input": True}),
     "bytes as they are": (lambda: Draws(bytes_of(8, 7, 3, high=2)), {"scale_input": False}),
     "channels first": (lambda: Draws(bytes_of(2, 6, 7)), {}),
     "booleans": (lambda: Draws(spaces.Box(0, 1, (6, 7, 2), np.bool_)), {}),
     "gray": (lambda: Draws(bytes_of(6, 7)), {}),
-    "stack of pictures": (lambda: stack_of(2, bytes_of(6, 7, 3, high=5)), {}),
+    "stack of pictures": (lambda: stack_of(2, bytes_of(6, 7, 3, high=(9, 3, 200))), {}),
     "picture of floats": (lambda: Draws(floats_of(6, 7, 2)), {}),
     "normalized picture": (lambda: Draws(floats_of(6, 7, 2)), {"normalize_obs": True}),
     "large": (lambda: Draws(bytes_of(44, 36, 2)), {"hidden": (12,)}),
@@ -234,7 +234,9 @@ ENSEMBLES = {
 }
 
 
-@pytest.mark.parametrize("options", [{}, {"prior_scale": 0}, {"layer_norm": True}, {"dueling": True}, {"optimizer": "sgd"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"eps": 0.01}, {"prior_scale": 0}, {"layer_norm": True}, {"dueling": True}, {"optimizer": "sgd"}], ids=str
+)
 @pytest.mark.parametrize("kind", ENSEMBLES)
 @pytest.mark.parametrize("members", ["heads", "networks"])
 def test_members(members, kind, options):
@@ -243,7 +245,7 @@ def test_members(members, kind, options):
     agent = langevin.BootstrappedDQN(env, seed=1, **{**SMALL, "members": members, "heads": 5, "eval": "vote", "lr": 1e-3, **options})
     agent.learn(200)
     lazy = "rows.w" in agent.arrays()
-    assert lazy == (members == "networks" and kind == "states" and options.keys() <= {"prior_scale"})
+    assert lazy == (members == "networks" and kind == "states" and options.keys() <= {"prior_scale", "eps"})
     if lazy:
         assert (agent.arrays()["rows.at"] < agent.arrays()["rows.clock"][0]).any()
     some = {"states": np.arange(40), "thermometer": np.tri(10, 10, -1, dtype=np.float32)}
@@ -311,6 +313,7 @@ def test_statistics_are_frozen():
         assert torch.equal(module(obs), before) and not torch.allclose(agent.to_torch()(obs), before)
         far = torch.full((4,), 1e6)
         assert torch.equal(module(far), module(2 * far))  # cut
+    check(agent, 1000 * observations_of(env))
     assert module.inputs.mean.tolist() != [0, 0, 0, 0]
     assert {name for name, _ in module.named_buffers()} == {f"inputs.{name}" for name in ("scale", "mean", "deviation", "clip")}
 
