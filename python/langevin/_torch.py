@@ -1,8 +1,8 @@
 """Agents as torch modules whose outputs are those of q_values().
 
 Parameters lie layer by layer in one flat vector (src/nn/net.h): weights (inputs x outputs, row-major), biases and, in
-normalized layers, gains and shifts. torch stores weights as (outputs x inputs), and pictures as (channels, height, width);
-the outputs of the convolutions go back to (height, width, channels) before the dense layers.
+normalized layers, gains and shifts. torch stores weights as (outputs x inputs), and pictures as (channels, height,
+width); the outputs of the convolutions go back to (height, width, channels) before the dense layers.
 
 Modules are copies: training the agent or the module leaves the other alone.
 """
@@ -131,8 +131,10 @@ class Network(nn.Module):
             inputs = outputs
             if shape.cosines and i == self.below:
                 self.embedding = Embedding(shape, inputs, vector)
-        actions = shape.heads * sum(shape.choices) * shape.atoms
-        self.output = Dueling(shape, inputs, vector) if shape.dueling else vector.linear(inputs, actions, shape.shared_bias)
+        outputs = shape.heads * sum(shape.choices) * shape.atoms
+        self.output: nn.Module = (
+            Dueling(shape, inputs, vector) if shape.dueling else vector.linear(inputs, outputs, shape.shared_bias)
+        )
         self.register_buffer("support", support)
         if vector.at != values.size:
             raise UsageError("the network is not laid out as to_torch() expects")

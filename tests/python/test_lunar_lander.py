@@ -1,5 +1,5 @@
-"""LunarLander-v3 with normalized observations: trained by the command line, stopped, resumed, loaded, and carried to torch
-and to C. The actions are equal everywhere."""
+"""LunarLander-v3 with normalized observations: trained by the command line, stopped, resumed, loaded, and carried to
+torch and to C. The actions are equal everywhere."""
 
 import ctypes
 import os
@@ -22,7 +22,8 @@ RECORDS = ("checkpoint.safetensors", "config.json", "metrics.csv", "summary.json
 
 
 def run(*words):
-    done = subprocess.run([sys.executable, "-m", "langevin", "run", "--quiet", *map(str, words)], capture_output=True, text=True)
+    command = [sys.executable, "-m", "langevin", "run", "--quiet", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
