@@ -183,7 +183,8 @@ static void what_cannot_be_is_refused_with_what_to_do(void **state) {
       {"gym:CartPole-v1", "env.import=no_such_module", "no module 'no_such_module'", LGV_ERR_USAGE},
       {"gym:CartPole-v1", "env.kwargs.a=1 env.kwargs.a.b=2", "a has a value already",
        LGV_ERR_USAGE},
-      {"gym:LunarLander-v3", NULL, "-m pip install", LGV_ERR_ENV},
+      {"gym:test/Fault-v0", "env.kwargs.fault=package", "-m pip install \"gymnasium[toys]\"",
+       LGV_ERR_ENV},
       {"gym:MiniWorld-Hallway-v0", NULL, "-m pip install miniworld", LGV_ERR_ENV},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
