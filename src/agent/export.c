@@ -56,8 +56,9 @@ static void set_parameters(export_writer *w) {
              type);
   else
     snprintf(w->parameters, sizeof w->parameters, "%sconst %s *obs", stage, type);
-  const char *with_stage = of_states(w) ? "stage, state" : vector ? "stage, picture, vector"
-                                                                  : "stage, obs";
+  const char *with_stage = of_states(w) ? "stage, state"
+                           : vector     ? "stage, picture, vector"
+                                        : "stage, obs";
   w->obs_arguments = with_stage + strlen("stage, ");
   w->arguments = w->parts.by_stage ? with_stage : w->obs_arguments;
   w->obs_parameters = w->parameters + strlen(stage);
@@ -108,18 +109,19 @@ static void put_head(const export_writer *w) {
   int32_t A = w->env->actions.count, parts = parts_of(w);
   const char *outside = w->parts.by_stage ? " outside of these ranges, and" : "";
   fprintf(w->file,
-          "/* A trained %s, written by langevin %s. C99; nothing is allocated, and nothing is kept\n"
-          " * between calls.\n *\n",
+          "/* A trained %s, written by langevin %s in C99. Nothing is allocated,\n"
+          " * and nothing is kept between calls.\n *\n",
           lgv__agent_type(w->agent)->name, lgv_version());
   describe_obs(w);
   fprintf(w->file,
           " * mask: %d bytes, 0 where %s is forbidden; a null pointer allows everything\n *\n", A,
           parts > 1 ? "a choice" : "an action");
   if (parts > 1)
-    fprintf(w->file, " * %s_act writes the %d choices of an action;%s -1 where a mask allows none.\n",
+    fprintf(w->file,
+            " * %s_act writes the %d choices of an action; -1%s where a mask allows none.\n",
             w->name, parts, outside);
   else
-    fprintf(w->file, " * %s_act returns an action, 0 to %d;%s -1 if the mask allows none.\n",
+    fprintf(w->file, " * %s_act returns an action, 0 to %d; -1%s if the mask allows none.\n",
             w->name, A - 1, outside);
   fprintf(w->file, " * %s_q writes %d values%s. */\n", w->name, A,
           parts > 1 ? ", part after part" : "");
@@ -157,7 +159,8 @@ static void put_mean(const export_writer *w) {
 }
 
 static void put_greatest(const export_writer *w) {
-  fputs("/* The greatest of q that the mask allows, the lowest among equals; -1 if it allows none. */\n"
+  fputs("/* The greatest of q that the mask allows, the lowest among equals; -1 if it allows none. "
+        "*/\n"
         "static int greatest(const double *q, const unsigned char *mask, int count) {\n"
         "  int best = -1;\n"
         "  for (int a = 0; a < count; a++)\n"
@@ -183,15 +186,10 @@ static void put_vote(const export_writer *w) {
 }
 
 static void put_act_of_parts(const export_writer *w, const char *choose) {
-  int32_t parts = parts_of(w);
-  fprintf(w->file, "  static const int choices[%d] = {", parts);
-  for (int32_t p = 0; p < parts; p++)
-    fprintf(w->file, "%s%d", p ? ", " : "", lgv__part_choices(&w->env->actions, p));
   fprintf(w->file,
-          "};\n"
           "  for (int p = 0, first = 0; p < %d; first += choices[p++])\n"
           "    action[p] = %s%s(q + first, mask ? mask + first : 0, choices[p]);\n",
-          parts, w->outside[0] ? "outside ? -1 : " : "", choose);
+          parts_of(w), w->outside[0] ? "outside ? -1 : " : "", choose);
 }
 
 static void put_act(const export_writer *w) {
@@ -218,8 +216,19 @@ static void put_act(const export_writer *w) {
   fputs("}\n", w->file);
 }
 
+static void put_choices(export_writer *w) {
+  int32_t parts = parts_of(w);
+  fprintf(w->file, "/* Of each part. */\nstatic const int choices[%d] = {", parts);
+  for (int32_t p = 0; p < parts; p++) {
+    lgv__export_separator(w, p, 24);
+    fprintf(w->file, "%d", lgv__part_choices(&w->env->actions, p));
+  }
+  fputs("};\n\n", w->file);
+}
+
 static lgv_status put_policy(export_writer *w, lgv_error *err) {
   put_head(w);
+  if (parts_of(w) > 1) put_choices(w);
   LGV_TRY(w->is_table ? lgv__export_table(w, err) : lgv__export_network(w, err));
   if (w->members > 1) put_mean(w);
   if (!w->by_rank) put_act(w);

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/spec.h"
 #include "nn/layers.h"
 
 #include <assert.h>
@@ -63,7 +62,8 @@ static void put_rectify(const export_writer *w) {
 }
 
 static void put_normalize(const export_writer *w) {
-  fputs("/* Layer normalization of (places x units), with a gain and a shift per unit; rectified. */\n"
+  fputs("/* Layer normalization of (places x units), with a gain and a shift per unit; rectified. "
+        "*/\n"
         "static void normalize(const float *gain, int places, int units, float *y) {\n"
         "  const float *shift = gain + units;\n"
         "  int count = places * units;\n"
@@ -81,10 +81,11 @@ static void put_normalize(const export_writer *w) {
 }
 
 static void put_standardize(export_writer *w) {
-  fputs("static void standardize(const float *shift, const float *gain, int count, const float *x,\n"
-        "                        float *y) {\n"
-        "  const float most = ",
-        w->file);
+  fputs(
+      "static void standardize(const float *shift, const float *gain, int count, const float *x,\n"
+      "                        float *y) {\n"
+      "  const float most = ",
+      w->file);
   lgv__export_number(w, (double)w->parts.input.clip, 9, "f");
   fputs(";\n"
         "  for (int i = 0; i < count; i++) {\n"
@@ -96,15 +97,16 @@ static void put_standardize(export_writer *w) {
 }
 
 static void put_duel(const export_writer *w) {
-  fputs("/* q holds A and becomes Q = V + A - mean A, for every atom of one part of the action. */\n"
-        "static void duel(int choices, int atoms, const float *value, float *q) {\n"
-        "  for (int k = 0; k < atoms; k++) {\n"
-        "    float mean = 0;\n"
-        "    for (int a = 0; a < choices; a++) mean += q[a * atoms + k] / (float)choices;\n"
-        "    for (int a = 0; a < choices; a++) q[a * atoms + k] += value[k] - mean;\n"
-        "  }\n"
-        "}\n\n",
-        w->file);
+  fputs(
+      "/* q holds A and becomes Q = V + A - mean A, for every atom of one part of the action. */\n"
+      "static void duel(int count, int atoms, const float *value, float *q) {\n"
+      "  for (int k = 0; k < atoms; k++) {\n"
+      "    float mean = 0;\n"
+      "    for (int a = 0; a < count; a++) mean += q[a * atoms + k] / (float)count;\n"
+      "    for (int a = 0; a < count; a++) q[a * atoms + k] += value[k] - mean;\n"
+      "  }\n"
+      "}\n\n",
+      w->file);
 }
 
 static void put_expectation(export_writer *w) {
@@ -224,8 +226,7 @@ static void put_linear(const pass *p, const net_layer *a, const char *out) {
             (long long)a->outputs, a->kernel, a->stride, a->out_height, a->out_width);
   else if (p->n->shape.shared_bias)
     fprintf(p->w->file, "%lld, ", (long long)a->n_biases);
-  if (!a->kernel)
-    fprintf(p->w->file, "%lld, %lld, ", (long long)a->inputs, (long long)a->outputs);
+  if (!a->kernel) fprintf(p->w->file, "%lld, %lld, ", (long long)a->inputs, (long long)a->outputs);
   fprintf(p->w->file, "%s", p->in);
   if (a->in_first > 0) fprintf(p->w->file, " + %lld", (long long)a->in_first);
   fprintf(p->w->file, ", %s);\n", out);
@@ -243,22 +244,24 @@ static void put_hidden(pass *p, int32_t l) {
   p->in = out;
 }
 
-/* One line per part, each for all heads. */
+/* For every head, and for every part of the action. */
 static void put_duels(const pass *p, const char *out) {
   const net_shape *s = &p->n->shape;
-  const lgv_action_space *actions = &p->w->env->actions;
-  for (int32_t part = 0, first = 0; part < s->parts; part++) {
-    int32_t choices = lgv__part_choices(actions, part);
-    fputs(p->indent, p->w->file);
-    if (s->heads > 1)
-      fprintf(p->w->file, "for (int h = 0; h < %d; h++) duel(%d, %d, value + h * %d, %s + h * %d",
-              s->heads, choices, s->atoms, s->atoms, out, actions->count * s->atoms);
-    else
-      fprintf(p->w->file, "duel(%d, %d, value, %s", choices, s->atoms, out);
-    if (first > 0) fprintf(p->w->file, " + %d", first * s->atoms);
-    fputs(");\n", p->w->file);
-    first += choices;
-  }
+  FILE *file = p->w->file;
+  int32_t actions = p->w->env->actions.count;
+  fputs(p->indent, file);
+  if (s->heads > 1) fprintf(file, "for (int h = 0; h < %d; h++) ", s->heads);
+  if (s->heads > 1 && s->parts > 1) fprintf(file, "\n%s  ", p->indent);
+  if (s->parts > 1)
+    fprintf(file, "for (int p = 0, at = 0; p < %d; at += %d * choices[p++])\n%s    duel(choices[p]",
+            s->parts, s->atoms, p->indent);
+  else
+    fprintf(file, "duel(%d", actions);
+  fprintf(file, ", %d, value", s->atoms);
+  if (s->heads > 1) fprintf(file, " + h * %d", s->atoms);
+  fprintf(file, ", %s", out);
+  if (s->heads > 1) fprintf(file, " + h * %d", actions * s->atoms);
+  fputs(s->parts > 1 ? " + at);\n" : ");\n", file);
 }
 
 static void put_outputs(const pass *p, const char *out) {

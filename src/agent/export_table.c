@@ -13,13 +13,13 @@
 /* What the rows stand for, and room for one of them. */
 typedef struct table {
   export_writer *w;
-  int64_t rows, per_stage; /* all rows, and those of one stage */
-  int64_t values;          /* numbers of a row */
-  bool of_states;          /* rows of a stage are states, not observations */
-  float *data;             /* an observation */
-  double *q;               /* (values) */
-  double *p;               /* (actions) */
-  uint8_t *left;           /* (actions): that have no rank yet */
+  int64_t rows, per_stage;       /* all rows, and those of one stage */
+  int64_t values;                /* numbers of a row */
+  bool of_states;                /* rows of a stage are states, not observations */
+  float *data;                   /* an observation */
+  double *q;                     /* (values) */
+  double *p;                     /* (actions) */
+  uint8_t *left;                 /* (actions): that have no rank yet */
   int32_t *by_policy, *by_value; /* (actions): ranked */
 } table;
 
@@ -172,8 +172,8 @@ static void put_lookup(const table *t) {
   long long values = t->values;
   lgv__export_begin_values(w);
   fprintf(w->file,
-          "  int row = row_of(%s), i;\n"
-          "  for (i = 0; i < %lld; i++) q[i] = row < 0 ? 0 : values[row * %lld + i];\n"
+          "  int row = row_of(%s);\n"
+          "  for (int i = 0; i < %lld; i++) q[i] = row < 0 ? 0 : values[row * %lld + i];\n"
           "}\n\n",
           w->arguments, values, values);
 }
@@ -182,8 +182,8 @@ static void put_act_by_rank(const export_writer *w) {
   int32_t A = w->env->actions.count;
   fprintf(w->file,
           "int %s_act(%s, const unsigned char *mask) {\n"
-          "  int row = row_of(%s), i;\n"
-          "  for (i = 0; row >= 0 && i < %d; i++) {\n"
+          "  int row = row_of(%s);\n"
+          "  for (int i = 0; row >= 0 && i < %d; i++) {\n"
           "    int action = ranks[row * %d + i];\n"
           "    if (!mask || mask[action]) return action;\n"
           "  }\n"

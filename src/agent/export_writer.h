@@ -16,13 +16,13 @@ typedef struct export_writer {
   const lgv_env_spec *env;
   lgv_policy_parts parts;
   bool is_table;
-  int64_t members;      /* whose values the function of values writes, (members x actions) */
+  int64_t members;       /* whose values the function of values writes, (members x actions) */
   char parameters[120];  /* that say where the agent is: "int stage, const float *obs" */
   const char *arguments; /* "stage, obs" */
   const char *obs_parameters, *obs_arguments; /* the same without the stage */
   char outside[60]; /* the condition that they lie outside the problem; "": they never do */
-  bool by_rank;          /* a table has its own NAME_act */
-  bool not_finite;       /* a number that was written */
+  bool by_rank;     /* a table has its own NAME_act */
+  bool not_finite;  /* a number that was written */
 } export_writer;
 
 /* Reads back to the same bits, with a decimal point in every locale. */

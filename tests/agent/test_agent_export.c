@@ -43,7 +43,8 @@ enum {
 
 #define SPEC .size = sizeof(lgv_env_spec), .horizon = STAGES
 #define THREE .actions = {.kind = LGV_DISCRETE, .count = 3}
-#define SEVERAL .actions = {.kind = LGV_MULTI_DISCRETE, .count = 9, .parts = 3, .choices = {3, 2, 4}}
+#define SEVERAL                                                                                    \
+  .actions = {.kind = LGV_MULTI_DISCRETE, .count = 9, .parts = 3, .choices = {3, 2, 4}}
 #define INDEX .obs_shape = {LENGTH, 1, 1}, .states = LENGTH, .reward_max = 1, .stationary = true
 static const problem problems[PROBLEMS] = {
     [VECTOR] = {"vectors", {SPEC, THREE, .obs_shape = {LENGTH, 1, 1}}},
@@ -56,8 +57,7 @@ static const problem problems[PROBLEMS] = {
                            .vector = 3, .masked = true}},
     [FLOATS_AND_VECTOR] = {"floats and a vector",
                            {SPEC, THREE, .obs_shape = {6, 5, 2}, .vector = 3, .masked = true}},
-    [LARGE] = {"large pictures",
-               {SPEC, THREE, .obs_kind = LGV_OBS_BYTE, .obs_shape = {38, 40, 2}}},
+    [LARGE] = {"large pictures", {SPEC, THREE, .obs_kind = LGV_OBS_BYTE, .obs_shape = {38, 40, 2}}},
     [ONE_HOT] = {"one-hot", {SPEC, THREE, INDEX, .obs_form = LGV_FORM_ONE_HOT, .masked = true}},
     [THERMOMETER] = {"thermometer", {SPEC, THREE, INDEX, .obs_form = LGV_FORM_THERMOMETER}},
     [ONE_HOT_PARTS] = {"one-hot, several choices",
@@ -69,11 +69,12 @@ static bool is_picture(int at) { return at >= BYTES && at <= LARGE; }
 
 /* What maps the inputs of a network; `turn` goes through the ways. */
 static const char *scaling(int at, int turn) {
-  static const char *const bytes[] = {"", "agent.scale_input=true", "agent.scale_input=false optim.lr=1e-6"},
-                                 *const floats[] = {"agent.normalize_obs=true", ""},
-                                 *const both[] = {"agent.normalize_obs=true", "",
-                                                  "agent.scale_input=true agent.normalize_obs=true",
-                                                  "agent.scale_input=false optim.lr=1e-6"};
+  static const char *const bytes[] = {"", "agent.scale_input=true",
+                                      "agent.scale_input=false optim.lr=1e-6"},
+                           *const floats[] = {"agent.normalize_obs=true", ""},
+                           *const both[] = {"agent.normalize_obs=true", "",
+                                            "agent.scale_input=true agent.normalize_obs=true",
+                                            "agent.scale_input=false optim.lr=1e-6"};
   if (is_index(at)) return "";
   if (at == BYTES || at == LARGE) return bytes[turn % 3];
   return at == BYTES_AND_VECTOR ? both[turn % 4] : floats[turn % 2];
@@ -379,8 +380,7 @@ static int check_obs(const policy *p, const lgv_obs *obs) {
     if (obs->mask) assert_true(obs->mask[first + chosen[part]]);
     if (expected_choice(p, obs, expected, part, first, &choice)) {
       clear++;
-      if (chosen[part] != choice)
-        fail_msg("%s: choice %d, not %d", p->label, chosen[part], choice);
+      if (chosen[part] != choice) fail_msg("%s: choice %d, not %d", p->label, chosen[part], choice);
     }
     first += count;
   }
@@ -522,18 +522,30 @@ static void no_hidden_layer(void **state) {
   check_all();
 }
 
+static void add_linear(const char *name, const char *settings) {
+  const lgv_env_spec *env = &problems[ONE_HOT].env;
+  policy p = {.rule = POLICY, .of_states = true, .exact = true};
+  snprintf(p.label, sizeof p.label, "%s %s", name, settings);
+  lgv_agent *agent = make_agent(name, settings, env);
+  train(agent, env, 200);
+  add_policy(agent, env, p);
+}
+
 static void every_linear_agent(void **state) {
   (void)state;
-  const lgv_env_spec *env = &problems[ONE_HOT].env;
-  for (size_t i = 0; lgv__agents[i]; i++) {
-    const lgv_agent_type *type = lgv__agents[i];
-    if (!(type->traits & LGV_NEEDS_STATES)) continue;
-    policy p = {.rule = POLICY, .of_states = true, .exact = true};
-    snprintf(p.label, sizeof p.label, "%s", type->name);
-    lgv_agent *agent = make_agent(type->name, NULL, env);
-    train(agent, env, 200);
-    add_policy(agent, env, p);
-  }
+  for (size_t i = 0; lgv__agents[i]; i++)
+    if (lgv__agents[i]->traits & LGV_NEEDS_STATES) add_linear(lgv__agents[i]->name, "");
+  check_all();
+}
+
+/* All probabilities but one are 0, and still the mask decides which action is next. */
+static void a_policy_that_is_nearly_certain(void **state) {
+  (void)state;
+  double p[3];
+  add_linear("oppo", "agent.step=1e6");
+  lgv_obs obs = {.stage = 0, .state = 0};
+  SUCCEED(lgv_agent_policy(policies[0].agent, &obs, p, &err), "oppo");
+  assert_true(fmax(p[0], fmax(p[1], p[2])) == 1);
   check_all();
 }
 
@@ -572,6 +584,7 @@ int main(void) {
       cmocka_unit_test(a_bias_for_all_outputs),
       cmocka_unit_test(no_hidden_layer),
       cmocka_unit_test(every_linear_agent),
+      cmocka_unit_test(a_policy_that_is_nearly_certain),
       cmocka_unit_test(refusals_are_clear),
   };
   return cmocka_run_group_tests(tests, make_root, remove_root);
