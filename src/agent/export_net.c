@@ -219,8 +219,9 @@ static const char *free_buffer(const pass *p) {
 }
 
 static void put_linear(const pass *p, const net_layer *a, const char *out) {
-  fprintf(p->w->file, "%s%s(w + %lld, ", p->indent, a->kernel ? "conv" : "dense",
-          (long long)a->weights);
+  fprintf(p->w->file, "%s%s(w", p->indent, a->kernel ? "conv" : "dense");
+  if (a->weights > 0) fprintf(p->w->file, " + %lld", (long long)a->weights);
+  fputs(", ", p->w->file);
   if (a->kernel)
     fprintf(p->w->file, "%d, %lld, %lld, %d, %d, %d, %d, ", a->in_width, (long long)a->inputs,
             (long long)a->outputs, a->kernel, a->stride, a->out_height, a->out_width);
@@ -244,24 +245,33 @@ static void put_hidden(pass *p, int32_t l) {
   p->in = out;
 }
 
+/* " + index * size" */
+static void put_offset(const pass *p, const char *index, int32_t size) {
+  fprintf(p->w->file, " + %s", index);
+  if (size != 1) fprintf(p->w->file, " * %d", size);
+}
+
 /* For every head, and for every part of the action. */
 static void put_duels(const pass *p, const char *out) {
   const net_shape *s = &p->n->shape;
   FILE *file = p->w->file;
   int32_t actions = p->w->env->actions.count;
-  fputs(p->indent, file);
-  if (s->heads > 1) fprintf(file, "for (int h = 0; h < %d; h++) ", s->heads);
-  if (s->heads > 1 && s->parts > 1) fprintf(file, "\n%s  ", p->indent);
-  if (s->parts > 1)
-    fprintf(file, "for (int p = 0, at = 0; p < %d; at += %d * choices[p++])\n%s    duel(choices[p]",
-            s->parts, s->atoms, p->indent);
+  bool heads = s->heads > 1, parts = s->parts > 1;
+  if (heads) fprintf(file, "%sfor (int h = 0; h < %d; h++)\n  ", p->indent, s->heads);
+  if (parts)
+    fprintf(file, "%sfor (int p = 0, at = 0; p < %d; at += choices[p++])\n  %s", p->indent,
+            s->parts, heads ? "  " : "");
+  fprintf(file, "%sduel(", p->indent);
+  if (parts)
+    fputs("choices[p]", file);
   else
-    fprintf(file, "duel(%d", actions);
+    fprintf(file, "%d", actions);
   fprintf(file, ", %d, value", s->atoms);
-  if (s->heads > 1) fprintf(file, " + h * %d", s->atoms);
+  if (heads) put_offset(p, "h", s->atoms);
   fprintf(file, ", %s", out);
-  if (s->heads > 1) fprintf(file, " + h * %d", actions * s->atoms);
-  fputs(s->parts > 1 ? " + at);\n" : ");\n", file);
+  if (heads) put_offset(p, "h", actions * s->atoms);
+  if (parts) put_offset(p, "at", s->atoms);
+  fputs(");\n", file);
 }
 
 static void put_outputs(const pass *p, const char *out) {
