@@ -19,8 +19,8 @@ void lgv__export_number(export_writer *w, double x, int digits, const char *suff
   snprintf(text, sizeof text, "%.*g", digits, x);
   for (char *c = text; *c; c++)
     if (*c == ',') *c = '.';
-  bool whole = !strpbrk(text, ".e");
-  fprintf(w->file, "%s%s", text, whole ? "" : suffix);
+  bool whole = !strpbrk(text, ".e"); /* -0 is not 0 */
+  fprintf(w->file, "%s%s%s", text, whole ? ".0" : "", suffix);
 }
 
 void lgv__export_separator(export_writer *w, int64_t i, int64_t per_line) {
