@@ -297,8 +297,9 @@ LGV_API LGV_CHECK lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs 
 LGV_API LGV_CHECK lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text,
                                            size_t size, lgv_error *err);
 /* Writes the policy as one C99 file that needs nothing else: NAME_act, the action of an evaluation
- * without its draws, and NAME_q, the values of lgv_agent_q_values. They take an observation; those
- * of agents that plan by stage take stage and state. */
+ * without its draws, and NAME_q, the values of lgv_agent_q_values. They take an observation, or
+ * stage and state; NAME_act also takes a mask. No state of the agent changes, random streams
+ * included. */
 LGV_API LGV_CHECK lgv_status lgv_agent_export(lgv_agent *agent, const char *path, const char *name,
                                               lgv_error *err);
 

@@ -134,6 +134,7 @@ bool lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts) {
   const lgv_builtin *builtin = agent->problem.builtin;
   bool by_stage = agent->type->traits & LGV_NEEDS_STATES; /* tables over (stage, state) */
   parts->by_stage = by_stage;
+  parts->self = agent->self;
   if (builtin && builtin->policy_parts) builtin->policy_parts(agent->self, parts);
   return agent->type->q_values && (builtin || by_stage);
 }

@@ -204,27 +204,6 @@ static void the_end_of_a_task_changes_no_mask(void **state) {
   lgv_settings_free(settings);
 }
 
-/* A written policy takes no mask, so that it could name a forbidden action. */
-static void exports_refuse_masks(void **state) {
-  (void)state;
-  static const char *const agents[] = {"lsvi-ucb", "gn-lmcdqn", "dqn"};
-  char path[PATH_MAX];
-  join(path, root, "policy.c");
-  for (int i = 0; i < 3; i++) {
-    lgv_env_spec spec;
-    trap_params params = {0};
-    lgv_error err = {0};
-    lgv_agent *agent;
-    lgv_settings *settings = make_settings(NULL, agents[i], NULL);
-    assert_int_equal(trap_spec(&params, &spec, &err), LGV_OK);
-    assert_int_equal(lgv_agent_create(settings, &spec, 10, 0, 1, &agent, &err), LGV_OK);
-    assert_int_equal(lgv_agent_export(agent, path, "policy", &err), LGV_ERR_USAGE);
-    assert_non_null(strstr(err.message, "masks"));
-    lgv_agent_free(agent);
-    lgv_settings_free(settings);
-  }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_agent_takes_a_forbidden_action),
@@ -234,7 +213,6 @@ int main(void) {
       cmocka_unit_test(forged_masks_are_refused),
       cmocka_unit_test(a_mask_that_allows_nothing_is_refused),
       cmocka_unit_test(the_end_of_a_task_changes_no_mask),
-      cmocka_unit_test(exports_refuse_masks),
   };
   return cmocka_run_group_tests(tests, make_root, remove_root);
 }

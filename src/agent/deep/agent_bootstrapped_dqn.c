@@ -292,13 +292,22 @@ static void stats(const void *self_, double *values) {
   values[DQN_STATS] = epsilon_of(&s->p->base.epsilon, &s->core);
 }
 
+/* q (members x A) */
+static void member_values(void *self_, const lgv_obs *obs, double *q) {
+  self *s = self_;
+  dqn *c = &s->core;
+  for (int64_t copy = 0; copy < c->sizes.copies; copy++) {
+    const float *values = copy_values(s, copy, obs);
+    for (int32_t i = 0; i < c->outputs; i++) *q++ = (double)values[i];
+  }
+}
+
 static void policy_parts(const void *self_, lgv_policy_parts *parts) {
   const self *s = self_;
   lgv__dqn_policy_parts(&s->core, parts);
   parts->votes = s->p->eval == VOTE;
-  if (!s->prior.w) return;
-  parts->prior = &s->prior.net;
-  parts->prior_w = s->prior.w;
+  parts->member_values = member_values;
+  parts->prior_w = s->prior.w; /* of the same shape */
   parts->prior_scale = s->prior.scale;
 }
 

@@ -467,18 +467,6 @@ static void small_pictures_are_scaled_by_channel(void **state) {
   lgv_agent_free(agent);
 }
 
-static void an_export_of_mapped_inputs_is_refused(void **state) {
-  (void)state;
-  lgv_env_spec env = floats(4);
-  lgv_error err = {0};
-  char path[PATH_MAX];
-  join(path, root, "policy.c");
-  lgv_agent *agent = make_agent("dqn", &env, scaled);
-  assert_int_equal(lgv_agent_export(agent, path, "policy", &err), LGV_ERR_USAGE);
-  assert_non_null(strstr(err.message, "agent.normalize_obs"));
-  lgv_agent_free(agent);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(moments_have_their_closed_form),
@@ -494,8 +482,6 @@ int main(void) {
       cmocka_unit_test(units_do_not_matter),
       cmocka_unit_test(rewards_of_a_minibatch_are_scaled),
       cmocka_unit_test(small_pictures_are_scaled_by_channel),
-      cmocka_unit_test_setup_teardown(an_export_of_mapped_inputs_is_refused, make_root,
-                                      remove_root),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
