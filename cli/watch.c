@@ -37,12 +37,25 @@ typedef struct scene {
 
 /* ---- drawing ---- */
 
+/* Parts of an action are separated by commas. */
+static void print_action(const lgv_action_space *space, const lgv_action *action) {
+  for (int32_t i = 0; i < space->parts; i++) {
+    if (i > 0) putchar(',');
+    if (space->kind == LGV_BOX)
+      printf("%g", action->values[i]);
+    else
+      printf("%d", space->kind == LGV_DISCRETE ? action->choice : action->choices[i]);
+  }
+}
+
 static void print_status(const scene *s) {
-  if (s->step == 0)
-    printf("step 0\n");
-  else
-    printf("step %lld  action %d  reward %g  return %g\n", (long long)s->step, s->action.choice,
-           s->reward, s->sum);
+  printf("step %lld", (long long)s->step);
+  if (s->step > 0) {
+    printf("  action ");
+    print_action(&lgv_env_get_spec(s->env)->actions, &s->action);
+    printf("  reward %g  return %g", s->reward, s->sum);
+  }
+  putchar('\n');
 }
 
 /* The mean over a rectangle of the picture, one channel. */

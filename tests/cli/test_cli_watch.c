@@ -35,6 +35,17 @@ static void returns_are_those_of_eval(void **state) {
   assert_says(out, "step 40  action ");
 }
 
+static void actions_show_all_their_choices(void **state) {
+  (void)state;
+  expect_shell("$L run --env switches --set env.lamps=3 --agent dqn --steps 100 --out lamps", 0);
+  check_returns("lamps");
+  const char *at = strstr(out, "step 20  action ");
+  int choices[3], read = 0;
+  assert_non_null(at);
+  sscanf(at, "step 20  action %d,%d,%d  reward%n", &choices[0], &choices[1], &choices[2], &read);
+  assert_true(read > 0);
+}
+
 /* A drawing has what is drawn in it, and moves. */
 static void native_environments_draw_themselves(void **state) {
   (void)state;
@@ -124,6 +135,7 @@ static void videos_are_made_by_ffmpeg(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(returns_are_those_of_eval),
+      cmocka_unit_test(actions_show_all_their_choices),
       cmocka_unit_test(native_environments_draw_themselves),
       cmocka_unit_test(chains_and_grids_show_the_state),
       cmocka_unit_test(mistakes_are_explained),
