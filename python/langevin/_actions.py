@@ -131,9 +131,11 @@ class ActionTranslator:
         if self.binary and masks.shape == (*batch_shape, *self.shape):  # 0 and 1 allow just that, 2 allows both
             masks = np.stack([masks != 1, masks != 0], axis=-1).reshape(*batch_shape, self.count)
         if masks.dtype.kind not in "biuf" or masks.shape != (*batch_shape, self.count):
+            numbers = masks.ndim > 0 and masks.dtype.kind in "biuf"
+            found = f"one of shape {masks.shape}" if numbers else f"{given!r:.60}"
             raise UsageError(
                 f"masks say which of {self.count} choices are allowed, an array of shape {(*batch_shape, self.count)}, "
-                f"not {given!r:.60}"
+                f"not {found}"
             )
         return np.ascontiguousarray(masks.reshape(-1, self.count) != 0).view(np.uint8)
 

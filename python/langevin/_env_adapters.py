@@ -72,11 +72,7 @@ def make_adapter(env: Any, reward_range: Any) -> EnvAdapter:
     if isinstance(env, TabularMDP):
         return MDPAdapter(env)
     if isinstance(env, str):
-        try:
-            import gymnasium
-        except ModuleNotFoundError:
-            raise ImportError("an environment by name needs the package gymnasium: pip install gymnasium") from None
-        env = gymnasium.make(env)
+        env = make_by_name(env)
     gym = sys.modules.get("gymnasium")
     if gym is not None and isinstance(env, gym.vector.VectorEnv):
         return VectorAdapter(env, reward_range)
@@ -87,6 +83,22 @@ def make_adapter(env: Any, reward_range: Any) -> EnvAdapter:
         f"an environment is a Gymnasium environment or the name of one, a vector of them, or a TabularMDP, not "
         f"{env!r:.40}"
     )
+
+
+def make_by_name(name: str) -> Any:
+    """Registers the environments of packages that the bridge knows (MinAtar) as the bridge does."""
+    try:
+        import gymnasium
+    except ModuleNotFoundError:
+        raise ImportError("an environment by name needs the package gymnasium: pip install gymnasium") from None
+    from langevin.gym_task import find_package
+    from langevin.task import Failure
+
+    try:
+        find_package(name)
+    except Failure as failure:
+        raise ImportError(f"{name}: {failure}") from None
+    return gymnasium.make(name)
 
 
 def find_native(env: Any) -> Any:

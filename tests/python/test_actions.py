@@ -208,7 +208,7 @@ def test_predict_takes_masks():
     for mask in wrong:
         with pytest.raises(langevin.UsageError, match=r"masks say which of 4 choices are allowed.*\(4,\)"):
             agent.predict(ZEROS, action_masks=mask)
-    with pytest.raises(langevin.UsageError, match=r"shape \(2, 4\)"):
+    with pytest.raises(langevin.UsageError, match=r"shape \(2, 4\), not one of shape \(4,\)"):
         agent.predict(np.zeros((2, 3)), action_masks=np.ones(4))
     with pytest.raises(langevin.UsageError, match="allows no action"):
         agent.predict(ZEROS, action_masks=np.zeros(4))

@@ -11,7 +11,7 @@ import pytest
 from gymnasium import spaces
 
 import langevin
-from langevin import _registry
+from langevin import _registry, gym_task
 
 SMALL = {"warmup": 50, "replay": 500}
 
@@ -441,3 +441,15 @@ def test_own_loop(corridor):
             obs, over, length = after, terminated or truncated, length + 1
         lengths.append(length)
     assert np.mean(lengths[-20:]) < 6
+
+
+def test_a_name_registers_its_package(monkeypatch, tmp_path):
+    game = "gymnasium.register('Toys/Cart-v0', 'gymnasium.envs.classic_control:CartPoleEnv', max_episode_steps=9)"
+    (tmp_path / "toy_games.py").write_text(f"import gymnasium\n\n\ndef register_envs():\n    {game}\n")
+    packages = (("Toys/", "toy_games", "toy-games"), ("Lost/", "no_such_toys", "lost-toys"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(gym_task, "PACKAGES", packages)
+    assert len(langevin.DQN("Toys/Cart-v0").learn(90).returns) >= 9
+    with pytest.raises(ImportError, match=r"Lost/Cart-v0: it needs the package lost-toys.*pip install lost-toys"):
+        langevin.DQN("Lost/Cart-v0")
+    del gymnasium.registry["Toys/Cart-v0"]
