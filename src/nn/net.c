@@ -156,11 +156,12 @@ static lgv_status check_picture(const net_shape *s, lgv_error *err) {
   if (s->obs_form != LGV_FORM_DENSE)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "convolutions need pictures, not one-hot or thermometer observations: set "
-                    "agent.net = mlp");
+                    "agent.net = mlp and leave agent.conv empty");
   if (!lgv__is_picture(s->obs_form, s->obs_shape))
     return lgv_fail(err, LGV_ERR_USAGE,
                     "convolutions need pictures (height x width x channels, at least %d x %d), but "
-                    "the observations are vectors of %d numbers: set agent.net=mlp",
+                    "the observations are vectors of %d numbers: set agent.net = mlp and leave "
+                    "agent.conv empty",
                     LGV_LEAST_PICTURE, LGV_LEAST_PICTURE, s->obs_shape[0]);
   return LGV_OK;
 }
@@ -168,13 +169,14 @@ static lgv_status check_picture(const net_shape *s, lgv_error *err) {
 static lgv_status too_small(const net_shape *s, const net_layer *layer, int32_t at,
                             lgv_error *err) {
   bool nature = s->family == NET_NATURE;
-  return lgv_fail(err, LGV_ERR_USAGE,
-                  "pictures of %d x %d are too small for agent.net = %s: convolution %d needs %d x "
-                  "%d and gets %d x %d; %s or set agent.net = mlp",
-                  s->obs_shape[0], s->obs_shape[1], nature ? "nature" : "conv", at + 1,
-                  layer->kernel, layer->kernel, layer->in_height, layer->in_width,
-                  nature ? "set agent.net = conv"
-                         : "shorten agent.conv, use smaller kernels or strides,");
+  return lgv_fail(
+      err, LGV_ERR_USAGE,
+      "pictures of %d x %d are too small for agent.net = %s: convolution %d needs %d x "
+      "%d and gets %d x %d; %s",
+      s->obs_shape[0], s->obs_shape[1], nature ? "nature" : "conv", at + 1, layer->kernel,
+      layer->kernel, layer->in_height, layer->in_width,
+      nature ? "set agent.net = conv or mlp"
+             : "shorten agent.conv, use smaller kernels or strides, or set agent.net = mlp");
 }
 
 /* Returns the number of outputs of the last one. */

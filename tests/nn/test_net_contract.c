@@ -81,7 +81,7 @@ static void impossible_shapes_are_refused(void **state) {
   net_shape shape = nature(35);
   shape.family = NET_NATURE;
   expect_failure(shape, "pictures of 35 x 35 are too small for agent.net = nature: convolution 3 "
-                        "needs 3 x 3 and gets 2 x 2; set agent.net = conv or");
+                        "needs 3 x 3 and gets 2 x 2; set agent.net = conv or mlp");
   shape.obs_shape[0] = 84;
   shape.obs_form = LGV_FORM_ONE_HOT;
   expect_failure(shape, "need pictures");

@@ -63,12 +63,12 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
 /* The rows after it. */
 #define DQN_PARAM_ROWS \
   LGV_CHOICE_ROW(dqn_params, net, "net", "auto", lgv__dqn_net_names, "conv: the convolutions of agent.conv, then dense layers; nature: 32x8s4,64x4s2,64x3s1; auto: nature for pictures of at least 36 x 36, conv for those of at least 5 x 5, else mlp"), \
-  LGV_TEXT_ROW(dqn_params, conv, "conv", "", "convolutions of agent.net = conv, each width x kernel s stride; empty: 16x3s1,32x3s1"), \
+  LGV_TEXT_ROW(dqn_params, conv, "conv", "", "convolutions of agent.net = conv, separated by commas; 16x3s1: 16 channels, windows of 3 x 3, stride 1; empty: 16x3s1,32x3s1"), \
   LGV_INTS_ROW(dqn_params, hidden, "hidden", "0", 0, 1e6, "widths of the hidden dense layers; 0: 32,32 (mlp), 128 (conv), 512 (nature)"), \
   LGV_BOOL_ROW(dqn_params, layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier"), \
-  LGV_BOOL_ROW(dqn_params, dueling, "dueling", "false", "two streams from the last hidden layer on: Q = V + A - mean A"), \
-  LGV_CHOICE_ROW(dqn_params, scale.input, "scale_input", "auto", lgv__scale_input_names, "true: divide bytes by 255; channels: by the largest seen in each channel; auto: true for pictures of bytes from 36 x 36 on, channels for smaller ones"), \
-  LGV_BOOL_ROW(dqn_params, scale.obs, "normalize_obs", "false", "inputs that are dense floats have their running mean subtracted and are divided by their running deviation, up to 10 deviations"), \
+  LGV_BOOL_ROW(dqn_params, dueling, "dueling", "false", "split the last hidden layer into two streams, for the value and the advantages: Q = V + A - mean A"), \
+  LGV_CHOICE_ROW(dqn_params, scale.input, "scale_input", "auto", lgv__scale_input_names, "true: divide bytes by 255; channels: divide them by the largest seen so far in their channel; auto: true for pictures of at least 36 x 36, channels for smaller ones"), \
+  LGV_BOOL_ROW(dqn_params, scale.obs, "normalize_obs", "false", "for dense floats: subtract the running mean of the observations, divide by their running deviation, clip at -10 and 10"), \
   LGV_BOOL_ROW(dqn_params, scale.rewards, "scale_rewards", "false", "learn from rewards divided by the running deviation of the discounted return; values are in these units, records are not"), \
   LGV_REAL_ROW(dqn_params, gamma, "gamma", "0.99", 0, 1, 0, "discount"), \
   LGV_INT_ROW(dqn_params, n_step, "n_step", "1", 1, 1000, "rewards in a target before it bootstraps"), \
