@@ -141,7 +141,7 @@ class Masks:
             return value != 0
         parts = leaves(value)
         if any(part.dtype.kind not in "biuf" for part in parts):
-            raise Failure(f"{self.label} is {value!r:.80}, which are not numbers of 0 and 1")
+            raise Failure(f"{self.label} is {value!r:.80}, which are not numbers: 0 forbids a choice, 1 allows it")
         lengths, flat = [len(part) for part in parts], np.concatenate(parts)
         if actions.binary and len(flat) == actions.parts:
             return np.stack([flat != 1, flat != 0], axis=1).ravel()

@@ -350,6 +350,29 @@ static lgv_status parse_item(const lgv_setting *item, const lgv_param *param, vo
   return status;
 }
 
+/* Where the keys of a prefix are listed; NULL for environments and agents of the caller's own. */
+static const char *help_page(const lgv_settings *settings, const char *prefix) {
+  lgv_entry entry;
+  if (strcmp(prefix, "run.") == 0) return "run";
+  const char *kind = strcmp(prefix, "env.") == 0 ? "env" : "agent";
+  const char *name = lgv_settings_get(settings, kind[0] == 'e' ? "env.name" : "agent.name");
+  return name && lgv_registry_find(kind, name, &entry) ? name : NULL;
+}
+
+static lgv_status unknown_key(const lgv_settings *settings, const lgv_setting *item,
+                              const char *prefix, const lgv_param *table, lgv_error *err) {
+  char where[WHERE_SIZE];
+  const char *near = lgv__params_nearest(table, item->key + strlen(prefix));
+  const char *page = help_page(settings, prefix);
+  return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'%s%s%s%s%s%s%s%s", item->key,
+                  place(item, where, sizeof where), near ? "; did you mean '" : "",
+                  near ? prefix : "", near ? near : "",
+                  near   ? "'?"
+                  : page ? ";"
+                         : "",
+                  page ? " `langevin help " : "", page ? page : "", page ? "` lists all" : "");
+}
+
 lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
                               const lgv_param *table, void *params, bool *is_set, lgv_error *err) {
   size_t length = strlen(prefix);
@@ -365,12 +388,7 @@ lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
     if (index < 0 && !table)
       return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'%s: this agent takes no optimizer",
                       item->key, place(item, where, sizeof where));
-    if (index < 0) {
-      const char *near = lgv__params_nearest(table, name);
-      return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'%s%s%s%s%s", item->key,
-                      place(item, where, sizeof where), near ? "; did you mean '" : "",
-                      near ? prefix : "", near ? near : "", near ? "'?" : "");
-    }
+    if (index < 0) return unknown_key(settings, item, prefix, table, err);
     LGV_TRY(parse_item(item, &table[index], params, err));
     if (is_set) is_set[index] = true;
   }

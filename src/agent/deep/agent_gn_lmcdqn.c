@@ -140,7 +140,8 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   const lgv_env_spec *env = &problem->env;
   if (env->obs_form == LGV_FORM_DENSE)
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "gn-lmcdqn needs an environment with one-hot or thermometer observations");
+                    "gn-lmcdqn needs an environment with one-hot or thermometer observations; take "
+                    "another deep agent for this one");
   if (p->prior_output == 0) p->prior_output = fmax(fabs(env->reward_min), fabs(env->reward_max));
   if (p->prior_output == 0 || !isfinite(p->prior_output)) p->prior_output = 1;
   if (p->sigma == 0 && p->gamma == 1 && env->horizon == 0)
