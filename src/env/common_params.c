@@ -7,7 +7,7 @@
 
 /* clang-format off */
 const lgv_param lgv__env_common_params[] = {
-    LGV_INT_ROW(lgv_env_common, stack, "stack", "1", 1, LGV_MOST_FRAMES, "an observation is a stack of the last this many, oldest first: pictures along their channels, vectors one after the other; an episode begins with copies of its first observation. One-hot and thermometer observations become dense vectors"),
+    LGV_INT_ROW(lgv_env_common, stack, "stack", "1", 1, LGV_MOST_FRAMES, "number of last observations that agents see at once, oldest first: pictures along their channels, vectors one after the other; an episode begins with copies of its first observation. One-hot and thermometer observations become dense vectors"),
     {0},
 };
 /* clang-format on */

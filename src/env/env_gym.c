@@ -45,7 +45,7 @@ static const lgv_param param_table[] = {
     LGV_REAL_ROW(params, scale, "scale", "1", -1e9, 1e9, 0, "factor for observations that are boxes of numbers, except pictures of bytes"),
     LGV_REAL_ROW(params, reward_min, "reward_min", "0", 0, 0, 0, "the least reward, for agents that use it; Gymnasium does not provide it"),
     LGV_REAL_ROW(params, reward_max, "reward_max", "0", 0, 0, 0, "the greatest reward; if this and env.reward_min are 0, the range is unknown"),
-    LGV_BOOL_ROW(params, masks, "masks", "true", "whether agents see which actions are allowed, if the environment tells (action_mask in its info or its observations)"),
+    LGV_BOOL_ROW(params, masks, "masks", "true", "obey the masks of allowed actions that the environment gives (action_mask in its infos or observations); false: ignore them"),
     LGV_TEXT_ROW(params, python, "python", "", "the Python to use; default: $LANGEVIN_PYTHON, else the active virtual environment, else .venv in the current directory, else python3"),
     LGV_CHOICE_ROW(params, output, "output", "hide", outputs, "what the environment prints: shown only if its process dies, or always on stderr"),
     {0},
