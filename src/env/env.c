@@ -133,6 +133,9 @@ static lgv_status check_opened(const lgv_env *env, lgv_error *err) {
                     env->type->name);
   if (m && (m->states != s->states || m->actions != s->actions.count || m->horizon != s->horizon))
     return lgv_fail(err, LGV_ERR_ENV, "%s: the model and the spec differ in size", env->type->name);
+  if (m && s->actions.kind != LGV_DISCRETE)
+    return lgv_fail(err, LGV_ERR_ENV, "%s: a model has discrete actions, but the spec has others",
+                    env->type->name);
   if (m && m->allowed && !s->masked)
     return lgv_fail(err, LGV_ERR_ENV, "%s: the model forbids actions, but the spec is not masked",
                     env->type->name);
