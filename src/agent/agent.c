@@ -113,7 +113,9 @@ lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bo
         type->name);
   if ((type->traits & LGV_NEEDS_HORIZON) && problem->env.horizon == 0)
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "%s needs an environment whose episodes have a fixed horizon", type->name);
+                    "%s needs an environment whose episodes have a fixed horizon: set env.horizon "
+                    "if this one has that parameter, or take a deep agent",
+                    type->name);
   double pairs = (double)problem->env.states * problem->env.actions.count;
   if ((type->traits & LGV_NEEDS_STATES) && (double)problem->env.horizon * pairs * pairs > 0x1p62)
     return lgv_fail(err, LGV_ERR_MEMORY, "%s needs more memory than this machine can address",

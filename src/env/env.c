@@ -142,7 +142,7 @@ static lgv_status check_opened(const lgv_env *env, lgv_error *err) {
   return LGV_OK;
 }
 
-/* The spec that the caller sees, and the table of features that the type may have made. */
+/* Makes the spec that the caller sees. It runs again after `open`, which may set the features. */
 static lgv_status show_spec(lgv_env *env, lgv_env_common common, lgv_error *err) {
   env->spec = env->own;
   if (common.stack <= 1) return LGV_OK;
