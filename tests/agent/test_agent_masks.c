@@ -197,13 +197,7 @@ static void the_end_of_a_task_changes_no_mask(void **state) {
                       .action = choice(1),
                       .terminated = true};
   assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_OK);
-  const char *name = "";
-  lgv_dtype dtype;
-  size_t count;
-  const void *masks = NULL;
-  for (size_t i = 0; strcmp(name, "pairs.masks") != 0; i++)
-    assert_non_null(masks = lgv_agent_array(agent, i, &name, &dtype, &count));
-  assert_memory_equal(masks, some, TRAP_ACTIONS);
+  assert_memory_equal(agent_array(agent, "pairs.masks", NULL), some, TRAP_ACTIONS);
   lgv_agent_free(agent);
   lgv_settings_free(settings);
 }
