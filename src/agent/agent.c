@@ -211,13 +211,18 @@ static lgv_status check_obs(const lgv_agent *agent, const lgv_obs *obs, lgv_erro
                   agent->type->name, (long long)obs->stage);
 }
 
+static lgv_status check_mask(const lgv_agent *agent, const lgv_obs *obs, lgv_error *err) {
+  if (!obs->mask || lgv__mask_allows(&agent->problem.given.env.actions, obs->mask)) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "%s: the mask at stage %lld allows no action, but the task has not ended",
+                  agent->type->name, (long long)obs->stage);
+}
+
 lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                          lgv_error *err) {
   const lgv_action_space *space = &agent->problem.given.env.actions;
   LGV_TRY(check_obs(agent, obs, err));
-  if (obs->mask && !lgv__mask_allows(space, obs->mask))
-    return lgv_fail(err, LGV_ERR_USAGE, "%s: the mask at stage %lld allows no action",
-                    agent->type->name, (long long)obs->stage);
+  LGV_TRY(check_mask(agent, obs, err));
   LGV_TRY(lgv__agent_act(agent, obs, mode, action, err));
   return lgv__action_check(space, obs->mask, action, agent->type->name, err);
 }
@@ -235,12 +240,7 @@ lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition,
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%s was made for observations without masks: set lgv_env_spec.masked",
                     agent->type->name);
-  const lgv_action_space *space = &agent->problem.given.env.actions;
-  if (transition->next.mask && !transition->terminated &&
-      !lgv__mask_allows(space, transition->next.mask))
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "%s: the next mask allows no action, but the task has not ended",
-                    agent->type->name);
+  if (!transition->terminated) LGV_TRY(check_mask(agent, &transition->next, err));
   LGV_TRY(check_obs(agent, &transition->obs, err));
   LGV_TRY(check_obs(agent, &transition->next, err));
   return lgv__agent_observe(agent, transition, err);
@@ -275,6 +275,7 @@ lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs, double *
   if (obs->stage < 0 || obs->stage >= env->horizon || obs->state < 0 || obs->state >= env->states)
     return lgv_fail(err, LGV_ERR_USAGE, "stage %lld, state %lld: outside the problem",
                     (long long)obs->stage, (long long)obs->state);
+  LGV_TRY(check_mask(agent, obs, err));
   agent->type->policy(agent->self, obs, probabilities);
   return LGV_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/param.h"
+#include "base/spec.h"
 
 #include <math.h>
 
@@ -43,8 +44,8 @@ const lgv_param lgv__run_params[] = {
 /* clang-format on */
 
 int64_t lgv__long_episode(const lgv_env_spec *env) {
-  enum { LONG = 10000, LONG_GAME = 108000, LARGE = 36 };
-  return env->obs_shape[0] >= LARGE && env->obs_shape[1] >= LARGE ? LONG_GAME : LONG;
+  enum { LONG = 10000, LONG_GAME = 108000 };
+  return lgv__is_large_picture(env->obs_form, env->obs_shape) ? LONG_GAME : LONG;
 }
 
 /* Agents that plan or resample between episodes need several of them within the budget. */

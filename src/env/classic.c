@@ -19,7 +19,7 @@ lgv_env_spec lgv__classic_spec(const void *params, int32_t obs_length, int32_t a
       .obs_kind = LGV_OBS_FLOAT,
       .obs_form = LGV_FORM_DENSE,
       .obs_shape = {obs_length, 1, 1},
-      .actions = {.count = actions},
+      .actions = lgv_discrete(actions),
       .horizon = ((const lgv_classic_params *)params)->horizon,
       .stationary = true,
   };

@@ -133,13 +133,16 @@ static lgv_status check_opened(const lgv_env *env, lgv_error *err) {
                     env->type->name);
   if (m && (m->states != s->states || m->actions != s->actions.count || m->horizon != s->horizon))
     return lgv_fail(err, LGV_ERR_ENV, "%s: the model and the spec differ in size", env->type->name);
+  if (m && s->actions.kind != LGV_DISCRETE)
+    return lgv_fail(err, LGV_ERR_ENV, "%s: a model has discrete actions, but the spec has others",
+                    env->type->name);
   if (m && m->allowed && !s->masked)
     return lgv_fail(err, LGV_ERR_ENV, "%s: the model forbids actions, but the spec is not masked",
                     env->type->name);
   return LGV_OK;
 }
 
-/* The spec that the caller sees, and the table of features that the type may have made. */
+/* Makes the spec that the caller sees. It runs again after `open`, which may set the features. */
 static lgv_status show_spec(lgv_env *env, lgv_env_common common, lgv_error *err) {
   env->spec = env->own;
   if (common.stack <= 1) return LGV_OK;

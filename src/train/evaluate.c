@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/spec.h"
+#include "base/stack.h"
 #include "config/plan.h"
 #include "config/run_directory.h"
 #include "config/settings_yaml.h"
@@ -20,8 +21,9 @@
 
 bool lgv__same_problem(const lgv_env_spec *a, const lgv_env_spec *b, bool with_horizon) {
   return a->obs_kind == b->obs_kind && a->obs_form == b->obs_form &&
-         memcmp(a->obs_shape, b->obs_shape, sizeof a->obs_shape) == 0 && a->frames == b->frames &&
-         a->vector == b->vector && lgv__same_actions(&a->actions, &b->actions) &&
+         memcmp(a->obs_shape, b->obs_shape, sizeof a->obs_shape) == 0 &&
+         lgv__frames(a) == lgv__frames(b) && a->vector == b->vector &&
+         lgv__same_actions(&a->actions, &b->actions) && a->masked == b->masked &&
          a->states == b->states && a->feature_dim == b->feature_dim &&
          (!with_horizon || a->horizon == b->horizon);
 }

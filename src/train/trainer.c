@@ -33,8 +33,8 @@ static lgv_status open_parts(lgv_trainer *trainer, lgv_error *err) {
   bool with_horizon = type->traits & LGV_NEEDS_HORIZON;
   if (!lgv__same_problem(spec, lgv__agent_env(trainer->agent), with_horizon))
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "%s was made for an environment with other observations, actions, states or "
-                    "another horizon",
+                    "%s was made for an environment with other observations, actions, masks, "
+                    "states or another horizon",
                     type->name);
   LGV_TRY(lgv__exact_open(&trainer->known, trainer->stream.env, type->policy != NULL, err));
   trainer->exact = trainer->known.model && type->policy;

@@ -72,9 +72,112 @@ static void faults_of_observations_are_named(void **state) {
   assert_fault(good[2], "number is no multiple");
 }
 
+/* ---- actions ---- */
+
+static const float low[] = {-1, 0}, high[] = {1, 2};
+static const int32_t choices[] = {2, 3};
+
+static void faults_of_actions_are_named(void **state) {
+  (void)state;
+  int32_t many[LGV_MOST_PARTS + 1], huge[] = {INT32_MAX, 2};
+  for (int32_t p = 0; p <= LGV_MOST_PARTS; p++) many[p] = 2;
+  lgv_action_space wrong_sum = lgv_multi_discrete(2, choices), box_count = lgv_box(2, low, high);
+  wrong_sum.count = 6;
+  box_count.count = 2;
+  const struct {
+    lgv_action_space space;
+    const char *fault; /* NULL: none */
+  } rows[] = {
+      {{.count = 3}, NULL},
+      {lgv_discrete(3), NULL},
+      {lgv_discrete(0), "no action"},
+      {{.kind = (lgv_action_kind)3, .count = 3, .parts = 1}, "unknown kind"},
+      {lgv_multi_discrete(2, choices), NULL},
+      {lgv_multi_discrete(LGV_MOST_PARTS, many), NULL},
+      {lgv_multi_discrete(LGV_MOST_PARTS + 1, many), "more than 64"},
+      {lgv_multi_discrete(0, choices), "no part"},
+      {lgv_multi_discrete(-1, choices), "no part"},
+      {lgv_multi_discrete(2, (const int32_t[]){5, -1}), "without a choice"},
+      {lgv_multi_discrete(2, huge), "not the sum over parts"},
+      {wrong_sum, "not the sum over parts"},
+      {lgv_box(2, low, high), NULL},
+      {lgv_box(2, high, low), "not in order"},
+      {lgv_box(1, low, low), "not in order"},
+      {lgv_box(1, low, (const float[]){NAN}), "not in order"},
+      {box_count, "count of choices"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const char *fault = lgv__actions_fault(&rows[i].space);
+    if (!fault != !rows[i].fault || (fault && !strstr(fault, rows[i].fault)))
+      fail_msg("row %d: %s", (int)i, fault ? fault : "no fault");
+  }
+}
+
+static void spaces_are_compared_by_what_they_allow(void **state) {
+  (void)state;
+  const lgv_action_space spaces[] = {
+      lgv_discrete(5),
+      lgv_discrete(6),
+      lgv_multi_discrete(2, choices),
+      lgv_multi_discrete(2, (const int32_t[]){3, 2}),
+      lgv_multi_discrete(1, (const int32_t[]){5}),
+      lgv_box(2, low, high),
+      lgv_box(1, low, high),
+      lgv_box(2, low, (const float[]){1, 3}),
+  };
+  const int count = sizeof spaces / sizeof *spaces;
+  for (int i = 0; i < count; i++)
+    for (int j = 0; j < count; j++)
+      assert_int_equal(lgv__same_actions(&spaces[i], &spaces[j]), i == j);
+  assert_true(lgv__same_actions(&spaces[0], &(lgv_action_space){.count = 5}));
+}
+
+static void actions_outside_their_space_are_refused(void **state) {
+  (void)state;
+  const lgv_action_space one = lgv_discrete(3), parts = lgv_multi_discrete(2, choices),
+                         box = lgv_box(2, low, high);
+  const uint8_t mask[] = {0, 1, 1, 0, 1};
+  const struct {
+    const lgv_action_space *space;
+    const uint8_t *mask;
+    lgv_action action;
+    const char *message; /* NULL: allowed */
+  } rows[] = {
+      {&one, NULL, {.choice = 2}, NULL},
+      {&one, NULL, {.choice = 3}, "me: action 3 is outside 0..2"},
+      {&one, NULL, {.choice = -1}, "me: action -1 is outside 0..2"},
+      {&one, mask, {.choice = 1}, NULL},
+      {&one, mask, {.choice = 0}, "me: action 0 is forbidden by the mask"},
+      {&parts, NULL, {.choices = {0, 2}}, NULL},
+      {&parts, NULL, {.choices = {2, 0}}, "me: action 2 of part 0 is outside 0..1"},
+      {&parts, NULL, {.choices = {0, 3}}, "me: action 3 of part 1 is outside 0..2"},
+      {&parts, mask, {.choices = {1, 0}}, NULL},
+      {&parts, mask, {.choices = {1, 1}}, "me: action 1 of part 1 is forbidden by the mask"},
+      {&box, NULL, {.values = {-1, 2}}, NULL},
+      {&box, NULL, {.values = {0, 2.5f}}, "me: action 2.5 of part 1 is outside [0, 2]"},
+      {&box, NULL, {.values = {NAN, 0}}, "me: action nan of part 0 is outside [-1, 1]"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    lgv_error err = {0};
+    lgv_status status = lgv__action_check(rows[i].space, rows[i].mask, &rows[i].action, "me", &err);
+    assert_int_equal(status, rows[i].message ? LGV_ERR_USAGE : LGV_OK);
+    if (rows[i].message) assert_string_equal(err.message, rows[i].message);
+  }
+}
+
+static void every_part_of_a_mask_allows_a_choice(void **state) {
+  (void)state;
+  const lgv_action_space one = lgv_discrete(5), parts = lgv_multi_discrete(2, choices);
+  const uint8_t masks[][5] = {{0, 1, 0, 0, 1}, {1, 1, 0, 0, 0}, {0, 0, 1, 1, 1}, {0}};
+  const bool any[] = {true, true, true, false}, each[] = {true, false, false, false};
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(lgv__mask_allows(&one, masks[i]), any[i]);
+    assert_int_equal(lgv__mask_allows(&parts, masks[i]), each[i]);
+  }
+}
+
 static void faults_of_the_rest_are_named(void **state) {
   (void)state;
-  const float low[] = {0}, high[] = {1};
   lgv_env_spec spec = vector_spec();
   spec.actions = lgv_box(1, low, high);
   assert_fault(spec, NULL);
@@ -146,6 +249,10 @@ static void the_vector_begins_at_the_next_multiple_of_four(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(faults_of_observations_are_named),
+      cmocka_unit_test(faults_of_actions_are_named),
+      cmocka_unit_test(spaces_are_compared_by_what_they_allow),
+      cmocka_unit_test(actions_outside_their_space_are_refused),
+      cmocka_unit_test(every_part_of_a_mask_allows_a_choice),
       cmocka_unit_test(faults_of_the_rest_are_named),
       cmocka_unit_test(whatever_is_accepted_is_sound),
       cmocka_unit_test(the_vector_begins_at_the_next_multiple_of_four),

@@ -278,18 +278,31 @@ static void a_mask_without_memory_is_reported_by_sealing(void **state) {
   lgv_model_free(m);
 }
 
-/* Its agents would not know. */
-static void a_model_that_forbids_needs_a_masked_spec(void **state) {
-  (void)state;
+/* As many choices as the model has actions, but in parts. */
+static lgv_status multi_discrete_spec(const void *params, lgv_env_spec *spec, lgv_error *err) {
+  LGV_TRY(trap_spec(params, spec, err));
+  spec->actions = lgv_multi_discrete(2, (const int32_t[]){1, TRAP_ACTIONS - 1});
+  return LGV_OK;
+}
+
+static void open_is_refused(lgv_status (*spec)(const void *, lgv_env_spec *, lgv_error *),
+                            const char *part) {
   lgv_env *env;
   lgv_error err = {0};
   lgv_env_type type = trap_type;
-  type.spec = unmasked_spec;
+  type.spec = spec;
   trap_params params = {0};
   assert_int_equal(
       lgv__env_open(&type, &params, (lgv_env_common){0}, &(lgv_host){0}, 1, "env", &env, &err),
       LGV_ERR_ENV);
-  assert_non_null(strstr(err.message, "the model forbids actions"));
+  if (!strstr(err.message, part)) fail_msg("'%s' lacks '%s'", err.message, part);
+}
+
+/* Otherwise agents would not know what is forbidden, and values would be those of other actions. */
+static void a_spec_must_fit_its_model(void **state) {
+  (void)state;
+  open_is_refused(unmasked_spec, "the model forbids actions");
+  open_is_refused(multi_discrete_spec, "discrete actions");
 }
 
 /* ---- Values ---- */
@@ -417,7 +430,7 @@ int main(void) {
       cmocka_unit_test(the_mask_of_a_stationary_model_is_that_of_every_stage),
       cmocka_unit_test(an_environment_shows_what_its_model_allows),
       cmocka_unit_test(a_mask_without_memory_is_reported_by_sealing),
-      cmocka_unit_test(a_model_that_forbids_needs_a_masked_spec),
+      cmocka_unit_test(a_spec_must_fit_its_model),
       cmocka_unit_test(values_by_hand),
       cmocka_unit_test(stages_of_a_non_stationary_model_differ),
       cmocka_unit_test(riverswim_has_the_known_values),

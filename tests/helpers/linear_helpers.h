@@ -295,14 +295,7 @@ static inline lgv_env *make_env(const char *name, const char *extra) {
 }
 
 static inline const double *array_of(const lgv_agent *agent, const char *wanted) {
-  const char *name;
-  lgv_dtype dtype;
-  size_t count;
-  const void *data;
-  for (size_t i = 0; (data = lgv_agent_array(agent, i, &name, &dtype, &count)); i++)
-    if (strcmp(name, wanted) == 0) return data;
-  fail_msg("no array %s", wanted);
-  return NULL;
+  return agent_array(agent, wanted, NULL);
 }
 
 #endif

@@ -53,4 +53,19 @@ static inline lgv_summary run_plan(const lgv_plan *plan, uint64_t seed) {
   return summary;
 }
 
+/* An array of an agent, by its name. count: of its elements, or NULL. */
+static inline const void *agent_array(const lgv_agent *agent, const char *wanted, size_t *count) {
+  const char *name;
+  lgv_dtype dtype;
+  size_t elements;
+  const void *data;
+  for (size_t i = 0; (data = lgv_agent_array(agent, i, &name, &dtype, &elements)); i++) {
+    if (strcmp(name, wanted) != 0) continue;
+    if (count) *count = elements;
+    return data;
+  }
+  fail_msg("no array %s", wanted);
+  return NULL;
+}
+
 #endif

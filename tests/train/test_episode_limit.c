@@ -314,21 +314,10 @@ static int64_t teach(lesson *l, int64_t steps) {
   return ended;
 }
 
-static const void *array_of(const lgv_agent *agent, const char *wanted, size_t *count) {
-  const char *name;
-  lgv_dtype dtype;
-  for (size_t i = 0;; i++) {
-    const void *found = lgv_agent_array(agent, i, &name, &dtype, count);
-    assert_non_null(found);
-    if (strcmp(name, wanted) == 0) return found;
-  }
-}
-
 static void the_bootstrapped_member_changes_at_truncations(void **state) {
   (void)state;
   lesson l = make_lesson("loop", "bootstrapped-dqn", "agent.heads=10 agent.warmup=64", 2000);
-  size_t count;
-  const int64_t *member = array_of(l.agent, "member", &count);
+  const int64_t *member = agent_array(l.agent, "member", NULL);
   int changes = 0;
   for (int i = 0; i < 20; i++) {
     teach(&l, 1); /* the first step of an episode */
@@ -347,9 +336,9 @@ static void the_bootstrapped_member_changes_at_truncations(void **state) {
 static void gn_lmcdqn_plans_at_truncations(void **state) {
   (void)state;
   lesson l = make_lesson("loop", "gn-lmcdqn", NULL, 2000);
-  size_t count;
+  size_t count = 0;
   teach(&l, 101); /* one step into the second episode */
-  const float *w = array_of(l.agent, "w", &count);
+  const float *w = agent_array(l.agent, "w", &count);
   float *before = malloc(count * sizeof *w);
   memcpy(before, w, count * sizeof *w);
   teach(&l, 98);

@@ -242,6 +242,33 @@ static void test_wrong_environment(void **state) {
   free_pair(&b);
 }
 
+/* An agent without masks would put forbidden actions into its targets. */
+static void test_wrong_masks(void **state) {
+  (void)state;
+  lgv_error err = {0};
+  lgv_model *m;
+  lgv_settings *settings = make_settings(NULL, "dqn", NULL);
+  pair p;
+  must(lgv_model_create(1, 2, 3, true, &m, &err), &err);
+  must(lgv_model_add(m, 0, 0, 0, 0, 1, &err), &err);
+  lgv_model_forbid(m, 0, 0, 1);
+  lgv_model_set_start(m, 0, 1);
+  must(lgv_model_seal(m, &err), &err);
+  must(lgv_env_from_model(m, NULL, 0, 1, &p.env, &err), &err);
+  for (int masked = 0; masked < 2; masked++) {
+    lgv_env_spec spec = *lgv_env_get_spec(p.env);
+    spec.masked = masked;
+    spec.frames = 1; /* as 0 */
+    must(lgv_agent_create(settings, &spec, 0, 0, 1, &p.agent, &err), &err);
+    assert_int_equal(lgv_trainer_create(p.agent, p.env, &p.trainer, &err),
+                     masked ? LGV_OK : LGV_ERR_USAGE);
+    if (!masked) lgv_agent_free(p.agent);
+  }
+  free_pair(&p);
+  lgv_settings_free(settings);
+  lgv_model_free(m);
+}
+
 static void test_step_all(void **state) {
   (void)state;
   lgv_error err = {0};
@@ -297,10 +324,10 @@ static void test_entries(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_as_run),       cmocka_unit_test(test_load_is_exact),
-      cmocka_unit_test(test_load_refuses),      cmocka_unit_test(test_model_env),
-      cmocka_unit_test(test_wrong_environment), cmocka_unit_test(test_step_all),
-      cmocka_unit_test(test_entries),
+      cmocka_unit_test(test_same_as_run),  cmocka_unit_test(test_load_is_exact),
+      cmocka_unit_test(test_load_refuses), cmocka_unit_test(test_model_env),
+      cmocka_unit_test(test_wrong_masks),  cmocka_unit_test(test_wrong_environment),
+      cmocka_unit_test(test_step_all),     cmocka_unit_test(test_entries),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

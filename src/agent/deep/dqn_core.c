@@ -2,257 +2,22 @@
 
 #include "agent/agent.h"
 #include "agent/export.h"
-#include "base/arena.h"
-#include "base/error.h"
-#include "base/param.h"
 #include "base/spec.h"
-#include "base/stack.h"
 #include "math/kernels.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { LARGE_INPUT = 100 }; /* observations as large as this are named when a loss overflows */
 
-const char *const lgv__dqn_preset_names[] = {"auto", "small", "atari", NULL};
-const char *const lgv__dqn_net_names[] = {"auto", "mlp", "conv", "nature", NULL};
-const char *const lgv__dqn_loss_names[] = {"mse", "huber", NULL};
-
-/* ---- parameters ---- */
-
-static dqn_sizes complete(dqn_sizes sizes) {
-  if (sizes.copies == 0) sizes.copies = 1;
-  if (sizes.heads == 0) sizes.heads = 1;
-  if (sizes.atoms == 0) sizes.atoms = 1;
-  if (sizes.taus == 0) sizes.taus = 1;
-  if (sizes.vectors == 0) sizes.vectors = 1;
-  return sizes;
-}
-
-/* The factor of every input. */
-static float input_scale(const dqn_params *p, const lgv_env_spec *env) {
-  if (p->scale.input == SCALE_TRUE && env->obs_kind == LGV_OBS_BYTE) return 1.0f / 255;
-  if (p->one_hot_gain > 0 && env->obs_form == LGV_FORM_ONE_HOT)
-    return (float)(p->one_hot_gain * sqrt((double)env->obs_shape[0]));
-  return 1;
-}
-
-net_shape lgv__dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t heads,
-                         int32_t atoms) {
-  net_convs convs = {0};
-  lgv_status parsed = lgv__net_parse_convs(p->conv, &convs, NULL); /* lgv__dqn_resolve checked it */
-  (void)parsed;
-  net_shape shape = {
-      .family = p->net,
-      .obs_kind = env->obs_kind,
-      .obs_form = env->obs_form,
-      .obs_shape = {env->obs_shape[0], env->obs_shape[1], env->obs_shape[2]},
-      .vector = env->vector,
-      .convs = convs,
-      .hidden = p->hidden,
-      .outputs = env->actions.count * heads * atoms,
-      .heads = heads,
-      .atoms = atoms,
-      .parts = lgv__action_parts(&env->actions),
-      .layer_norm = p->layer_norm,
-      .dueling = p->dueling,
-      .shared_bias = p->shared_bias,
-      .input_scale = input_scale(p, env),
-      .maps_input = lgv__running_scale_maps(&p->scale),
-  };
-  for (int32_t i = 0; i < shape.parts; i++)
-    shape.part_sizes[i] = lgv__part_choices(&env->actions, i);
-  return shape;
-}
-
-static net_shape shape_of(const dqn_params *p, const lgv_env_spec *env, dqn_sizes sizes) {
-  net_shape shape = lgv__dqn_shape(p, env, sizes.heads, sizes.atoms);
-  shape.cosines = sizes.cosines;
-  shape.taus = sizes.taus;
-  return shape;
-}
-
-static int32_t streams_of(const lgv_problem *problem) {
-  return problem->streams > 1 ? problem->streams : 1;
-}
-
-static lgv_status check_replay(const dqn_params *p, const lgv_problem *problem, lgv_error *err) {
-  if (p->warmup >= p->replay)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "agent.warmup = %lld transitions never fit into agent.replay = %lld",
-                    (long long)p->warmup, (long long)p->replay);
-  int64_t streams = streams_of(problem), least = lgv__frames(&problem->env) + 1;
-  if (p->replay / streams < least) /* with fewer, no stack would ever be whole */
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "agent.replay = %lld must hold at least %lld steps of each of run.envs = %lld "
-                    "environments",
-                    (long long)p->replay, (long long)least, (long long)streams);
-  return LGV_OK;
-}
-
-lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes sizes,
-                            lgv_error *err) {
-  const lgv_env_spec *env = &problem->env;
-  sizes = complete(sizes);
-  if ((double)env->actions.count * sizes.heads * sizes.atoms > INT32_MAX)
-    return lgv_fail(err, LGV_ERR_USAGE, "%d actions are too many for a network",
-                    env->actions.count);
-  net_convs convs;
-  LGV_TRY(lgv__net_parse_convs(p->conv, &convs, err));
-  LGV_TRY(lgv__running_scale_resolve(&p->scale, env, err));
-  net_shape shape = shape_of(p, env, sizes);
-  net built;
-  LGV_TRY(lgv__net_build(&built, &shape, err));
-  p->net = built.shape.family;
-  p->hidden = built.shape.hidden;
-  lgv__net_format_convs(&built.shape.convs, p->conv, sizeof p->conv);
-  return check_replay(p, problem, err);
-}
-
-/* ---- memory ---- */
-
-static bool is_compensated(const dqn *c) {
-  return c->optimizer && ((const optim_params *)c->optim_params)->compensated;
-}
-
-static void layout_vectors(dqn *c, lgv_layout *layout) {
-  static const char *const slots[LGV_OPTIM_SLOTS] = {"optim.slot0", "optim.slot1", "optim.slot2",
-                                                     "optim.slot3"};
-  size_t all = (size_t)(c->sizes.copies * c->dim);
-  c->w = lgv_layout_array(layout, "w", LGV_F32, all, LGV_KEEP);
-  c->w_target =
-      c->sizes.no_target ? NULL : lgv_layout_array(layout, "w_target", LGV_F32, all, LGV_KEEP);
-  for (int32_t i = 0; c->optimizer && i < c->optimizer->slots; i++)
-    c->slot[i] = lgv_layout_array(layout, slots[i], LGV_F32, all, LGV_KEEP);
-  c->residual =
-      is_compensated(c) ? lgv_layout_array(layout, "w_residual", LGV_F32, all, LGV_KEEP) : NULL;
-  c->grad = lgv_layout_array(layout, "grad", LGV_F32, (size_t)c->dim, LGV_SCRATCH);
-}
-
-/* The shape of an MLP without its first layer. */
-static net_shape above_first(net_shape shape) {
-  shape.family = NET_MLP;
-  shape.obs_form = LGV_FORM_DENSE;
-  shape.obs_shape[0] = shape.hidden.value[0];
-  shape.obs_shape[1] = shape.obs_shape[2] = 1;
-  shape.hidden.count--;
-  for (int32_t i = 0; i < shape.hidden.count; i++)
-    shape.hidden.value[i] = shape.hidden.value[i + 1];
-  return shape;
-}
-
-static const char *counter_fault(const void *self) {
-  const dqn *c = self;
-  if (!lgv__are_counts(c->count, DQN_COUNTERS)) return "counters: counter out of range";
-  bool ok = lgv__are_counts(c->t, (size_t)c->sizes.copies);
-  return ok ? NULL : "counter out of range";
-}
-
-static const char *experience_fault(const void *self) {
-  const dqn *c = self;
-  const char *fault = lgv__replay_fault(&c->replay);
-  return fault || !c->p->priority.on ? fault : lgv__priority_fault(&c->priority, &c->replay);
-}
-
-static int64_t rows_of(const dqn *c) { return c->p->batch * (1 + c->sizes.with_first); }
-
-static void layout_counters(dqn *c, lgv_layout *layout) {
-  c->count = lgv_layout_array(layout, "counters", LGV_I64, DQN_COUNTERS, LGV_KEEP);
-  c->t = lgv_layout_array(layout, "optim.t", LGV_I64, (size_t)c->sizes.copies, LGV_KEEP);
-  lgv_layout_check(layout, counter_fault, c);
-  c->noise = lgv_layout_array(layout, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
-  c->stat = lgv_layout_array(layout, "stats", LGV_F64, DQN_STATS, LGV_KEEP);
-}
-
-static void layout_experience(dqn *c, int64_t streams, lgv_layout *layout) {
-  const dqn_params *p = c->p;
-  lgv__replay_layout(&c->replay, &c->env, streams, p->replay, (int32_t)p->n_step, p->gamma, layout);
-  lgv_layout_check(layout, experience_fault, c);
-  lgv__replay_batch_layout(&c->batch, &c->replay, p->batch, c->sizes.with_first, layout);
-}
-
-static void layout_passes(dqn *c, lgv_layout *layout) {
-  int64_t B = c->p->batch, rows = rows_of(c);
-  int64_t both = c->sizes.cosines ? rows : rows + B; /* lgv__dqn_forward joins obs and next */
-  lgv__net_tape_layout(&c->tape, &c->net, "tape", both, true, layout);
-  lgv__net_tape_layout(&c->target_tape, &c->net, "target_tape", B, false, layout);
-  lgv__net_tape_layout(&c->act_tape, &c->net, "act_tape", 1, false, layout);
-  size_t seen = lgv__replay_encoded_bytes(&c->env),
-         d_q = (size_t)(rows * c->sizes.taus * c->outputs);
-  c->seen = lgv_layout_array(layout, "seen", LGV_U8, seen, LGV_SCRATCH);
-  c->values = lgv_layout_array(layout, "values", LGV_F64, (size_t)c->A, LGV_SCRATCH);
-  c->y = lgv_layout_array(layout, "y", LGV_F32, (size_t)B, LGV_SCRATCH);
-  c->d_q = lgv_layout_array(layout, "d_q", LGV_F32, d_q, LGV_SCRATCH);
-  c->error = lgv_layout_array(layout, "error", LGV_F32, (size_t)B, LGV_SCRATCH);
-}
-
-/* Arrays that not every agent has; the others' stay NULL. */
-static void layout_extras(dqn *c, lgv_layout *layout) {
-  size_t B = (size_t)c->p->batch, A = (size_t)c->A;
-  if (c->sizes.distributional) {
-    c->mean = lgv_layout_array(layout, "mean", LGV_F32, B * A, LGV_SCRATCH);
-    c->best = lgv_layout_array(layout, "best", LGV_I32, B, LGV_SCRATCH);
-    c->act_q = lgv_layout_array(layout, "act_q", LGV_F32, A, LGV_SCRATCH);
-  }
-  if (c->p->priority.on) {
-    lgv__priority_layout(&c->priority, &c->p->priority, &c->replay, c->p->batch, layout);
-    c->weight = lgv_layout_array(layout, "weight", LGV_F32, B, LGV_SCRATCH);
-  }
-}
-
-static void build_net(dqn *c) {
-  net_shape shape = shape_of(c->p, &c->env, c->sizes);
-  if (c->sizes.above_first) shape = above_first(shape);
-  lgv_status built = lgv__net_build(&c->net, &shape, NULL); /* lgv__dqn_resolve checked it */
-  assert(built == LGV_OK);
-  (void)built;
-}
-
-void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dqn_sizes sizes,
-                     lgv_layout *layout) {
-  c->p = p;
-  c->env = problem->env;
-  c->sizes = complete(sizes);
-  build_net(c);
-  c->A = problem->env.actions.count;
-  c->parts = lgv__action_parts(&problem->env.actions);
-  c->outputs = c->sizes.heads * c->A * c->sizes.atoms;
-  c->dim = c->sizes.vectors * c->net.params;
-  c->optimizer = lgv__full_problem(problem)->optimizer;
-  c->optim_params = lgv__full_problem(problem)->optim_params;
-  c->lr_scale = 1;
-  c->init = problem->init;
-  c->act = problem->act;
-  c->draw = problem->replay;
-  c->eval = problem->eval;
-  c->seed_noise = problem->noise;
-  layout_counters(c, layout);
-  layout_vectors(c, layout);
-  layout_experience(c, streams_of(problem), layout);
-  lgv__running_scale_layout(&c->scale, &p->scale, &c->env, streams_of(problem), p->gamma, layout);
-  layout_passes(c, layout);
-  layout_extras(c, layout);
-}
-
-lgv_status lgv__dqn_open(void *self, lgv_error *err) {
-  (void)err;
-  dqn *c = self;
-  for (int64_t k = 0; k < c->sizes.copies; k++) lgv__net_init(&c->net, c->w + k * c->dim, c->init);
-  if (c->w_target) memcpy(c->w_target, c->w, (size_t)(c->sizes.copies * c->dim) * sizeof *c->w);
-  lgv__noise_seed(c->noise, c->seed_noise);
-  if (c->p->priority.on) lgv__priority_open(&c->priority);
-  return LGV_OK;
-}
+/* ---- acting ---- */
 
 net_input lgv__dqn_input(const dqn *c, const void *encoded) {
   net_input input = lgv__replay_input(&c->env, encoded);
   input.map = lgv__running_scale_map(&c->scale);
   return input;
 }
-
-/* ---- acting ---- */
 
 const float *lgv__dqn_values(dqn *c, const float *w, const lgv_obs *obs) {
   lgv__replay_encode(&c->env, obs, c->seen);
@@ -270,15 +35,23 @@ static const uint8_t *mask_of(const uint8_t *mask, int32_t first) {
   return mask ? mask + first : NULL;
 }
 
-void lgv__dqn_greedy(dqn *c, const float *q, const lgv_obs *obs, lgv_mode mode,
-                     lgv_action *action) {
+void lgv__dqn_epsilon_greedy(dqn *c, const float *q, double epsilon, const lgv_obs *obs,
+                             lgv_mode mode, lgv_action *action) {
   lgv_rng *stream = lgv__dqn_act_stream(c, mode);
   lgv__dqn_copy_values(c, q, c->values);
   for (int32_t p = 0, first = 0; p < c->parts; p++) {
     int32_t count = lgv__part_choices(&c->env.actions, p);
-    action->choices[p] = lgv__argmax(c->values + first, mask_of(obs->mask, first), count, stream);
+    const uint8_t *mask = mask_of(obs->mask, first);
+    bool explores = epsilon > 0 && lgv_rng_uniform(stream) < epsilon;
+    action->choices[p] = explores ? lgv__uniform_choice(mask, count, stream)
+                                  : lgv__argmax(c->values + first, mask, count, stream);
     first += count;
   }
+}
+
+void lgv__dqn_greedy(dqn *c, const float *q, const lgv_obs *obs, lgv_mode mode,
+                     lgv_action *action) {
+  lgv__dqn_epsilon_greedy(c, q, 0, obs, mode, action);
 }
 
 void lgv__dqn_uniform(dqn *c, const lgv_obs *obs, lgv_mode mode, lgv_action *action) {
@@ -335,14 +108,14 @@ static const float *forward(dqn *c, const float *w, const unsigned char *obs, in
 }
 
 void lgv__dqn_forward(dqn *c, const float *w, const float *w_target) {
-  int64_t rows = rows_of(c), next = chooses_online(c) ? c->p->batch : 0;
+  int64_t rows = dqn_rows(c), next = chooses_online(c) ? c->p->batch : 0;
   c->q = forward(c, w, c->batch.obs, rows + next, &c->tape);
   c->q_next = next ? c->q + rows * c->outputs : NULL;
   c->q_target = forward(c, w_target, c->batch.next, c->p->batch, &c->target_tape);
 }
 
 void lgv__dqn_forward_obs(dqn *c, const float *w) {
-  c->q = forward(c, w, c->batch.obs, rows_of(c), &c->tape);
+  c->q = forward(c, w, c->batch.obs, dqn_rows(c), &c->tape);
 }
 
 void lgv__dqn_forward_next(dqn *c, const float *w, const float *w_target) {
@@ -404,7 +177,7 @@ bool lgv__dqn_refresh_target(dqn *c, int64_t copy) {
 }
 
 void lgv__dqn_loss_clear(dqn *c) {
-  size_t count = (size_t)(rows_of(c) * c->sizes.taus * c->outputs);
+  size_t count = (size_t)(dqn_rows(c) * c->sizes.taus * c->outputs);
   memset(c->d_q, 0, count * sizeof *c->d_q);
   c->loss = 0;
 }
@@ -454,7 +227,7 @@ void lgv__dqn_loss(dqn *c) {
 }
 
 void lgv__dqn_backward(dqn *c, const float *w, float *grad) {
-  lgv__net_backward(&c->net, w, lgv__dqn_input(c, c->batch.obs), rows_of(c), &c->tape, c->d_q,
+  lgv__net_backward(&c->net, w, lgv__dqn_input(c, c->batch.obs), dqn_rows(c), &c->tape, c->d_q,
                     1.0f / (float)c->sizes.heads, grad);
 }
 

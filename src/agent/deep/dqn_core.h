@@ -184,7 +184,10 @@ typedef struct dqn {
   int32_t *best; /* (batch): a* */
 } dqn;
 
-/* ---- life ---- */
+/* Observations of a minibatch that the online network sees: with_first doubles them. */
+static inline int64_t dqn_rows(const dqn *c) { return c->p->batch * (1 + c->sizes.with_first); }
+
+/* ---- setup (dqn_setup.c) ---- */
 LGV_CHECK lgv_status lgv__dqn_resolve(dqn_params *params, const lgv_problem *problem,
                                       dqn_sizes sizes, lgv_error *err);
 /* Of the whole network, for `heads` heads with `atoms` atoms. */
@@ -193,10 +196,12 @@ net_shape lgv__dqn_shape(const dqn_params *params, const lgv_env_spec *env, int3
 void lgv__dqn_layout(dqn *c, const dqn_params *params, const lgv_problem *problem, dqn_sizes sizes,
                      lgv_layout *layout);
 
-/* Observations as the replay encodes them, with the map of the moment. */
-net_input lgv__dqn_input(const dqn *c, const void *encoded);
+/* open: draws every copy's parameters, and starts the target network with the same. */
+lgv_status lgv__dqn_open(void *self, lgv_error *err);
 
 /* ---- acting ---- */
+/* Observations as the replay encodes them, with the map of the moment. */
+net_input lgv__dqn_input(const dqn *c, const void *encoded);
 /* The network's outputs for one observation, (outputs), until the next call. They are Q unless the
  * agent is distributional. */
 const float *lgv__dqn_values(dqn *c, const float *w, const lgv_obs *obs);
@@ -204,6 +209,10 @@ const float *lgv__dqn_values(dqn *c, const float *w, const lgv_obs *obs);
  * tie rule of lgv__argmax; or a uniform draw among those. */
 void lgv__dqn_greedy(dqn *c, const float *q, const lgv_obs *obs, lgv_mode mode, lgv_action *action);
 void lgv__dqn_uniform(dqn *c, const lgv_obs *obs, lgv_mode mode, lgv_action *action);
+/* Greedy, but each part of the action is uniform with probability epsilon, on its own, so that what
+ * one part tries shows while the others act well. With epsilon = 0 no draw is made for it. */
+void lgv__dqn_epsilon_greedy(dqn *c, const float *q, double epsilon, const lgv_obs *obs,
+                             lgv_mode mode, lgv_action *action);
 /* For targets: the choice of the greatest q, (A), that a mask (or NULL) allows, the lowest among
  * equals, in the part whose choices begin at `first`. */
 int32_t lgv__dqn_best_of_part(const dqn *c, const float *q, const uint8_t *mask, int32_t part,
@@ -265,8 +274,6 @@ LGV_CHECK lgv_status lgv__dqn_end_update(dqn *c, lgv_error *err);
 double lgv__dqn_squares(const float *x, int64_t count); /* their sum */
 
 /* ---- hooks that agents share; the core is the first member of their state ---- */
-/* open: draws every copy's parameters, and starts the target network with the same. */
-lgv_status lgv__dqn_open(void *self, lgv_error *err);
 void lgv__dqn_set_stream(void *self, int32_t stream);
 /* q_values of agents that evaluate by w alone and whose outputs are Q. */
 lgv_status lgv__dqn_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);

@@ -3,9 +3,7 @@
 #ifndef LGV_AGENT_DEEP_EPSILON_GREEDY_H
 #define LGV_AGENT_DEEP_EPSILON_GREEDY_H
 
-#include "agent/agent.h"
 #include "agent/deep/dqn_core.h"
-#include "base/spec.h"
 
 typedef struct epsilon_params {
   double start, end, eval;
@@ -40,21 +38,11 @@ static inline double epsilon_of(const epsilon_params *p, const dqn *c) {
   return p->start + (p->end - p->start) * (double)step / (double)p->steps;
 }
 
-/* Greedy in q, (A), but for uniform actions. With epsilon = 0 no draw is made for it. Each part of
- * an action explores for itself, so that what one part tries shows while the others act well. */
+/* Greedy in q, (A), but for uniform actions. */
 static inline void epsilon_greedy_action(const epsilon_params *p, dqn *c, const float *q,
                                          const lgv_obs *obs, lgv_mode mode, lgv_action *action) {
   double epsilon = mode == LGV_TRAIN ? epsilon_of(p, c) : p->eval;
-  lgv_rng *stream = lgv__dqn_act_stream(c, mode);
-  lgv__dqn_copy_values(c, q, c->values);
-  for (int32_t part = 0, first = 0; part < c->parts; part++) {
-    int32_t count = lgv__part_choices(&c->env.actions, part);
-    const uint8_t *mask = obs->mask ? obs->mask + first : NULL;
-    bool explores = epsilon > 0 && lgv_rng_uniform(stream) < epsilon;
-    action->choices[part] = explores ? lgv__uniform_choice(mask, count, stream)
-                                     : lgv__argmax(c->values + first, mask, count, stream);
-    first += count;
-  }
+  lgv__dqn_epsilon_greedy(c, q, epsilon, obs, mode, action);
 }
 
 #endif

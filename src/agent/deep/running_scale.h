@@ -1,5 +1,6 @@
-/* Running scales: statistics of what an agent has seen in training, which are part of its state and
- * bring the inputs of its network and the rewards it learns from to about the same size everywhere.
+/* Running scales: statistics of what an agent has seen in training. They are part of its state, and
+ * they bring the inputs of its network and the rewards it learns from to about the same size in
+ * every environment.
  *
  * agent.normalize_obs, of dense floats, among them those beside a picture of bytes: the mean and
  * the variance of every number over all observations so far. A network sees
@@ -16,8 +17,9 @@
  * recurrence (1962) in double precision, value by value in the order of the calls, so that neither
  * threads nor a resumed run change a bit.
  *
- * The replay holds what was seen; the statistics of the moment at which it goes into a network
- * apply, and they are the same for online and target networks, for acting and for evaluation.
+ * The replay holds observations and rewards as they were seen. They are scaled when a network reads
+ * them, by the statistics of that moment, which online and target networks, acting and evaluation
+ * share.
  *
  * Invariants: (1) statistics change in lgv__running_scale_add only, so that evaluations leave them
  * alone; (2) every observation of training counts once: the first of an episode, and the one after

@@ -49,7 +49,8 @@ static void observe(deep_rig *rig, lgv_action action, const uint8_t *next_mask, 
  * choice. */
 static void targets_are_means_over_parts(void **state) {
   (void)state;
-  static const uint8_t all[ACTIONS] = {1, 1, 1, 1, 1}, some[ACTIONS] = {0, 1, 1, 1, 0};
+  static const uint8_t all[ACTIONS] = {1, 1, 1, 1, 1}, some[ACTIONS] = {0, 1, 1, 1, 0},
+                       others[ACTIONS] = {1, 0, 1, 0, 1};
   static const struct {
     const char *extra;
     const uint8_t *mask;
@@ -59,7 +60,7 @@ static void targets_are_means_over_parts(void **state) {
       {QUIET, all, (40 + 60) / 2.0f},
       {QUIET, some, (30 + 20) / 2.0f},
       {QUIET "agent.double=true", all, (30 + 20) / 2.0f},
-      {QUIET "agent.double=true", some, (30 + 20) / 2.0f},
+      {QUIET "agent.double=true", others, (40 + 60) / 2.0f},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     deep_rig rig;

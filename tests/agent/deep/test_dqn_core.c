@@ -654,16 +654,6 @@ static lgv_agent *train(const char *agent, const char *extra, bool evaluates, in
   return made;
 }
 
-static const float *array_of(const lgv_agent *agent, const char *wanted, size_t *count) {
-  const char *name;
-  lgv_dtype dtype;
-  const void *data;
-  for (size_t i = 0; (data = lgv_agent_array(agent, i, &name, &dtype, count)); i++)
-    if (strcmp(name, wanted) == 0) return data;
-  fail_msg("no array %s", wanted);
-  return NULL;
-}
-
 static void evaluation_leaves_training_alone(void **state) {
   (void)state;
   for (size_t i = 0; lgv__agents[i]; i++) {
@@ -675,7 +665,7 @@ static void evaluation_leaves_training_alone(void **state) {
     lgv_agent *a = train(lgv__agents[i]->name, extra, false, 150);
     lgv_agent *b = train(lgv__agents[i]->name, extra, true, 150);
     size_t n, m;
-    const float *w = array_of(a, "w", &n), *v = array_of(b, "w", &m);
+    const float *w = agent_array(a, "w", &n), *v = agent_array(b, "w", &m);
     assert_int_equal(n, m);
     assert_memory_equal(w, v, n * sizeof *w);
     lgv_agent_free(a);

@@ -287,17 +287,6 @@ static lgv_agent *make_agent(const char *name, const lgv_env_spec *env, const ch
   return agent;
 }
 
-static const void *array_of(const lgv_agent *agent, const char *wanted) {
-  const char *name;
-  lgv_dtype dtype;
-  size_t count;
-  const void *data;
-  for (size_t i = 0; (data = lgv_agent_array(agent, i, &name, &dtype, &count)); i++)
-    if (strcmp(name, wanted) == 0) return data;
-  fail_msg("no array %s", wanted);
-  return NULL;
-}
-
 static void observe(lgv_agent *agent, const float *obs, const float *next, int64_t stage,
                     double reward, bool terminated) {
   lgv_error err = {0};
@@ -380,8 +369,8 @@ static void every_observation_counts_once(void **state) {
   lgv_rng rng;
   lgv_rng_seed(&rng, 5, "test");
   walk(agent, 210, &rng);
-  assert_int_equal(*(const int64_t *)array_of(agent, "obs.count"), 210 + 30);
-  assert_int_equal(*(const int64_t *)array_of(agent, "return.count"), 210);
+  assert_int_equal(*(const int64_t *)agent_array(agent, "obs.count", NULL), 210 + 30);
+  assert_int_equal(*(const int64_t *)agent_array(agent, "return.count", NULL), 210);
   lgv_agent_free(agent);
 }
 
@@ -462,7 +451,7 @@ static void small_pictures_are_scaled_by_channel(void **state) {
         .obs = {x, -1, i, NULL}, .action = &action, .next = {next, -1, i + 1, NULL}};
     assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_OK);
   }
-  const uint8_t *most = array_of(agent, "obs.most");
+  const uint8_t *most = agent_array(agent, "obs.most", NULL);
   assert_true(most[0] == 10 && most[1] == 5 && most[2] == 0);
   lgv_agent_free(agent);
 }
