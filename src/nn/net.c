@@ -160,7 +160,7 @@ static lgv_status check_picture(const net_shape *s, lgv_error *err) {
   if (!lgv__is_picture(s->obs_form, s->obs_shape))
     return lgv_fail(err, LGV_ERR_USAGE,
                     "convolutions need pictures (height x width x channels, at least %d x %d), but "
-                    "the observations are vectors of %d numbers: set agent.net=mlp",
+                    "the observations are vectors of %d numbers: set agent.net = mlp",
                     LGV_LEAST_PICTURE, LGV_LEAST_PICTURE, s->obs_shape[0]);
   return LGV_OK;
 }
