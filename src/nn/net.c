@@ -13,12 +13,14 @@ enum { LARGEST = INT32_MAX }; /* offsets into parameters and images stay within 
 
 static lgv_status check_size(const net_layer *layer, double places, double window, lgv_error *err) {
   if (layer->outputs < 1)
-    return lgv_fail(err, LGV_ERR_USAGE, "a layer of a network needs at least one unit, not %d",
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "a layer of a network needs at least one unit, not %d: correct agent.hidden",
                     (int)layer->outputs);
   if ((double)layer->inputs * (double)layer->outputs * window > LARGEST ||
       places * (double)layer->outputs > LARGEST)
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "a layer with %.0f inputs and %.0f outputs is too large for a network",
+                    "a layer with %.0f inputs and %.0f outputs is too large for a network: lower "
+                    "agent.hidden or agent.conv",
                     (double)layer->inputs * window, (double)layer->outputs);
   return LGV_OK;
 }
@@ -156,11 +158,12 @@ static lgv_status check_picture(const net_shape *s, lgv_error *err) {
   if (s->obs_form != LGV_FORM_DENSE)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "convolutions need pictures, not one-hot or thermometer observations: set "
-                    "agent.net = mlp");
+                    "agent.net = mlp and leave agent.conv empty");
   if (!lgv__is_picture(s->obs_form, s->obs_shape))
     return lgv_fail(err, LGV_ERR_USAGE,
                     "convolutions need pictures (height x width x channels, at least %d x %d), but "
-                    "the observations are vectors of %d numbers: set agent.net = mlp",
+                    "the observations are vectors of %d numbers: set agent.net = mlp and leave "
+                    "agent.conv empty",
                     LGV_LEAST_PICTURE, LGV_LEAST_PICTURE, s->obs_shape[0]);
   return LGV_OK;
 }
