@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "base/stack.h"
 #include "env/screen.h"
 #include "registry.h"
@@ -71,18 +72,24 @@ static lgv_status take_steps(void *context, lgv_error *err) {
   return LGV_OK;
 }
 
+/* Boxes have no choices; no environment here has one. */
+static void draw_actions(const lgv_action_space *space, subject *s) {
+  lgv_rng rng;
+  lgv_rng_seed(&rng, 1, "bench.envs.actions");
+  for (int i = 0; i < STEPS; i++)
+    for (int32_t p = 0; p < lgv__action_parts(space); p++)
+      s->action[i].choices[p] = (int32_t)lgv_rng_below(&rng, lgv__part_choices(space, p));
+}
+
 static lgv_status measure_env(const lgv_env_type *type, bench_report *report, lgv_error *err) {
   subject s = {.over = true};
   lgv_settings *settings;
-  lgv_rng rng;
   LGV_TRY(lgv_settings_create(&settings, err));
   lgv_status status = lgv_settings_set(settings, "env.name", type->name, "bench", err);
   if (status == LGV_OK) status = lgv_env_create(settings, 1, &s.env, err);
   lgv_settings_free(settings);
   LGV_TRY(status);
-  lgv_rng_seed(&rng, 1, "bench.envs.actions");
-  for (int i = 0; i < STEPS; i++)
-    s.action[i].choice = (int32_t)lgv_rng_below(&rng, lgv_env_get_spec(s.env)->actions.count);
+  draw_actions(&lgv_env_get_spec(s.env)->actions, &s);
   bench_count count = {.units = STEPS, .unit = "step"};
   status = bench_measure(report, type->name, count, take_steps, &s, err);
   lgv_env_free(s.env);

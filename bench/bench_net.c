@@ -9,7 +9,8 @@
 
 #include <stdio.h>
 
-enum { BATCH = 32, MLP = 0, NORMALIZED, DUELING, INDEXED, CONV, NORMALIZED_CONV, NATURE, NETS };
+enum { BATCH = 32, PARTS = 20 };
+enum { MLP, NORMALIZED, DUELING, BRANCHING, INDEXED, CONV, NORMALIZED_CONV, NATURE, NETS };
 
 typedef struct subject {
   net n;
@@ -32,16 +33,26 @@ static net_shape picture_shape(int which) {
                      .input_scale = 1.0f / 255};
 }
 
+/* The branches of switches: two choices in every part of an action. */
+static void add_parts(net_shape *shape) {
+  shape->parts = PARTS;
+  shape->outputs = 2 * PARTS;
+  for (int i = 0; i < PARTS; i++) shape->part_sizes[i] = 2;
+}
+
 static net_shape shape_of(int which) {
   if (which >= CONV) return picture_shape(which);
-  return (net_shape){.family = NET_MLP,
+  bool dueling = which == DUELING || which == BRANCHING;
+  net_shape shape = {.family = NET_MLP,
                      .obs_form = which == INDEXED ? LGV_FORM_THERMOMETER : LGV_FORM_DENSE,
                      .obs_shape = {100, 1, 1},
-                     .hidden = {2, {32, which == DUELING ? 16 : 32}},
+                     .hidden = {2, {32, dueling ? 16 : 32}},
                      .outputs = 2,
                      .layer_norm = which == NORMALIZED,
-                     .dueling = which == DUELING,
+                     .dueling = dueling,
                      .input_scale = 1};
+  if (which == BRANCHING) add_parts(&shape);
+  return shape;
 }
 
 static int64_t obs_length(const net_shape *shape) {
@@ -149,12 +160,13 @@ static const struct {
     {MLP, "MLP 100-32-32-2, batch 32: double DQN", double_dqn, 3 * BATCH, BATCH, 0},
     {MLP, "MLP 100-32-32-2: acting", act, 1, 0, 0},
     {MLP, "MLP 100-32-32-2, batch 32: acting", act_for_all, BATCH, 0, 0},
-    {NORMALIZED, "the same with layer norm: forward, backward", forward_and_backward, BATCH, BATCH,
-     0},
-    {DUELING, "the same with dueling outputs: forward, backward", forward_and_backward, BATCH,
-     BATCH, 0},
     {INDEXED, "the same from a thermometer: forward, backward", forward_and_backward, 0, 0, 0},
     {INDEXED, "the same from a thermometer: acting", act, 0, 0, 0},
+    {NORMALIZED, "MLP 100-32-32-2, layer norm: forward, backward", forward_and_backward, BATCH,
+     BATCH, 0},
+    {DUELING, "MLP 100-32-16-2, dueling: forward, backward", forward_and_backward, BATCH, BATCH, 0},
+    {BRANCHING, "MLP 100-32-16, dueling, 20 parts: forward, backward", forward_and_backward, BATCH,
+     BATCH, 0},
     {CONV, "conv 10 x 10 x 4, batch 32: forward, backward", forward_and_backward, BATCH, BATCH,
      0.6},
     {CONV, "conv 10 x 10 x 4: acting", act, 1, 0, 0},

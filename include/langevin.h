@@ -158,12 +158,14 @@ typedef enum lgv_obs_kind { LGV_OBS_FLOAT, LGV_OBS_BYTE } lgv_obs_kind;
  * (thermometer). */
 typedef enum lgv_obs_form { LGV_FORM_DENSE, LGV_FORM_ONE_HOT, LGV_FORM_THERMOMETER } lgv_obs_form;
 
-/* What an agent must know about an environment. */
+/* What an agent must know about an environment. A dense observation that is wider than 1 is a
+ * picture, a large one if both sides have at least 36 pixels; agents choose networks and presets by
+ * that. */
 typedef struct lgv_env_spec {
   size_t size; /* sizeof(lgv_env_spec); the hooks of an environment need not set it */
   lgv_obs_kind obs_kind;
   lgv_obs_form obs_form; /* lets a network exploit a sparse first layer */
-  int32_t obs_shape[3];  /* (height, width, channels) of images; (length, 1, 1) of vectors */
+  int32_t obs_shape[3];  /* (height, width, channels) of pictures; (length, 1, 1) of vectors */
   int32_t vector;        /* floats that accompany a picture: in the data they follow it, at the next
                           * multiple of 4 bytes; 0: none */
   int32_t frames; /* the observation is a stack of this many, oldest first, so that a replay keeps
@@ -173,7 +175,7 @@ typedef struct lgv_env_spec {
   bool masked;          /* observations say which choices are allowed */
   int64_t states;       /* number of states if finite, else 0 */
   int64_t horizon;      /* steps after which every episode has ended, or 0 */
-  bool stationary;      /* rewards and transitions do not depend on the stage */
+  bool stationary;      /* rewards, transitions and masks do not depend on the stage */
   bool clock_truncates; /* a clock that runs out at the horizon is reported as truncated only, so
                          * that terminated always means a true end; false: it may mean either */
   double reward_min, reward_max; /* bounds of mean rewards; noise may exceed them; 0, 0: unknown */
@@ -275,7 +277,8 @@ LGV_API void lgv_agent_free(lgv_agent *agent);
 LGV_API LGV_CHECK lgv_status lgv_agent_set_stream(lgv_agent *agent, int32_t stream, lgv_error *err);
 /* Prepares the policy of the next episode; comes before its first lgv_agent_act in LGV_TRAIN. */
 LGV_API LGV_CHECK lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err);
-/* Chooses an action. LGV_EVAL does not explore and changes nothing that is learned. */
+/* Chooses an action that the mask of the observation allows. LGV_EVAL does not explore and changes
+ * nothing that is learned. */
 LGV_API LGV_CHECK lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode,
                                            lgv_action *action, lgv_error *err);
 /* Learns from a step that was taken in LGV_TRAIN. */
@@ -283,14 +286,14 @@ LGV_API LGV_CHECK lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_trans
                                                lgv_error *err);
 /* Ends an episode that terminated or was truncated. */
 LGV_API LGV_CHECK lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err);
-/* Probabilities at the stage, state and mask of an observation, for agents whose policy is fixed
- * within an episode. Its data may be NULL. */
+/* Probabilities (actions.count) at the stage, state and mask of an observation, for agents whose
+ * policy is fixed within an episode. Its data may be NULL. */
 LGV_API LGV_CHECK lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs,
                                               double *probabilities, lgv_error *err);
-/* Q of every action at each of `count` observations, q (count x actions): those by which the agent
- * acts in LGV_EVAL, or their mean where evaluations draw (a member of an ensemble, the noise of a
- * layer, quantiles). Linear agents read state and stage, the others data. No state of the agent
- * changes, random streams included. */
+/* Q of every choice at each of `count` observations, q (count x actions.count), part after part,
+ * masked ones included: those by which the agent acts in LGV_EVAL, or their mean where evaluations
+ * draw (a member of an ensemble, the noise of a layer, quantiles). Linear agents read state and
+ * stage, the others data. No state of the agent changes, random streams included. */
 LGV_API LGV_CHECK lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count,
                                                 double *q, lgv_error *err);
 /* A resolved value as text: lgv_agent_get(agent, "optim.lr", ...). */
@@ -595,7 +598,8 @@ typedef struct lgv_env_type {
    * time. */
   lgv_status (*step_begin)(void *self, const lgv_action *action, lgv_rng *rng, lgv_error *err);
   lgv_status (*step_end)(void *self, lgv_rng *rng, lgv_outcome *outcome, lgv_error *err);
-  void (*observe)(const void *self, void *data); /* writes the observation */
+  /* Writes the observation: obs_shape numbers, then `vector` floats. */
+  void (*observe)(const void *self, void *data);
   /* If the spec is masked: which choices the current state allows, (actions.count), part after
    * part, 1 or 0. Every part allows one at least, except after the task ended. */
   void (*mask)(const void *self, uint8_t *allowed);
@@ -646,8 +650,8 @@ typedef struct lgv_problem {
 
 /* Traits of an agent. */
 enum {
-  LGV_NEEDS_STATES = 1,
-  LGV_NEEDS_HORIZON = 2,
+  LGV_NEEDS_STATES = 1,         /* environments with finitely many states only */
+  LGV_NEEDS_HORIZON = 2,        /* environments with a horizon only */
   LGV_SETTLES_PER_EPISODE = 4,  /* the policy is fixed within an episode */
   LGV_TAKES_MULTI_DISCRETE = 8, /* beside discrete actions */
   LGV_TAKES_BOX = 16            /* instead of discrete actions */
@@ -682,6 +686,7 @@ typedef struct lgv_agent_type {
   void (*set_stream)(void *self, int32_t stream);
   /* Optional: before the first step, for example to plan. */
   lgv_status (*begin_episode)(void *self, lgv_error *err);
+  /* Chooses an action that the mask of the observation allows. */
   lgv_status (*act)(void *self, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                     lgv_error *err);
   /* Optional: learns from a step. */
@@ -692,8 +697,8 @@ typedef struct lgv_agent_type {
   /* Optional: action probabilities of the current episode's policy at the stage, state and mask of
    * an observation, whose data may be NULL. */
   void (*policy)(const void *self, const lgv_obs *obs, double *probabilities);
-  /* Optional: the value of every action in an evaluation, (actions), without a draw: the mean over
-   * members, atoms, quantiles or noise. Writes only scratch. */
+  /* Optional: the value of every choice in an evaluation, (actions.count), masked ones included,
+   * without a draw: the mean over members, atoms, quantiles or noise. Writes only scratch. */
   lgv_status (*q_values)(void *self, const lgv_obs *obs, double *q, lgv_error *err);
 
   const char *const *stat_names; /* optional, NULL-terminated: columns of metrics.csv */

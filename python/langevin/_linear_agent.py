@@ -29,11 +29,15 @@ class LinearAgent(Agent):
             return table
 
     def _known_masks(self) -> Optional[np.ndarray]:
-        """Without a model, the last mask that the agent has seen at each stage in each state."""
+        """Without a model, the last mask that the agent has seen at each stage in each state; of all stages where they
+        share their data."""
         if self._adapter.model:
             return self._adapter.model.masks
         seen = dict(self._views(readonly=True)).get("lsvi.masks")
-        return None if seen is None else seen.reshape(self._spec.horizon, self._spec.states, self._spec.actions.count)
+        if seen is None:
+            return None
+        h, s, a = self._spec.horizon, self._spec.states, self._spec.actions.count
+        return np.broadcast_to(seen.reshape(-1, s, a), (h, s, a))
 
     def value(self) -> float:
         """The exact value of that policy, a mean over the start states."""

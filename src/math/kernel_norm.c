@@ -46,7 +46,7 @@ static float dot(int64_t n, const float *x, const float *y) {
 }
 
 /* y = (x - mean) factor; y may be x. */
-INLINE void standardize(int64_t n, const float *x, float mean, float factor, float *y) {
+INLINE void center_and_scale(int64_t n, const float *x, float mean, float factor, float *y) {
   int64_t i = 0;
   for (; i + LANES <= n; i += LANES) store(y + i, (load(x + i) - mean) * factor);
   for (; i < n; i++) y[i] = (x[i] - mean) * factor;
@@ -70,7 +70,7 @@ void LGV_KERNEL(lgv__normalize)(int64_t rows, int64_t places, int64_t cols, cons
     float *to = normalized ? normalized + r * n : x;
     float mean = sum_of(1, n, x, 0) / (float)n;
     float factor = 1 / sqrtf(sum_of(2, n, x, mean) / (float)n + LGV_NORM_EPS);
-    standardize(n, x, mean, factor, to);
+    center_and_scale(n, x, mean, factor, to);
     for (int64_t p = 0; p < n; p += cols) affine(cols, gain, bias, to + p, x + p);
     if (scale) scale[r] = factor;
   }

@@ -17,10 +17,6 @@
 
 enum { ENOUGH_PLACES = 200 };
 
-int64_t lgv__layer_conv_places(const net_layer *layer) {
-  return (int64_t)layer->out_height * layer->out_width;
-}
-
 int64_t lgv__layer_conv_window(const net_layer *layer) {
   return (int64_t)layer->kernel * layer->kernel * layer->inputs;
 }
@@ -30,7 +26,7 @@ static int64_t image_length(const net_layer *layer) {
 }
 
 int64_t lgv__layer_conv_group(const net_layer *layer) {
-  int64_t places = lgv__layer_conv_places(layer), most = INT32_MAX / image_length(layer);
+  int64_t places = net_layer_places(layer), most = INT32_MAX / image_length(layer);
   int64_t wanted = (ENOUGH_PLACES + places - 1) / places;
   return wanted < most ? wanted : most;
 }
@@ -49,7 +45,7 @@ void lgv__layer_conv_locate(const net_layer *layer, conv_places *places) {
 
 void lgv__layer_conv_forward(const net_layer *layer, const conv_places *places, const float *params,
                              const float *in, int64_t batch, float *out) {
-  int64_t n = layer->outputs, per_image = lgv__layer_conv_places(layer);
+  int64_t n = layer->outputs, per_image = net_layer_places(layer);
   for (int64_t s = 0; s < batch; s += places->group) {
     int64_t images = batch - s < places->group ? batch - s : places->group;
     lgv__matmul_threads_product(&(lgv_product){.m = images * per_image,
@@ -69,7 +65,7 @@ void lgv__layer_conv_forward(const net_layer *layer, const conv_places *places, 
 
 void lgv__layer_conv_weights(const net_layer *layer, const conv_places *places, const float *in,
                              int64_t batch, const float *d_out, bool add, float *grad) {
-  int64_t n = layer->outputs, per_image = lgv__layer_conv_places(layer);
+  int64_t n = layer->outputs, per_image = net_layer_places(layer);
   for (int64_t s = 0; s < batch; s += places->group) {
     int64_t images = batch - s < places->group ? batch - s : places->group;
     lgv__matmul_threads_product(&(lgv_product){.m = lgv__layer_conv_window(layer),
@@ -88,7 +84,7 @@ void lgv__layer_conv_weights(const net_layer *layer, const conv_places *places, 
 
 void lgv__layer_conv_biases(const net_layer *layer, int64_t batch, const float *d_out,
                             float *grad) {
-  lgv__kernels()->column_sums(batch * lgv__layer_conv_places(layer), layer->outputs, d_out,
+  lgv__kernels()->column_sums(batch * net_layer_places(layer), layer->outputs, d_out,
                               grad + layer->biases);
 }
 
@@ -104,7 +100,7 @@ static void turn_weights(const net_layer *layer, const float *weights, float *tu
 static void add_tap(const net_layer *layer, const conv_places *places, int64_t tap, int64_t images,
                     const float *d_out, const float *turned, float *d_in) {
   int64_t n = layer->outputs;
-  lgv__matmul_threads_product(&(lgv_product){.m = images * lgv__layer_conv_places(layer),
+  lgv__matmul_threads_product(&(lgv_product){.m = images * net_layer_places(layer),
                                              .n = layer->inputs,
                                              .k = n,
                                              .a = d_out,
@@ -132,7 +128,7 @@ static void add_taps(const net_layer *layer, const conv_places *places, int64_t 
 void lgv__layer_conv_inputs(const net_layer *layer, const conv_places *places, const float *params,
                             const float *in, int64_t batch, const float *d_out, float *scratch,
                             float *d_in) {
-  int64_t d_length = lgv__layer_conv_places(layer) * layer->outputs, length = image_length(layer);
+  int64_t d_length = net_layer_places(layer) * layer->outputs, length = image_length(layer);
   turn_weights(layer, params + layer->weights, scratch);
   for (int64_t s = 0; s < batch; s += places->group) {
     int64_t images = batch - s < places->group ? batch - s : places->group;

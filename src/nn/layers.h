@@ -2,10 +2,10 @@
  * normalized ones leave it to the normalization, which follows.
  *
  * In a backward pass, d_out is the derivative of the loss before the layer's rectifier, or before
- * its normalization. d_in is
- * gated by the rectifier of the layer below, whose activations are `in`, so that it is the d_out of
- * that layer; it is NULL if there is no layer below. Backward passes overwrite the layer's part of
- * grad. scratch has the size that the layer's _scratch function returns. */
+ * its normalization. d_in is gated by the rectifier of the layer below, whose activations are `in`,
+ * so that it is the d_out of that layer; it is NULL if there is no layer below. Backward passes
+ * overwrite the layer's part of grad. scratch has the size that the layer's _scratch function
+ * returns. */
 #ifndef LGV_NN_LAYERS_H
 #define LGV_NN_LAYERS_H
 
@@ -94,9 +94,8 @@ void lgv__layer_embed_backward(const net_layer *layer, const float *params, cons
 
 /* ---- Convolution: VALID, images as (height x width x channels) ---- */
 
-int64_t lgv__layer_conv_places(const net_layer *layer); /* of one image */
 int64_t lgv__layer_conv_window(const net_layer *layer); /* its length */
-int64_t lgv__layer_conv_group(const net_layer *layer);
+int64_t lgv__layer_conv_group(const net_layer *layer);  /* images per product */
 void lgv__layer_conv_locate(const net_layer *layer,
                             conv_places *places); /* fills corner and window */
 void lgv__layer_conv_forward(const net_layer *layer, const conv_places *places, const float *params,

@@ -13,12 +13,14 @@ enum { LARGEST = INT32_MAX }; /* offsets into parameters and images stay within 
 
 static lgv_status check_size(const net_layer *layer, double places, double window, lgv_error *err) {
   if (layer->outputs < 1)
-    return lgv_fail(err, LGV_ERR_USAGE, "a layer of a network needs at least one unit, not %d",
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "a layer of a network needs at least one unit, not %d: correct agent.hidden",
                     (int)layer->outputs);
   if ((double)layer->inputs * (double)layer->outputs * window > LARGEST ||
       places * (double)layer->outputs > LARGEST)
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "a layer with %.0f inputs and %.0f outputs is too large for a network",
+                    "a layer with %.0f inputs and %.0f outputs is too large for a network: lower "
+                    "agent.hidden or agent.conv",
                     (double)layer->inputs * window, (double)layer->outputs);
   return LGV_OK;
 }

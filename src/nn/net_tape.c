@@ -26,7 +26,7 @@ static void place_convolutions(net_tape *tape, const net *n, const char *name, l
     const net_layer *layer = &n->layer[l];
     conv_places *places = &tape->places[l];
     places->group = lgv__layer_conv_group(layer);
-    size_t corners = (size_t)(places->group * lgv__layer_conv_places(layer));
+    size_t corners = (size_t)(places->group * net_layer_places(layer));
     places->corner = lgv_layout_array(layout, name, LGV_I32, corners, LGV_SCRATCH);
     places->window =
         lgv_layout_array(layout, name, LGV_I32, (size_t)lgv__layer_conv_window(layer), LGV_SCRATCH);

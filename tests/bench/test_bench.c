@@ -129,6 +129,22 @@ static void every_group_opens_and_closes(void **state) {
   assert_in_range(groups, 4, BENCH_MOST_GROUPS);
 }
 
+/* Actions of one part and of several. */
+static void every_environment_takes_its_steps(void **state) {
+  (void)state;
+  static const char *const names[] = {"riverswim", "switches"};
+  for (int i = 0; i < 2; i++) {
+    bench_request request = {.rounds = 1, .only = names[i], .quick = true};
+    lgv_error err = {0};
+    for (size_t g = 0; bench_groups[g]; g++)
+      request.wanted[g] = strcmp(bench_groups[g]->name, "env") == 0;
+    report = (bench_report){0};
+    if (bench_run(&request, &report, &err) != LGV_OK) fail_msg("%s", err.message);
+    assert_int_equal(report.lines, 1);
+    assert_string_equal(report.line[0].name, names[i]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_best_time_of_a_name_is_kept),
@@ -138,6 +154,7 @@ int main(void) {
       cmocka_unit_test(wrong_settings_are_refused),
       cmocka_unit_test(a_failure_ends_the_measurement),
       cmocka_unit_test(every_group_opens_and_closes),
+      cmocka_unit_test(every_environment_takes_its_steps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

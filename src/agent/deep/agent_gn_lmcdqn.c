@@ -470,7 +470,6 @@ static void stats(const void *self_, double *values) {
   memcpy(values, ((const self *)self_)->stat, sizeof(double) * STATS);
 }
 
-/* Observations are indices: the exported values are enough. */
 const lgv_agent_type lgv__agent_gn_lmcdqn = {
     .name = "gn-lmcdqn",
     .summary = "one Langevin chain on the posterior, with a Gauss-Newton preconditioner",
@@ -488,4 +487,5 @@ const lgv_agent_type lgv__agent_gn_lmcdqn = {
     .set_stream = set_stream,
     .q_values = q_values,
 };
+/* Observations are indices: an export needs the values alone, no network. */
 const lgv_builtin lgv__builtin_gn_lmcdqn = {0};

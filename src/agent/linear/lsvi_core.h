@@ -21,9 +21,10 @@
  * widths cost O(SA d) per episode; pooled data bring a whole episode at once, and the features are
  * whitened anew, O(SA d^2).
  *
- * Masks: the mask of an observation is taken to be a function of its stage and state, even where
- * stages share their data. Planning maximizes over what the last mask seen there allows, and over
- * all actions where none was seen. Acting obeys the mask of the observation itself.
+ * Masks: the mask of an observation is taken to be a function of its stage and state, or of its
+ * state where stages share their data, so that a target never counts on an action that was masked
+ * when its next state was last seen. Planning maximizes over what that mask allows, and over all
+ * actions in states without one. Acting obeys the mask of the observation itself.
  *
  * Invariants: the data seen while planning episode k are those of episodes 1..k-1; q holds the Q of
  * the current episode for all (h, s, a) after begin_episode; lists grow in lgv__lsvi_absorb only.
@@ -91,7 +92,7 @@ typedef struct lsvi {
   /* the current episode */
   int64_t *path;       /* (H x 3): s * A + a, next state or LGV_END, reached */
   double *path_reward; /* (H) */
-  uint8_t *masks;      /* (H x S x A): 1 or 0, the last ones seen; NULL if nothing is masked */
+  uint8_t *masks; /* (H x S x A), pooled: (S x A): 1 or 0, the last seen; NULL: nothing is masked */
   /* plan */
   double *q; /* (H x S x A) */
   double *v; /* ((H+1) x S), last row 0 */
@@ -124,8 +125,8 @@ enum { LSVI_USES_GRAM = 1, LSVI_USES_WIDTHS = 2 };
 void lgv__lsvi_layout(lsvi *core, const lsvi_params *params, const lgv_problem *problem, int uses,
                       lgv_layout *layout);
 
-/* The last mask seen at stage h in state s (lsvi_masks.c), those of the next states behind it; NULL
- * if nothing is masked. */
+/* The last mask seen at stage h in state s (lsvi_masks.c); those of the following states follow.
+ * NULL if nothing is masked. */
 const uint8_t *lgv__lsvi_mask(const lsvi *core, int64_t h, int64_t s);
 /* Only if the spec is masked: memory, everything allowed, and the two masks of a transition. */
 void lgv__lsvi_layout_masks(lsvi *core, lgv_layout *layout);
