@@ -15,7 +15,7 @@ import numpy as np
 
 from langevin import _library as library
 from langevin import _registry as registry
-from langevin._actions import ActionTranslator
+from langevin._action_translator import ActionTranslator
 from langevin._checks import compare_specs
 from langevin._env_adapters import EnvAdapter, NoEnv, make_adapter
 from langevin._library import CSpec, FileError, UsageError

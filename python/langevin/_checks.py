@@ -12,8 +12,14 @@ from langevin._library import BOX, DISCRETE, CActionSpace, CSpec, UsageError
 
 def compare_specs(mine: CSpec, other: CSpec, with_horizon: bool) -> str:
     """How two specs differ, or nothing."""
-    names = {"obs_kind": "kind of observations", "obs_form": "form of observations", "vector": "numbers beside a picture", "masked": "masks of actions",
-             "states": "states", "feature_dim": "features"}  # fmt: skip
+    names = {
+        "obs_kind": "kind of observations",
+        "obs_form": "form of observations",
+        "vector": "numbers beside a picture",
+        "masked": "masks of actions",
+        "states": "states",
+        "feature_dim": "features",
+    }
     if with_horizon:
         names["horizon"] = "horizon"
     if list(mine.obs_shape) != list(other.obs_shape):

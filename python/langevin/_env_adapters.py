@@ -7,17 +7,18 @@ environment for the command line where that can make it, too (config), and keeps
 from __future__ import annotations
 
 import ast
-import contextlib
 import sys
 import warnings
 from typing import Any, Dict, List, Optional, Tuple
 
-from langevin._actions import ActionTranslator
-from langevin._library import CSpec, OneThread, UsageError, lib
+from langevin._action_translator import ActionTranslator
+from langevin._library import BOX, CSpec, OneThread, UsageError, lib
 from langevin._mdp import Model, TabularMDP
 from langevin._observation_reader import ObservationReader, SpaceReader
 from langevin._registry import to_argument, to_text
 from langevin._training_loops import GymTrainingLoop, NativeTrainingLoop, TrainingLoop, VectorTrainingLoop
+from langevin.masks import Masks, has_mask
+from langevin.task import Failure
 
 Config = Optional[Dict[str, Any]]
 # Arguments in the specs of vectors and of pictures that do not belong to the task.
@@ -29,7 +30,7 @@ class EnvAdapter:
     reader: Any
     streams = 1  # environments that step together
     actions: ActionTranslator
-    masks: Any = None  # reads the masks of Gymnasium's environments (actions.Masks)
+    masks: Optional[Masks] = None  # of Gymnasium's environments
     model: Optional[Model] = None
     keeps: tuple = ()  # what the spec points into
     limits_episodes = False  # every episode ends in time, whatever the spec says
@@ -74,15 +75,18 @@ def make_adapter(env: Any, reward_range: Any) -> EnvAdapter:
     if isinstance(env, str):
         env = make_by_name(env)
     gym = sys.modules.get("gymnasium")
-    if gym is not None and isinstance(env, gym.vector.VectorEnv):
-        return VectorAdapter(env, reward_range)
-    if gym is not None and isinstance(env, gym.Env):
+    if gym is None or not isinstance(env, (gym.Env, gym.vector.VectorEnv)):
+        raise UsageError(
+            f"an environment is a Gymnasium environment or the name of one, a vector of them, or a TabularMDP, not "
+            f"{env!r:.40}"
+        )
+    try:
+        if isinstance(env, gym.vector.VectorEnv):
+            return VectorAdapter(env, reward_range)
         native = find_native(env)
         return NativeAdapter(env, native) if native is not None else GymAdapter(env, reward_range)
-    raise UsageError(
-        f"an environment is a Gymnasium environment or the name of one, a vector of them, or a TabularMDP, not "
-        f"{env!r:.40}"
-    )
+    except Failure as failure:
+        raise UsageError(f"{name_of(env)}: {failure}") from None
 
 
 def make_by_name(name: str) -> Any:
@@ -92,7 +96,6 @@ def make_by_name(name: str) -> Any:
     except ModuleNotFoundError:
         raise ImportError("an environment by name needs the package gymnasium: pip install gymnasium") from None
     from langevin.gym_task import find_package
-    from langevin.task import Failure
 
     try:
         find_package(name)
@@ -176,14 +179,10 @@ def make_spec(
 ) -> Tuple[CSpec, SpaceReader]:
     """stack: the FrameStackObservation that makes the observations, or None."""
     from langevin.observations import Observations
-    from langevin.task import Failure
 
     notices: List[str] = []
     stacked = int(stack.stack_size) if stack else 0
-    try:
-        observations = Observations(space, 1.0, notices, stacked)
-    except Failure as failure:
-        raise UsageError(str(failure)) from None
+    observations = Observations(space, 1.0, notices, stacked)
     for notice in notices:
         warnings.warn(notice, stacklevel=5)  # where the agent is made
     low, high = reward_range or (0.0, 0.0)
@@ -256,19 +255,20 @@ def name_of(env: Any) -> str:
     return str(spec.id) if spec is not None else type(env.unwrapped).__name__
 
 
-def find_masks(env: Any, wrapped: List[Any], space: Any, actions: Any) -> Any:
-    """An actions.Masks, or None if the environment gives no masks. Where its observations have none, only the info of a
-    reset can tell. Statistics of wrappers stay as they were; what a reset raises comes again in learn()."""
-    from langevin.actions import Masks, has_mask
-    from langevin.gym_task import infos_have_masks, unchanged_statistics
+def find_masks(env: Any, wrapped: List[Any], space: Any, actions: ActionTranslator, stack: Any) -> Optional[Masks]:
+    """None if the environment gives no masks. Where its observations have none, only the info of a reset can tell. What
+    that reset raises comes again in learn()."""
+    from langevin.gym_task import infos_have_masks
 
+    if actions.kind == BOX:
+        return None
     if has_mask(space):
-        return Masks(actions, True)
+        return Masks.of_observations(actions, stack is not None)
+    problem = getattr(env, "problem", None)
+    if isinstance(problem, CSpec):
+        return Masks(actions) if problem.masked else None
     try:
-        with contextlib.ExitStack() as stack:
-            for inner in wrapped:
-                stack.enter_context(unchanged_statistics(inner))
-            return Masks(actions, False) if infos_have_masks(env) else None
+        return Masks(actions) if infos_have_masks(env, wrapped) else None
     except Exception:
         return None
 
@@ -279,9 +279,10 @@ class GymAdapter(EnvAdapter):
 
         self.env, self.wrapped = env, [env]
         self.actions = ActionTranslator.of_space(env.action_space)
-        self.masks = find_masks(env, self.wrapped, env.observation_space, self.actions)
+        stack = find_stack(env)
+        self.masks = find_masks(env, self.wrapped, env.observation_space, self.actions, stack)
         self.spec, self.reader = make_spec(
-            env.observation_space, self.actions, self.masks, find_stack(env), horizon_of(env), reward_range
+            env.observation_space, self.actions, self.masks, stack, horizon_of(env), reward_range
         )
         self.limits_episodes = is_native(env)
 
@@ -314,7 +315,7 @@ class VectorAdapter(EnvAdapter):
         self.limits_episodes = is_native(self.inside[0] if self.inside else envs)
         problem = getattr(envs, "problem", None)
         stack = find_stack(self.inside[0]) if self.inside and self.wrapped is self.inside else None
-        self.masks = find_masks(envs, self.wrapped, envs.single_observation_space, self.actions)
+        self.masks = find_masks(envs, self.wrapped, envs.single_observation_space, self.actions, stack)
         self.spec, self.reader = make_spec(
             envs.single_observation_space, self.actions, self.masks, stack, horizon, reward_range
         )

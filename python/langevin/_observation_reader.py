@@ -8,7 +8,8 @@ from typing import Any, Mapping, NamedTuple, Optional, Tuple
 import numpy as np
 
 from langevin._library import BYTES, ONE_HOT, CSpec, UsageError
-from langevin.task import MASK, Failure
+from langevin.masks import MASK, Masks, has_mask
+from langevin.task import Failure
 
 
 class Batch(NamedTuple):
@@ -106,7 +107,7 @@ class SpaceReader:
 
     def __init__(self, space: Any, observations: Any, masks: Any = None, stack: int = 0):
         self.space, self.stack = space, stack  # stack: observations in one, as Observations has it
-        self.masks = masks if masks is not None and masks.in_observation else None  # actions.Masks
+        self.masks = masks if masks is not None and masks.in_observation else None  # masks.Masks
         self.inner = observations  # observations.Observations
         self.shape = tuple(space.shape) if getattr(space, "shape", None) is not None else None
         self.size, self.states = observations.size, observations.states
@@ -157,14 +158,13 @@ def rebuild_reader(
     """A reader for an agent that is loaded without an environment, from the saved shape and description."""
     if description is not None:
         try:
-            from langevin.actions import Masks, has_mask
             from langevin.observations import Observations, build
         except ModuleNotFoundError:
-            if description["kind"] != "box" or spec.obs_kind == BYTES:
+            if description["kind"] != "box" or spec.obs_shape[1] > 1:  # pictures may have to be turned
                 raise UsageError("these observations are read by means of Gymnasium: pip install gymnasium") from None
         else:
             space = build(description)
-            masks = Masks(actions, True) if has_mask(space) else None
+            masks = Masks.of_observations(actions, stack > 0) if has_mask(space) else None
             return SpaceReader(space, Observations(space, 1.0, [], stack), masks, stack)
     return ObservationReader(spec, shape)
 

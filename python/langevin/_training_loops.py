@@ -13,7 +13,7 @@ from typing import Any, Deque, Dict, List, Optional, Tuple
 
 import numpy as np
 
-from langevin._actions import ActionTranslator
+from langevin._action_translator import ActionTranslator
 from langevin._library import (
     TRAIN,
     CAction,
@@ -31,7 +31,8 @@ from langevin._library import (
     raise_error,
 )
 from langevin._observation_reader import SpaceReader
-from langevin.task import MASK, Failure, refuse_mask, reset_with_info, split_result
+from langevin.masks import MASK, refuse_mask
+from langevin.task import Failure, reset_with_info, split_result
 
 EPISODE = np.dtype([("length", "i8"), ("return", "f8"), ("value", "f8"), ("regret", "f8")])
 MOST_EPISODES = 4096  # that one call of a loop describes

@@ -1,24 +1,19 @@
-"""How agents see Gymnasium's spaces of actions, and the masks that say which actions are allowed. The worker of the
-bridge (gym_task.py) and the agents of this package share it.
+"""How agents see Gymnasium's spaces of actions. The worker of the bridge (gym_task.py) and the agents of this package
+share it.
 
-Spaces. A Discrete space may begin at any number. MultiDiscrete and MultiBinary make several choices at once, the parts
-of an action, in the order of the flattened array. A Box has one float32 per part, between bounds that are rounded
-inward, so that every number between them belongs to the space.
-
-Masks. ``info["action_mask"]``, or the member ``action_mask`` of a Dict observation, which then is no input of an agent.
-A mask has one entry per choice, part after part, 0 where a choice is forbidden; or, as sample(mask) of the spaces
-takes it, a tuple of one mask per part, and for MultiBinary an array of the space's shape: 0 and 1 allow just that, 2
-allows both. An info without a mask allows everything.
+A Discrete space may begin at any number. MultiDiscrete and MultiBinary make several choices at once, the parts of an
+action, in the order of the flattened array. A Box has one float32 per part, between bounds that are rounded inward, so
+that every number between them belongs to the space.
 """
 
 from __future__ import annotations
 
-from typing import Any, List, Tuple
+from typing import Any, Tuple
 
 import numpy as np
 from gymnasium import spaces
 
-from langevin.task import BOX, DISCRETE, MASK, MOST_PARTS, MULTI_DISCRETE, WRONG_USAGE, Failure
+from langevin.task import BOX, DISCRETE, MOST_PARTS, MULTI_DISCRETE, WRONG_USAGE, Failure
 
 MOST_CHOICES = 2**31 - 1
 
@@ -87,67 +82,3 @@ class Actions:
             return int(numbers[0]) + self.first
         action = np.array(numbers, self.space.dtype).reshape(self.space.shape)
         return action if self.kind == BOX else action + self.first
-
-    def from_env(self, action: Any) -> np.ndarray:
-        """The inverse: one number per part."""
-        return np.ravel(np.asarray(action) - self.first).astype(self.dtype)
-
-
-# ---- Masks
-
-
-def has_mask(space: Any) -> bool:
-    """Whether observations of a space bring masks with them."""
-    return isinstance(space, spaces.Dict) and MASK in space.spaces
-
-
-def leaves(value: Any) -> List[np.ndarray]:
-    """The arrays in nested tuples or lists; numbers side by side are one array."""
-    if isinstance(value, (tuple, list)) and any(isinstance(part, (tuple, list)) or np.ndim(part) > 0 for part in value):
-        return [leaf for part in value for leaf in leaves(part)]
-    return [np.ravel(value)]
-
-
-class Masks:
-    """Reads the masks of a space of actions. in_observation: whether they are members of observations."""
-
-    def __init__(self, actions: Actions, in_observation: bool):
-        self.actions, self.in_observation = actions, in_observation
-        self.label = f"the observation's {MASK!r}" if in_observation else f"info[{MASK!r}]"
-
-    def write(self, observation: Any, info: Any, ended: bool, out: np.ndarray) -> None:
-        """Writes (count) bytes of 0 and 1. ended: the task has ended, so that nothing need be allowed."""
-        holder = observation if self.in_observation else info
-        value = holder.get(MASK) if isinstance(holder, dict) else None
-        if value is None and self.in_observation:
-            raise Failure(f"the observation has no member {MASK!r}")
-        if value is None:
-            out.fill(1)
-            return
-        out[:] = self.read(value)
-        if not ended:
-            self._check(out)
-
-    def _check(self, mask: np.ndarray) -> None:
-        some = np.bitwise_or.reduceat(mask, self.actions.starts)
-        if not some.all():
-            where = f" in part {int(np.argmin(some))}" if self.actions.parts > 1 else ""
-            raise Failure(f"{self.label} allows no action{where}")
-
-    def read(self, value: Any) -> np.ndarray:
-        """(count) booleans, whichever form the mask has."""
-        actions = self.actions
-        if type(value) is np.ndarray and value.shape == (actions.count,) and value.dtype.kind in "biu":
-            return value != 0
-        parts = leaves(value)
-        if any(part.dtype.kind not in "biuf" for part in parts):
-            raise Failure(f"{self.label} is {value!r:.80}, which are not numbers: 0 forbids a choice, 1 allows it")
-        lengths, flat = [len(part) for part in parts], np.concatenate(parts)
-        if actions.binary and len(flat) == actions.parts:
-            return np.stack([flat != 1, flat != 0], axis=1).ravel()
-        whole = len(parts) == 1
-        if len(flat) != actions.count or not (whole or lengths == list(actions.choices)):
-            listed = "" if whole else f" ({', '.join(map(str, lengths))})"
-            needed = f" ({', '.join(map(str, actions.choices))})" if actions.parts > 1 else ""
-            raise Failure(f"{self.label} has {len(flat)} entries{listed}; the actions have {actions.count} choices{needed:.80}")
-        return flat != 0

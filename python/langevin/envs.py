@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector.utils import batch_space
 
-from langevin.task import MASK
+from langevin.masks import MASK
 
 if not hasattr(gymnasium.vector, "AutoresetMode"):
     raise ImportError(f"Gymnasium {gymnasium.__version__} is too old for langevin: pip install 'gymnasium>=1.1'")
@@ -95,7 +95,7 @@ class NativeEnv(gymnasium.Env):
 
     def __init__(self, env: Any, *, render_mode: Optional[str] = None, **params: Any):
         from langevin import _library as library
-        from langevin._actions import ActionTranslator
+        from langevin._action_translator import ActionTranslator
         from langevin._observation_reader import memory_form
 
         if render_mode is not None:
@@ -188,7 +188,7 @@ class NativeVectorEnv(gymnasium.vector.VectorEnv):
 
     def __init__(self, env: str, num_envs: int = 1, *, render_mode: Optional[str] = None, **params: Any):
         from langevin import _library as library
-        from langevin._actions import ActionTranslator
+        from langevin._action_translator import ActionTranslator
         from langevin._observation_reader import memory_form
 
         if render_mode is not None:

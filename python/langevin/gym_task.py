@@ -7,8 +7,8 @@ it writes the next.
 Seeds. Every reset is given one, and so is the action space: each episode then depends on its seed alone, and a run
 that resumes after an interruption or a restart does not depend on what this process did before.
 
-Masks. A reset before the first one shows whether infos bring masks (actions.py). It leaves no trace: every later reset has
-a seed of its own, and statistics of wrappers are put back.
+Masks. A reset before the first one shows whether infos bring masks (masks.py). It leaves no trace: every later reset has a
+seed of its own, and statistics of wrappers are put back. env.masks=false reads no masks, and makes no such reset.
 
 Statistics. Wrappers such as NormalizeObservation adapt while they run. A run saves their statistics in its checkpoints,
 and evaluations use the statistics of the training environment, frozen.
@@ -25,7 +25,7 @@ import re
 import sys
 import warnings
 
-from langevin.task import WRONG_USAGE, Failure, Spec, Task, install, parse_value, refuse_mask, reset_with_info, split_result
+from langevin.task import WRONG_USAGE, Failure, Spec, Task, install, parse_value, reset_with_info, split_result
 
 try:
     import gymnasium
@@ -40,7 +40,8 @@ except ModuleNotFoundError as missing:
         f"{install('gymnasium')}"
     ) from None
 
-from langevin.actions import BOX, DISCRETE, MASK, Actions, Masks, has_mask  # after Gymnasium, which these need
+from langevin.actions import BOX, DISCRETE, Actions  # after Gymnasium and NumPy, which these need
+from langevin.masks import MASK, Masks, has_mask, refuse_mask
 from langevin.observations import Observations
 
 # Environments of packages: how their names begin, the module that registers them, and what pip calls it. Importing the
@@ -260,9 +261,28 @@ def unchanged_statistics(env):
 # ---- What a space does not tell
 
 
-def infos_have_masks(env) -> bool:
-    """Whether the infos of an environment bring masks: tried by a reset. Raises whatever reset() raises."""
-    with unchanged_statistics(env):
+@contextlib.contextmanager
+def unchanged_generators(env):
+    """Of an environment or of those in a SyncVectorEnv: a reset without a seed afterwards is as random as before."""
+    names = ("_np_random", "_np_random_seed", "_seeded")  # the last one of envs.NativeEnv
+    owners = [vars(one.unwrapped) for one in (env, *getattr(env.unwrapped, "envs", ()))]
+    kept = [{name: owner[name] for name in names if name in owner} for owner in owners]
+    try:
+        yield
+    finally:
+        for owner, values in zip(owners, kept):
+            for name in names:
+                owner.pop(name, None)
+            owner.update(values)
+
+
+def infos_have_masks(env, wrapped=()) -> bool:
+    """Whether the infos of an environment bring masks: tried by a reset. Raises whatever reset() raises. wrapped: the
+    environments whose wrappers may keep statistics, if env is a vector."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(unchanged_generators(env))
+        for one in wrapped or (env,):
+            stack.enter_context(unchanged_statistics(one))
         result = env.reset(seed=0)
     return isinstance(result, tuple) and isinstance(result[-1], dict) and result[-1].get(MASK) is not None
 
@@ -289,6 +309,7 @@ class GymTask(Task):
     picture_shape = None  # (height, width, 3) if pictures are wanted and there are some
     numbers = None  # of an action that is not Discrete
     masks = None
+    refuses_masks = False  # none was expected, and an agent could not obey one
     trouble = None  # an exception of the reset that looked for masks, which the first reset reports
 
     def make(self, config: dict) -> Spec:
@@ -301,7 +322,8 @@ class GymTask(Task):
         )
         self.slot = 0
         self.env_step = env.step
-        self._find_masks()
+        if config["masks"] and actions.kind != BOX:
+            self._find_masks(stack is not None)
         size = 8 if reader.states else reader.size * np.dtype(reader.dtype).itemsize
         spec = self.spec = Spec(
             shape=reader.shape,
@@ -326,15 +348,15 @@ class GymTask(Task):
             self._add_picture(spec)
         return spec
 
-    def _find_masks(self) -> None:
-        in_observation = has_mask(self.env.observation_space)
-        if self.actions.kind == BOX:
+    def _find_masks(self, stacked: bool) -> None:
+        if has_mask(self.env.observation_space):
+            self.masks = Masks.of_observations(self.actions, stacked)
             return
         try:
-            if in_observation or infos_have_masks(self.env):
-                self.masks = Masks(self.actions, in_observation)
+            self.masks = Masks(self.actions) if infos_have_masks(self.env) else None
         except (Exception, SystemExit) as error:
             self.trouble = error
+        self.refuses_masks = self.masks is None
 
     def _add_picture(self, spec: Spec) -> None:
         """Adds room for the picture of render() after the observations. Its size is known after a reset."""
@@ -370,7 +392,7 @@ class GymTask(Task):
         slot, states = self.slot ^ 1, self.reader.states
         if self.masks:
             self.masks.write(observation, info, ended, self.mask_views[slot])
-        elif self.actions.kind != BOX:
+        elif self.refuses_masks:
             refuse_mask(info)
         if not states:
             self.writers[slot](observation)

@@ -6,7 +6,7 @@ channels, of bytes if the Box has bytes or booleans (0 and 1), else of float32. 
 float32: boxes of any number type as they are, MultiBinary as zeros and ones, Discrete and MultiDiscrete as one-hots, Dict
 and Tuple one member after the other in the order of the space. A Dict or Tuple that holds one picture becomes that
 picture and the vector of all other members, which follows it in memory at the next multiple of 4 bytes. Texts are left
-out, and so is the member ``action_mask`` of a Dict (actions.py).
+out, and so is the member ``action_mask`` of a Dict (masks.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 import numpy as np
 from gymnasium import spaces
 
-from langevin.actions import MASK, has_mask
+from langevin.masks import MASK, has_mask
 from langevin.task import BYTES, DENSE, FLOATS, ONE_HOT, WRONG_USAGE, Failure
 
 LEAST_PICTURE = 5  # pixels of the shorter side

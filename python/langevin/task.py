@@ -18,7 +18,6 @@ FLOATS, BYTES = 0, 1  # lgv_obs_kind
 DENSE, ONE_HOT, THERMOMETER = 0, 1, 2  # lgv_obs_form
 DISCRETE, MULTI_DISCRETE, BOX = 0, 1, 2  # lgv_action_kind
 MOST_PARTS = 64  # LGV_MOST_PARTS
-MASK = "action_mask"  # its key in infos and observations
 WRONG_USAGE, RAISED, NOT_A_NUMBER = 1, 2, 3  # kinds of failures
 
 
@@ -67,11 +66,6 @@ def reset_with_info(env: Any, seed: int) -> Tuple[Any, Any]:
     return result
 
 
-def reset_env(env: Any, seed: int) -> Any:
-    """The observation alone."""
-    return reset_with_info(env, seed)[0]
-
-
 def split_result(result: Any) -> Tuple[Any, float, bool, bool]:
     """The observation, the reward, terminated and truncated of what step() returned."""
     try:
@@ -79,12 +73,6 @@ def split_result(result: Any) -> Tuple[Any, float, bool, bool]:
         return observation, float(reward), bool(terminated), bool(truncated)
     except (TypeError, ValueError, OverflowError):
         raise Failure(describe_bad_result(result)) from None
-
-
-def refuse_mask(info: Any) -> None:
-    """For an environment whose first reset gave no mask: an agent that has no place for masks could not obey one."""
-    if isinstance(info, dict) and info.get(MASK) is not None:
-        raise Failure(f"info[{MASK!r}] appears, but the first reset had none: give a mask at every reset, too")
 
 
 def describe_bad_result(result: Any) -> str:

@@ -74,6 +74,7 @@ static void write_config(const params *p, bool pictures, lgv_json *json) {
   lgv__json_string(json, "wrappers", p->wrappers);
   lgv__json_int(json, "horizon", p->horizon);
   lgv__json_real(json, "scale", p->scale);
+  lgv__json_bool(json, "masks", p->masks);
   lgv__json_open(json, "kwargs", '{');
   for (const char *at = p->kwargs.text; lgv__map_next(&at, key, value);)
     lgv__json_string(json, key, value);
@@ -102,7 +103,7 @@ static lgv_env_spec spec_of(const remote_hello *h, const params *p) {
                         .vector = h->vector,
                         .frames = h->frames,
                         .actions = h->actions,
-                        .masked = h->masked && p->masks,
+                        .masked = h->masked,
                         .states = h->states,
                         .horizon = h->horizon,
                         .stationary = true,

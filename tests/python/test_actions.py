@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import langevin
 from langevin import _library as library
-from langevin._actions import ActionTranslator
+from langevin._action_translator import ActionTranslator
 from langevin._agent_files import describe_actions, rebuild_spec
 
 SMALL = {"hidden": (16,), "warmup": 50, "replay": 500}
@@ -195,6 +195,15 @@ def test_wrong_spaces(space, words):
         langevin.DQN(SpaceOfActions(space))
 
 
+def test_a_box_is_refused_with_masks_alike():
+    class Forbids(SpaceOfActions):
+        def reset(self, *, seed=None, options=None):
+            return super().reset()[0], {"action_mask": np.ones(2, np.int8)}
+
+    with pytest.raises(langevin.UsageError, match="continuous"):
+        langevin.DQN(Forbids(spaces.Box(-1, 1, (2,), np.float32)))
+
+
 # ---- Masks of callers
 
 
@@ -204,7 +213,7 @@ def test_predict_takes_masks():
         assert {agent.predict(ZEROS, action_masks=mask)[0] for _ in range(20)} == {4}
     assert {agent.predict(ZEROS, action_masks=[1, 0, 0, 1])[0] for _ in range(50)} == {3, 6}
     assert {agent.predict(ZEROS)[0] for _ in range(100)} == {3, 4, 5, 6}
-    wrong = [np.ones(3), np.ones((1, 4)), [[1, 0], [1]], "abcd", np.array(["a"] * 4), 1]
+    wrong = [np.ones(3), np.ones((2, 4)), [[1, 0], [1]], "abcd", np.array(["a"] * 4), 1]
     for mask in wrong:
         with pytest.raises(langevin.UsageError, match=r"masks say which of 4 choices are allowed.*\(4,\)"):
             agent.predict(ZEROS, action_masks=mask)
@@ -220,6 +229,12 @@ def test_forms_of_masks():
     assert parts.predict(ZEROS, action_masks=mask)[0].tolist() == [[1, 3], [-1, 6]]
     batch = tuple(np.stack([part, part]) for part in mask)
     assert parts.predict(np.zeros((2, 3)), action_masks=batch)[0].tolist() == [[[1, 3], [-1, 6]]] * 2
+    assert parts.predict(ZEROS, action_masks=[part.tolist() for part in mask])[0].tolist() == [[1, 3], [-1, 6]]
+    for wrong in (mask[::-1], tuple(part[:, :1] for part in batch)):  # as many entries, of other parts; too few
+        with pytest.raises(langevin.UsageError, match=r"choices \(2, 3, 4, 2\)"):
+            parts.predict(ZEROS, action_masks=wrong)
+    with pytest.raises(langevin.UsageError, match="2 masks for 3 observations"):
+        parts.predict(np.zeros((3, 3)), action_masks=batch)
     binary = langevin.DQN(Masked("binary"), **SMALL)
     assert {binary.predict(ZEROS, action_masks=[0, 1, 2])[0][:2].tolist() == [0, 1] for _ in range(20)} == {True}
     assert binary.predict(ZEROS, action_masks=[1, 0, 0, 1, 1, 0])[0].tolist() == [0, 1, 0]
@@ -319,6 +334,7 @@ def test_a_mask_that_comes_late_in_a_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(langevin.Error, match="action_mask.*first reset had none"):
         langevin.run("gym:CartPole-v1", "dqn", {"env.wrappers": "late:Late"}, steps=50)
+    langevin.run("gym:CartPole-v1", "dqn", {"env.wrappers": "late:Late", "env.masks": False}, steps=50)
 
 
 @pytest.mark.parametrize("mask", [np.ones(3), np.zeros(4), "1111", [[1, 1], [1]]], ids=str)
@@ -353,6 +369,36 @@ def test_masks_within_observations(tmp_path, kind):
             observation = after
     with pytest.raises(langevin.UsageError, match="no member 'action_mask'"):
         agent.predict({"seen": ZEROS})
+
+
+def test_masks_in_stacks(tmp_path):
+    """FrameStackObservation stacks the mask, too: the newest one counts."""
+
+    def make():
+        return gymnasium.wrappers.FrameStackObservation(Masked("multi", "observation"), 3)
+
+    for env in (make(), SyncVectorEnv([make] * 2)):
+        agent = langevin.DQN(env, seed=1, **SMALL).learn(200)
+    agent.save(tmp_path / "agent")
+    env = make()
+    inner = env.unwrapped
+    for one in (agent, langevin.load(tmp_path / "agent")):
+        observation, _ = env.reset(seed=4)
+        for _ in range(7):
+            assert observation["action_mask"].shape == (3, 11)
+            observation = env.step(one.predict(observation)[0])[0]
+    assert inner.t == inner.length
+
+
+def test_the_first_look_leaves_resets_random():
+    """It has a seed; later resets without one must not depend on that."""
+    for make in (Masked, lambda: SyncVectorEnv([Masked]), lambda: gymnasium.make_vec("langevin/CartPole-v0", 2)):
+        first = []
+        for _ in range(2):
+            env = make()
+            langevin.DQN(env, **SMALL)
+            first.append(env.reset()[0])
+        assert not np.array_equal(*first)
 
 
 def test_statistics_of_wrappers_do_not_count_the_first_look():

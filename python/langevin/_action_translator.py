@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 import numpy as np
 
 from langevin._library import BOX, DISCRETE, MOST_PARTS, MULTI_DISCRETE, CActionSpace, UsageError
+from langevin.masks import Masks
 from langevin.task import Failure
 
 KINDS = {"discrete": DISCRETE, "multi-discrete": MULTI_DISCRETE, "box": BOX}  # in files
@@ -52,13 +53,10 @@ class ActionTranslator:
 
     @classmethod
     def of_space(cls, space: Any) -> "ActionTranslator":
-        """Those of a Gymnasium space."""
-        from langevin import actions
+        """Those of a Gymnasium space. Raises Failure if agents cannot take them."""
+        from langevin.actions import Actions
 
-        try:
-            seen = actions.Actions(space)
-        except Failure as failure:
-            raise UsageError(str(failure)) from None
+        seen = Actions(space)
         if seen.kind == BOX:
             return cls(box(seen.low, seen.high), space.shape, space.dtype)
         inner = discrete(seen.count) if seen.kind == DISCRETE else multi_discrete(seen.choices)
@@ -123,21 +121,27 @@ class ActionTranslator:
         memory.view(self.raw)[:, : self.parts] = parts
 
     def read_masks(self, given: Any, batch_shape: Tuple[int, ...]) -> np.ndarray:
-        """Masks of a caller, for one observation or (n) of them, as rows of 0 and 1. A tuple has one mask per part."""
+        """Masks of a caller, for one observation or (n) of them, as rows of 0 and 1. A tuple has one mask per part, or
+        one array of (n) masks per part."""
+        if type(given) is np.ndarray and given.dtype.kind in "biuf" and given.shape == (*batch_shape, self.count):
+            return np.ascontiguousarray(given.reshape(-1, self.count) != 0).view(np.uint8)
         try:
-            masks = np.concatenate(given, axis=-1) if isinstance(given, tuple) else np.asarray(given)
-        except ValueError:
-            masks = np.zeros(())
-        if self.binary and masks.shape == (*batch_shape, *self.shape):  # 0 and 1 allow just that, 2 allows both
-            masks = np.stack([masks != 1, masks != 0], axis=-1).reshape(*batch_shape, self.count)
-        if masks.dtype.kind not in "biuf" or masks.shape != (*batch_shape, self.count):
-            numbers = masks.ndim > 0 and masks.dtype.kind in "biuf"
-            found = f"one of shape {masks.shape}" if numbers else f"{given!r:.60}"
+            rows = self._split(given, batch_shape[0]) if batch_shape else [given]
+            return np.array([Masks(self, "action_masks").read(row) for row in rows], np.uint8)
+        except (Failure, TypeError) as wrong:
+            found = f"one of shape {given.shape}" if isinstance(given, np.ndarray) else f"{given!r:.60}"
             raise UsageError(
                 f"masks say which of {self.count} choices are allowed, an array of shape {(*batch_shape, self.count)}, "
-                f"not {found}"
-            )
-        return np.ascontiguousarray(masks.reshape(-1, self.count) != 0).view(np.uint8)
+                f"not {found}: {wrong}"
+            ) from None
+
+    def _split(self, given: Any, n: int) -> list:
+        """The masks of n observations. Raises TypeError if there are no rows."""
+        by_part = isinstance(given, tuple) and self.parts > 1 and not self.binary
+        rows = list(zip(*given)) if by_part else list(given)
+        if len(rows) != n:
+            raise Failure(f"{len(rows)} masks for {n} observations")
+        return rows
 
     def _wrong(self, given: np.ndarray) -> str:
         number = "numbers" if self.kind == BOX else "whole numbers"
