@@ -199,8 +199,12 @@ def make_run_env(saved: Saved) -> Any:
         if "kwargs" in config:
             config["kwargs"] = {name: parse_value(text) for name, text in config["kwargs"].items()}
         return NativeEnv(config.pop("name"), **config)
-    if config["scale"] != 1:
-        raise UsageError("the run scaled its observations (env.scale): load(path, env=...) takes an environment that does")
+    for name, usual in {"scale": 1, "masks": True, "stack": 1}.items():
+        if config.get(name, usual) != usual:
+            raise UsageError(
+                f"the run has env.{name} = {registry.to_text(name, config[name])} and wrappers that keep statistics: load(path, "
+                "env=...) takes an environment with wrappers that do both"
+            )
     try:  # in this process, where the statistics can be restored
         return gym_task.make_env(config, [])
     except Failure as failure:

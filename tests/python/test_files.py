@@ -315,6 +315,14 @@ def test_statistics_of_a_run_in_python(tmp_path):
         langevin.load(tmp_path, env=both)
 
 
+@pytest.mark.parametrize("setting, value", [("env.masks", False), ("env.stack", 2), ("env.scale", 0.5)])
+def test_what_python_cannot_make_beside_statistics(tmp_path, setting, value):
+    wrapped = {**RUN, "env.wrappers": "NormalizeObservation", setting: value}
+    langevin.run("gym:CartPole-v1", "dqn", wrapped, steps=200, out=tmp_path)
+    with pytest.raises(langevin.UsageError, match=rf"the run has {setting} = .*load\(path, env=...\)"):
+        langevin.load(tmp_path)
+
+
 def test_restored_statistics_continue_bit_for_bit():
     """In float32, where Gymnasium has them so."""
     from langevin.gym_task import restore_statistics, save_statistics
