@@ -345,6 +345,8 @@ class Agent:
         episodes, not just 0."""
         if given is not None:
             return self._actions.read_masks(given, (batch.count,) if batch.batched else ())
+        if batch.masks is None and self._reader.masks is not None:
+            raise UsageError("the observation has no member 'action_mask', and no mask was given beside it")
         table = self._known_masks() if batch.masks is None and batch.states is not None else None
         if table is None:
             return batch.masks

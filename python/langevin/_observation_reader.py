@@ -17,7 +17,7 @@ class Batch(NamedTuple):
     count: int
     data: Optional[np.ndarray]  # (count x size), contiguous; None if states say it all
     states: Optional[np.ndarray]  # (count); None without finitely many states
-    masks: Optional[np.ndarray] = None  # (count x choices), where observations have masks
+    masks: Optional[np.ndarray] = None  # (count x choices), if the observations hold masks
 
 
 def is_index(value: Any) -> bool:
@@ -48,7 +48,7 @@ class ObservationReader:
         self.size = int(np.prod(spec.obs_shape))
         self.states = int(spec.states)
         self.one_hot = spec.obs_form == ONE_HOT
-        self.description, self.stack = None, 0  # of a space
+        self.description, self.stack, self.masks = None, 0, None  # of a space
 
     def read(self, observation: Any) -> Batch:
         if self.states and is_index(observation):
@@ -123,6 +123,8 @@ class SpaceReader:
             return self._read(observation)
         except Failure as wrong:
             raise UsageError(str(wrong)) from None
+        except (IndexError, TypeError):  # of item()
+            raise UsageError("the members of the batch do not have the same number of observations") from None
 
     def _read(self, observation: Any) -> Batch:
         count = batch_size(self.space, observation)
@@ -137,10 +139,8 @@ class SpaceReader:
         return Batch(count is not None, n, data, states, self._read_masks(observation, count))
 
     def _read_masks(self, observation: Any, count: Optional[int]) -> Optional[np.ndarray]:
-        if self.masks is None:
+        if self.masks is None or MASK not in observation:
             return None
-        if MASK not in observation:
-            raise Failure(f"the observation has no member {MASK!r}")
         space, value = self.space.spaces[MASK], observation[MASK]
         rows = [value] if count is None else [item(space, value, i) for i in range(count)]
         return np.array([self.masks.read(row) for row in rows], np.uint8)
@@ -192,7 +192,7 @@ def item(space: Any, value: Any, i: int) -> Any:
     """The i-th of a batch."""
     inner = getattr(space, "spaces", None)
     if isinstance(inner, dict):
-        return {key: item(inner[key], value[key], i) for key in inner}
+        return {key: item(inner[key], value[key], i) for key in inner if key in value}  # texts and masks may be left out
     if inner is not None:
         return tuple(item(inner[key], value[key], i) for key in range(len(inner)))
     return value[i]

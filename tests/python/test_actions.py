@@ -369,6 +369,15 @@ def test_masks_within_observations(tmp_path, kind):
             observation = after
     with pytest.raises(langevin.UsageError, match="no member 'action_mask'"):
         agent.predict({"seen": ZEROS})
+    assert agent.q_values({"seen": ZEROS}).shape == (env.actions.count,)
+    first = np.isin(np.arange(env.actions.count), env.actions.starts)
+    action, _ = agent.predict({"seen": ZEROS}, action_masks=first)
+    assert np.array_equal(np.ravel(action), env.actions.first)
+    two, one = np.zeros((2, 3)), first[None]
+    assert agent.q_values({"seen": two}).shape == (2, env.actions.count)
+    for masks in (one, 1):
+        with pytest.raises(langevin.UsageError, match="same number of observations"):
+            agent.predict({"seen": two, "action_mask": masks})
 
 
 def test_masks_in_stacks(tmp_path):
