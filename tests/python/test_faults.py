@@ -94,7 +94,15 @@ def test_faults_of_callbacks():
     agent.learn(100, callback=lambda a: (a.predict(np.zeros(4)), a.parameters()))
 
 
-def test_interrupt():
+@pytest.fixture
+def heeds_interrupts():
+    """Programs that a shell starts in the background ignore Ctrl-C, and the tests would wait forever."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupt(heeds_interrupts):
     """Ctrl-C while C works: KeyboardInterrupt soon, and the agent stays usable."""
     agent = cartpole()
     timer = threading.Timer(0.3, _thread.interrupt_main)
@@ -107,7 +115,7 @@ def test_interrupt():
     agent.learn(100)
 
 
-def test_interrupt_of_a_run(tmp_path):
+def test_interrupt_of_a_run(tmp_path, heeds_interrupts):
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
