@@ -55,7 +55,8 @@ const cli_command cli_export = {
     .notes =
         "DIR is the directory of a run, a checkpoint in it, or an agent that Python saved. The "
         "file is C99: weights and a forward pass, or a table where states are finite; NAME_act "
-        "gives an action that a mask allows, NAME_q the values of all. Random draws of evaluations (noise, "
+        "gives an action that a mask allows, NAME_q the values of all. Random draws of evaluations "
+        "(noise, "
         "quantiles, a member) are replaced by their mean, or by the members' vote if "
         "agent.eval is vote.",
     .main = export_main,

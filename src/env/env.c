@@ -240,7 +240,8 @@ static lgv_status next_mask(lgv_env *env, bool ended, lgv_error *err) {
   env->type->mask(env->self, mask);
   for (int32_t a = 0; a < env->spec.actions.count; a++) mask[a] = mask[a] != 0;
   if (ended || lgv__mask_allows(&env->spec.actions, mask)) return LGV_OK;
-  return lgv_fail(err, LGV_ERR_ENV, "%s: the mask at stage %lld allows no action: allow one, or end the task before",
+  return lgv_fail(err, LGV_ERR_ENV,
+                  "%s: the mask at stage %lld allows no action: allow one, or end the task before",
                   env->type->name, (long long)env->clock[STAGE]);
 }
 
