@@ -270,7 +270,7 @@ def test_convolutions_need_pictures():
     class Numbers(gymnasium.Env):
         observation_space, action_space = spaces.Box(0, 1, (28224,), np.float32), spaces.Discrete(2)
 
-    with pytest.raises(langevin.UsageError, match="need pictures.*28224 numbers.*net=mlp"):
+    with pytest.raises(langevin.UsageError, match="need pictures.*28224 numbers.*net = mlp"):
         langevin.DQN(Numbers(), net="nature")
 
 
