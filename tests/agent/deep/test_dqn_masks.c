@@ -158,6 +158,15 @@ static bool runs(const lgv_env_type *env, const char *agent, const char *extra, 
   return true;
 }
 
+/* Small networks and few updates: masks do not depend on them. */
+static const char *cheap_settings(const lgv_agent_type *type) {
+  if (type->traits & LGV_NEEDS_STATES) return "";
+  bool gauss_newton = strcmp(type->name, "gn-lmcdqn") == 0;
+  return gauss_newton ? "agent.hidden=8 agent.updates=2"
+                      : "agent.hidden=8 agent.replay=200 agent.warmup=40 agent.batch=4 "
+                        "agent.update_every=4";
+}
+
 static void no_agent_takes_a_forbidden_action(void **state) {
   (void)state;
   static const char *const problems[] = {"", "env.dense=true",
@@ -169,8 +178,11 @@ static void no_agent_takes_a_forbidden_action(void **state) {
   steps_taken = forbidden_taken = 0;
   for (size_t a = 0; lgv__agents[a]; a++) {
     int taken = 0;
-    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
-      taken += runs(&gates_type, lgv__agents[a]->name, problems[i], share, &summary);
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+      char extra[300];
+      snprintf(extra, sizeof extra, "%s %s", cheap_settings(lgv__agents[a]), problems[i]);
+      taken += runs(&gates_type, lgv__agents[a]->name, extra, share, &summary);
+    }
     if (!taken) fail_msg("%s takes no problem with masks", lgv__agents[a]->name);
   }
   print_message("%lld steps\n", (long long)steps_taken);
