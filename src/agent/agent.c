@@ -265,6 +265,15 @@ lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err) {
   return agent->type->end_episode ? agent->type->end_episode(agent->self, err) : LGV_OK;
 }
 
+/* On its own, so that the usual call, without a mask, stays short: exact values make one per stage
+ * and state. */
+__attribute__((noinline)) static lgv_status
+masked_policy(const lgv_agent *agent, const lgv_obs *obs, double *probabilities, lgv_error *err) {
+  LGV_TRY(check_mask(agent, obs, err));
+  agent->type->policy(agent->self, obs, probabilities);
+  return LGV_OK;
+}
+
 lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs, double *probabilities,
                             lgv_error *err) {
   const lgv_env_spec *env = &agent->problem.given.env;
@@ -275,7 +284,7 @@ lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs, double *
   if (obs->stage < 0 || obs->stage >= env->horizon || obs->state < 0 || obs->state >= env->states)
     return lgv_fail(err, LGV_ERR_USAGE, "stage %lld, state %lld: outside the problem",
                     (long long)obs->stage, (long long)obs->state);
-  LGV_TRY(check_mask(agent, obs, err));
+  if (obs->mask) return masked_policy(agent, obs, probabilities, err);
   agent->type->policy(agent->self, obs, probabilities);
   return LGV_OK;
 }

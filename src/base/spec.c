@@ -76,12 +76,9 @@ static lgv_status check_box(const lgv_action_space *space, const lgv_action *act
   return LGV_OK;
 }
 
-lgv_status lgv__action_check(const lgv_action_space *space, const uint8_t *mask,
-                             const lgv_action *action, const char *who, lgv_error *err) {
+lgv_status lgv__action_check_parts(const lgv_action_space *space, const uint8_t *mask,
+                                   const lgv_action *action, const char *who, lgv_error *err) {
   char part[32] = "";
-  if (space->kind == LGV_DISCRETE && (uint32_t)action->choice < (uint32_t)space->count &&
-      (!mask || mask[action->choice]))
-    return LGV_OK; /* the usual case: every step asks twice */
   if (space->kind == LGV_BOX) return check_box(space, action, who, err);
   for (int32_t p = 0, first = 0; p < lgv__action_parts(space); p++) {
     int32_t choice = action->choices[p], count = lgv__part_choices(space, p);

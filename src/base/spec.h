@@ -22,8 +22,17 @@ static inline int32_t lgv__part_choices(const lgv_action_space *space, int32_t p
 
 /* Whether an action belongs to the space and mask (may be NULL) allows it. Fills err otherwise;
  * who: the environment or agent whose action it is. */
-LGV_CHECK lgv_status lgv__action_check(const lgv_action_space *space, const uint8_t *mask,
-                                       const lgv_action *action, const char *who, lgv_error *err);
+LGV_CHECK lgv_status lgv__action_check_parts(const lgv_action_space *space, const uint8_t *mask,
+                                             const lgv_action *action, const char *who,
+                                             lgv_error *err);
+LGV_CHECK static inline lgv_status lgv__action_check(const lgv_action_space *space,
+                                                     const uint8_t *mask, const lgv_action *action,
+                                                     const char *who, lgv_error *err) {
+  if (space->kind == LGV_DISCRETE && (uint32_t)action->choice < (uint32_t)space->count &&
+      (!mask || mask[action->choice]))
+    return LGV_OK; /* the usual case: every step asks twice */
+  return lgv__action_check_parts(space, mask, action, who, err);
+}
 /* Whether every part of a mask allows a choice. */
 bool lgv__mask_allows(const lgv_action_space *space, const uint8_t *mask);
 

@@ -74,6 +74,7 @@ void lgv__replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int
   r->capacity = capacity / streams * streams;
   r->obs_bytes = (int64_t)bytes;
   r->parts = lgv__action_parts(&env->actions);
+  r->frames = lgv__frames(env);
   r->n_step = n_step;
   r->gamma = gamma;
   r->cursor = lgv_layout_array(layout, "replay.cursor", LGV_I64, n * REPLAY_CURSORS, LGV_KEEP);
@@ -112,7 +113,7 @@ void lgv__replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bo
 static uint8_t *stored(const replay *r, int64_t entry) { return r->obs + entry * r->obs_bytes; }
 
 static void store(replay *r, int64_t entry, const lgv_obs *obs) {
-  int32_t frames = lgv__frames(&r->env);
+  int32_t frames = r->frames;
   if (frames == 1)
     lgv__replay_encode(&r->env, obs, stored(r, entry));
   else
@@ -219,7 +220,7 @@ static int64_t older_entries(const replay *r, int64_t entry) {
 }
 
 bool lgv__replay_can_draw(const replay *r, int64_t entry) {
-  int64_t needed = lgv__frames(&r->env) - 1;
+  int64_t needed = r->frames - 1;
   if (r->age[entry] < needed) needed = r->age[entry];
   return has_action(r, entry) && (needed == 0 || older_entries(r, entry) >= needed);
 }
@@ -229,7 +230,7 @@ static int64_t stream_size(const replay *r, int64_t stream) {
   int64_t size = c[REPLAY_ACTIONS], filled = c[REPLAY_FILLED];
   if (filled < length_of_ring(r)) return size;
   int64_t entry = oldest_of(r, stream);
-  for (int32_t i = 0; i < lgv__frames(&r->env) - 1 && i < filled; i++) {
+  for (int32_t i = 0; i < r->frames - 1 && i < filled; i++) {
     size -= has_action(r, entry) && !lgv__replay_can_draw(r, entry);
     entry = lgv__replay_following(r, entry);
   }
@@ -243,7 +244,7 @@ int64_t lgv__replay_size(const replay *r) {
 }
 
 static void load(const replay *r, int64_t entry, unsigned char *out) {
-  int32_t frames = lgv__frames(&r->env);
+  int32_t frames = r->frames;
   if (frames == 1) {
     memcpy(out, stored(r, entry), (size_t)r->obs_bytes);
     return;
@@ -263,7 +264,7 @@ static bool lost_its_first(const replay *r, int64_t entry) {
 
 /* The observation with which the entry's episode began. */
 static void load_first(const replay *r, int64_t entry, unsigned char *out) {
-  int32_t frames = lgv__frames(&r->env), age = r->age[entry];
+  int32_t frames = r->frames, age = r->age[entry];
   const uint8_t *lost = r->lost_first + stream_of(r, entry) * r->obs_bytes;
   const uint8_t *first = lost_its_first(r, entry) ? lost : stored(r, back(r, entry, age));
   if (frames == 1) {
@@ -303,6 +304,13 @@ static void gather_masks(const replay *r, replay_batch *b, int64_t i, int64_t ne
   load_mask(r, first, b->first_mask + at);
 }
 
+static void gather_actions(const replay *r, replay_batch *b) {
+  int32_t parts = r->parts;
+  for (int32_t p = 0; p < parts; p++)
+    for (int64_t i = 0; i < b->size; i++)
+      b->action[i * parts + p] = r->action[b->entry[i] * parts + p];
+}
+
 void lgv__replay_gather(const replay *r, replay_batch *b) {
   size_t bytes = lgv__replay_encoded_bytes(&r->env);
   for (int64_t i = 0; i < b->size; i++) {
@@ -312,10 +320,9 @@ void lgv__replay_gather(const replay *r, replay_batch *b) {
     if (b->first) load_first(r, entry, b->first + at);
     int64_t next = look_ahead(r, entry, &b->reward[i], &b->discount[i]);
     load(r, next, b->next + at);
-    memcpy(b->action + i * r->parts, r->action + entry * r->parts,
-           (size_t)r->parts * sizeof *b->action);
     if (r->mask) gather_masks(r, b, i, next);
   }
+  gather_actions(r, b);
 }
 
 /* A stream whose ring is less full than the fullest has entries that were never written. */

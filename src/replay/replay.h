@@ -44,6 +44,7 @@ typedef struct replay {
   int64_t obs_bytes;  /* per stored observation */
   int64_t mask_bytes; /* per stored mask, one bit per choice; 0 if the spec is not masked */
   int32_t parts;      /* of an action */
+  int32_t frames;     /* observations of a stack; at least 1 */
   int32_t n_step;
   double gamma;
   int64_t *cursor;     /* (streams x REPLAY_CURSORS) */

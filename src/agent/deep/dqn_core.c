@@ -15,7 +15,7 @@ enum { LARGE_INPUT = 100 }; /* observations as large as this are named when a lo
 
 net_input lgv__dqn_input(const dqn *c, const void *encoded) {
   net_input input = lgv__replay_input(&c->env, encoded);
-  input.map = lgv__running_scale_map(&c->scale);
+  if (c->net.shape.maps_input) input.map = lgv__running_scale_map(&c->scale);
   return input;
 }
 
@@ -123,20 +123,30 @@ void lgv__dqn_forward_next(dqn *c, const float *w, const float *w_target) {
   c->q_target = forward(c, w_target, c->batch.next, c->p->batch, &c->target_tape);
 }
 
+static inline int32_t first_best(const float *q, int32_t count) {
+  int32_t best = 0;
+  for (int32_t a = 1; a < count; a++)
+    if (q[a] > q[best]) best = a;
+  return best;
+}
+
 int32_t lgv__dqn_best_of_part(const dqn *c, const float *q, const uint8_t *mask, int32_t part,
                               int32_t first) {
   int32_t count = lgv__part_choices(&c->env.actions, part);
   const float *value = q + first;
+  if (!mask) return first_best(value, count);
   const uint8_t *allowed = mask_of(mask, first);
   int32_t best = lgv__first_allowed(allowed, count);
   for (int32_t a = best + 1; a < count; a++)
-    if ((!allowed || allowed[a]) && value[a] > value[best]) best = a;
+    if (allowed[a] && value[a] > value[best]) best = a;
   return best;
 }
 
-float lgv__dqn_best_value(const dqn *c, const float *select, const uint8_t *mask,
-                          const float *value) {
+/* The mean over parts of value[best], best being the greatest of select in its part. */
+static inline float best_value(const dqn *c, const float *select, const uint8_t *mask,
+                               const float *value) {
   float sum = 0;
+  if (c->parts == 1 && !mask) return value[first_best(select, c->A)]; /* the usual case */
   for (int32_t p = 0, first = 0; p < c->parts; p++) {
     sum += value[first + lgv__dqn_best_of_part(c, select, mask, p, first)];
     first += lgv__part_choices(&c->env.actions, p);
@@ -151,11 +161,11 @@ static const uint8_t *mask_at(const dqn *c, const uint8_t *masks, int64_t i) {
 
 void lgv__dqn_targets_from(const dqn *c, const float *select, const float *value, int64_t stride,
                            float *y) {
-  for (int64_t i = 0; i < c->p->batch; i++) {
-    const uint8_t *mask = mask_at(c, c->batch.next_mask, i);
-    float best = lgv__dqn_best_value(c, select + i * stride, mask, value + i * stride);
-    y[i] = c->batch.reward[i] + c->batch.discount[i] * best;
-  }
+  const float *reward = c->batch.reward, *discount = c->batch.discount;
+  const uint8_t *masks = c->batch.next_mask;
+  int64_t batch = c->p->batch;
+  for (int64_t i = 0; i < batch; i++, select += stride, value += stride)
+    y[i] = reward[i] + discount[i] * best_value(c, select, mask_at(c, masks, i), value);
 }
 
 void lgv__dqn_targets(dqn *c) {
@@ -195,22 +205,33 @@ static float huber(float w, float e, float *slope) {
   return inside ? w * e * e / 2 : size - 0.5f / w;
 }
 
+/* Adds one error to the loss and to its slope; returns its size. */
+static inline float add_error(bool is_huber, float e, float weight, float share, double *sum,
+                              float *d_q) {
+  float slope;
+  *sum += (double)(is_huber ? huber(weight, e, &slope) : mse(weight, e, &slope));
+  *d_q += share * slope;
+  return fabsf(e);
+}
+
 void lgv__dqn_loss_add(dqn *c, const float *q, const float *y, const float *weight, float *d_q) {
-  float share = 1.0f / (float)(c->p->batch * c->parts);
+  bool is_huber = c->p->loss == DQN_HUBER;
+  int32_t parts = c->parts;
+  int64_t batch = c->p->batch, outputs = c->outputs;
+  const int32_t *choice = c->batch.action;
+  float share = 1.0f / (float)(batch * parts), *error = c->error;
   double sum = 0;
-  for (int64_t i = 0; i < c->p->batch; i++) {
-    const int32_t *choice = c->batch.action + i * c->parts;
-    float w = weight ? weight[i] : 1, error = 0;
-    for (int32_t p = 0, first = 0; p < c->parts; p++) {
-      int64_t at = i * c->outputs + first + choice[p];
-      float e = q[at] - y[i], slope;
-      sum += (double)(c->p->loss == DQN_HUBER ? huber(w, e, &slope) : mse(w, e, &slope));
-      d_q[at] += share * slope;
-      error += fabsf(e);
-      first += lgv__part_choices(&c->env.actions, p);
+  memset(error, 0, (size_t)batch * sizeof *error);
+  for (int32_t p = 0; p < parts; p++) { /* part by part: there is usually one */
+    for (int64_t i = 0; i < batch; i++) {
+      int64_t at = i * outputs + choice[i * parts + p];
+      float w = weight ? weight[i] : 1;
+      error[i] += add_error(is_huber, q[at] - y[i], w, share, &sum, d_q + at);
     }
-    c->error[i] = error / (float)c->parts;
+    q += lgv__part_choices(&c->env.actions, p);
+    d_q += lgv__part_choices(&c->env.actions, p);
   }
+  for (int64_t i = 0; parts > 1 && i < batch; i++) error[i] /= (float)parts;
   c->loss += sum * (double)share;
 }
 
@@ -270,7 +291,7 @@ static void take_q_stats(dqn *c) {
   double sum = 0, squares = 0, most = -INFINITY, B = (double)c->p->batch;
   for (int64_t i = 0; i < c->p->batch; i++) {
     const float *q = c->mean ? c->mean + i * c->A : c->q + i * c->outputs;
-    double best = (double)lgv__dqn_best_value(c, q, mask_at(c, c->batch.obs_mask, i), q);
+    double best = (double)best_value(c, q, mask_at(c, c->batch.obs_mask, i), q);
     sum += best;
     squares += best * best;
     if (best > most) most = best;

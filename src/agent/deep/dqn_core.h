@@ -217,9 +217,6 @@ void lgv__dqn_epsilon_greedy(dqn *c, const float *q, double epsilon, const lgv_o
  * equals, in the part whose choices begin at `first`. */
 int32_t lgv__dqn_best_of_part(const dqn *c, const float *q, const uint8_t *mask, int32_t part,
                               int32_t first);
-/* The mean over parts of value[best], best being the greatest of select in its part. */
-float lgv__dqn_best_value(const dqn *c, const float *select, const uint8_t *mask,
-                          const float *value);
 lgv_rng *lgv__dqn_act_stream(dqn *c, lgv_mode mode);
 void lgv__dqn_copy_values(const dqn *c, const float *values, double *q); /* (A), for q_values */
 
