@@ -56,7 +56,9 @@ static lgv_status open_subject(subject *s, int line, lgv_error *err) {
     status = lgv_agent_create(settings, &lines[line].env, 0, 0, 1, &s->agent, err);
   lgv_settings_free(settings);
   for (int64_t i = 0; status == LGV_OK && i < lines[line].transitions; i++) {
-    lgv_transition t = {.obs = {data, -1, i}, .action = &action, .next = {data, -1, i + 1}};
+    lgv_transition t = {.obs = {.data = data, .state = -1, .stage = i},
+                        .action = &action,
+                        .next = {.data = data, .state = -1, .stage = i + 1}};
     status = lgv_agent_observe(s->agent, &t, err);
   }
   return status;

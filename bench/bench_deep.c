@@ -136,8 +136,8 @@ static lgv_status count_operations(subject *s, int c, int which, lgv_error *err)
 /* Stores a transition, which triggers an update. */
 static lgv_status update(void *context, lgv_error *err) {
   subject *s = context;
-  lgv_transition t = {.obs = {s->obs, -1, s->stage},
-                      .next = {s->next, -1, s->stage + 1},
+  lgv_transition t = {.obs = {.data = s->obs, .state = -1, .stage = s->stage},
+                      .next = {.data = s->next, .state = -1, .stage = s->stage + 1},
                       .action = &(lgv_action){.choice = (int32_t)(s->stage % 2)},
                       .reward = 0.1};
   s->stage++;

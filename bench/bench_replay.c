@@ -69,9 +69,9 @@ static lgv_status open_subject(subject *s, int line, lgv_error *err) {
   if (lines[line].prioritized) lgv__priority_open(&s->order);
   for (int64_t i = 0; i < lines[line].capacity; i++) {
     int64_t stage = i % LENGTH;
-    lgv_transition t = {.obs = {data, -1, stage},
+    lgv_transition t = {.obs = {.data = data, .state = -1, .stage = stage},
                         .action = &action,
-                        .next = {data, -1, stage + 1},
+                        .next = {.data = data, .state = -1, .stage = stage + 1},
                         .terminated = stage == LENGTH - 1};
     int64_t entry = lgv__replay_add(&s->ring, 0, &t);
     if (lines[line].prioritized) lgv__priority_add(&s->order, &s->ring, entry);
