@@ -281,7 +281,7 @@ static void put_outputs(const pass *p, const char *out) {
   if (p->n->shape.dueling) put_duels(p, out);
 }
 
-/* Puts the vector behind the first `at` numbers of the activations. */
+/* Appends the vector to the first `at` numbers of the activations. */
 static void put_vector(const pass *p, int64_t at) {
   long long count = p->n->shape.vector, first = at;
   if (standardizes(p->w))

@@ -76,19 +76,26 @@ static lgv_status check_box(const lgv_action_space *space, const lgv_action *act
   return LGV_OK;
 }
 
+/* why: "is outside 0..3", "is forbidden by the mask" */
+static lgv_status wrong_choice(const lgv_action_space *space, int32_t part, int32_t choice,
+                               const char *who, const char *why, lgv_error *err) {
+  if (space->kind == LGV_DISCRETE)
+    return lgv_fail(err, LGV_ERR_USAGE, "%s: action %d %s", who, choice, why);
+  return lgv_fail(err, LGV_ERR_USAGE, "%s: action %d of part %d %s", who, choice, part, why);
+}
+
 lgv_status lgv__action_check_parts(const lgv_action_space *space, const uint8_t *mask,
                                    const lgv_action *action, const char *who, lgv_error *err) {
-  char part[32] = "";
+  char why[32];
   if (space->kind == LGV_BOX) return check_box(space, action, who, err);
   for (int32_t p = 0, first = 0; p < lgv__action_parts(space); p++) {
     int32_t choice = action->choices[p], count = lgv__part_choices(space, p);
-    if (space->kind != LGV_DISCRETE) snprintf(part, sizeof part, " of part %d", p);
-    if (choice < 0 || choice >= count)
-      return lgv_fail(err, LGV_ERR_USAGE, "%s: action %d%s is outside 0..%d", who, choice, part,
-                      count - 1);
+    if (choice < 0 || choice >= count) {
+      snprintf(why, sizeof why, "is outside 0..%d", count - 1);
+      return wrong_choice(space, p, choice, who, why, err);
+    }
     if (mask && !mask[first + choice])
-      return lgv_fail(err, LGV_ERR_USAGE, "%s: action %d%s is forbidden by the mask", who, choice,
-                      part);
+      return wrong_choice(space, p, choice, who, "is forbidden by the mask", err);
     first += count;
   }
   return LGV_OK;

@@ -148,7 +148,7 @@ static void see_bytes(running_scale *s, const uint8_t *x) {
       if (x[i + c] > s->most[c]) s->most[c] = x[i + c];
 }
 
-/* The floats lie behind the bytes, or there are no bytes. */
+/* The floats follow the bytes, or there are no bytes. */
 static void see(running_scale *s, const lgv_obs *obs) {
   const unsigned char *data = obs->data;
   size_t floats_at = bytes_of(s->env) > 0 ? lgv__obs_vector_at(s->env) : 0;
