@@ -908,7 +908,7 @@ typedef struct lgv_run_news {
   const lgv_error *error;     /* FAILED: why; HELD: by whom; else NULL */
 } lgv_run_news;
 
-/* What lgv_sweep_run does, and whom it tells. */
+/* What lgv_sweep_run does, and the functions that it calls meanwhile. */
 typedef struct lgv_sweep_job {
   size_t size; /* sizeof(lgv_sweep_job) */
   const lgv_sweep *sweep;
