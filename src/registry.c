@@ -44,7 +44,7 @@
   DEEP(fg_lmcdqn, "src/agent/deep/langevin_dqn.c")                                                 \
   DEEP(ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                                  \
   DEEP(fg_ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                               \
-  DEEP(gn_lmcdqn, "src/agent/deep/agent_gn_lmcdqn.c")
+  DEEP(gn_lmcdqn, "src/agent/deep/agent_gn_lmcdqn.c") DEEP(pathwise_lmcdqn, "src/agent/deep/agent_pathwise_lmcdqn.c")
 
 #define DECLARE_ENV(name, file) extern const lgv_env_type lgv__env_##name;
 #define DECLARE_AGENT(name, file) extern const lgv_agent_type lgv__agent_##name;

@@ -1,0 +1,557 @@
+/* Pathwise LMCDQN: a Langevin chain on the noise of a posterior, for deep exploration from any
+ * observation. Not from a paper: it keeps the idea of Ishfaq et al. (ICLR 2024), one Langevin
+ * sample of Q per episode and greedy acting, and changes what the chain moves.
+ *
+ * The model. Observations are grouped into cells by a code (observation_code.h). With c the cell of
+ * s, and f a network that knows s only by the example of its cell,
+ *
+ *     Q(s, a) = f(c, a) + w(c, a),     w(c, a) ~ N(0, s0^2) before any data,
+ *     ybar(c, a) = Q(s, a) + N(0, v / n),
+ *
+ * where ybar is the mean over the n visits of the pair of r + gamma max_a' Q(s', a'), and v is the
+ * variance of a target.
+ *
+ * The sample. Given ybar, a draw of the posterior is a function of noise that no data touch
+ * (Matheron's rule): with w0 = s0 x a draw of the prior and zeta a draw of the data's noise,
+ *
+ *     Q = argmin  n / (2 v) (Q - ybar - sqrt(v / n) zeta)^2 + (Q - f - w0)^2 / (2 s0^2)
+ *       = (k (ybar + sqrt(v / n) zeta) + p (f + w0)) / (k + p),    k = n / v,   p = 1 / s0^2.
+ *
+ * The chain. A Langevin step on the potential of the noise, which is perfectly conditioned whatever
+ * the data are: an exact (Ornstein-Uhlenbeck) one,
+ *
+ *     x <- rho x + sqrt(1 - rho^2) xi,     zeta <- rho zeta + sqrt(1 - rho^2) xi',
+ *
+ * before each episode. With fixed targets, Q has exactly the law N((k ybar + p f) / (k + p),
+ * 1 / (k + p)) at all times, and correlation rho between episodes. A chain on w itself, as in
+ * Algorithm 1 of the paper, has a step size that its most visited pair limits and needs n / lambda
+ * steps for the others.
+ *
+ * Since ybar depends on Q, agent.sweeps sweeps over the cells apply the formula again and again
+ * (Gauss-Seidel: in place), from the most to the least recently visited cell, so that one sweep
+ * carries the end of an episode back to its beginning: the number of sweeps does not depend on how
+ * long episodes are. If all cells are more than the time allows (agent.work per step of the
+ * episode), the sweeps stop after the most recent ones. The others keep an older sample.
+ *
+ * v = sigma^2 + S + M / n^2, where S is the variance of the pair's targets over its visits and M the
+ * greatest S of all pairs: a pair seen once counts as uncertain as the noisiest one, and with n its
+ * own noise takes over. Where nothing is random S and M are 0. Then sigma = (1 - gamma) s0 remains:
+ * a maximum turns noise of the targets into bias, and a value sums up the bias of 1 / (1 - gamma)
+ * backups, in all about one deviation of the prior, so that what is known cannot look better than
+ * what is not.
+ *
+ * s0 is the greatest size of a reward: what the environment states, else what was seen, at least 1.
+ *
+ * The network learns the sampled Q of the pairs that were tried, by agent.batch cells per update:
+ * the mean over samples and over similar observations. It starts at 0.
+ *
+ * Evaluation uses the posterior's mean: the fixed point of the formula with x = zeta = 0, where an
+ * action that was never tried counts one deviation of the prior less than its mean. At an
+ * observation without a cell it is f.
+ *
+ * Masks: the mask of a cell is the last one seen. */
+#include "agent/agent.h"
+#include "agent/deep/cells.h"
+#include "agent/deep/dqn_core.h"
+#include "agent/deep/observation_code.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "math/kernels.h"
+#include "replay/replay.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+  CHUNK = 256,      /* rows of a forward pass */
+  REFRESHED = 4096, /* cells whose network outputs a plan renews */
+  MEAN_SWEEPS = 2000
+};
+
+typedef struct params {
+  dqn_params dqn; /* of the network: its rows below are all that is used */
+  double prior, sigma, rho;
+  int64_t sweeps, work, cells;
+} params;
+
+/* clang-format off */
+static const lgv_param param_table[] = {
+    LGV_CHOICE_ROW(params, dqn.net, "net", "auto", lgv__dqn_net_names, "as of dqn"),
+    LGV_TEXT_ROW(params, dqn.conv, "conv", "", "convolutions of agent.net = conv, separated by commas; 16x3s1: 16 channels, windows of 3 x 3, stride 1; empty: 16x3s1,32x3s1"),
+    LGV_INTS_ROW(params, dqn.hidden, "hidden", "0", 0, 1e6, "widths of the hidden dense layers; 0: 64,64 (mlp), 128 (conv), 512 (nature)"),
+    LGV_BOOL_ROW(params, dqn.layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier"),
+    LGV_REAL_ROW(params, dqn.gamma, "gamma", "0.99", 0, 1, LGV_OPEN_MAX, "discount"),
+    LGV_REAL_ROW(params, prior, "prior", "0", 0, 1e6, 0, "s0: prior deviation of values; 0: the greatest size of a reward"),
+    LGV_REAL_ROW(params, sigma, "sigma", "0", 0, 1e6, 0, "standard deviation of a target where nothing is random; 0: (1 - gamma) prior"),
+    LGV_REAL_ROW(params, rho, "rho", "0.5", 0, 1, LGV_OPEN_MAX, "correlation of the samples of two successive episodes"),
+    LGV_INT_ROW(params, sweeps, "sweeps", "20", 1, 1e9, "J: sweeps over the cells before an episode"),
+    LGV_INT_ROW(params, work, "work", "20000", 1, 1e12, "the most pairs that sweeps compute per step of the episode before"),
+    LGV_INT_ROW(params, cells, "cells", "50000", 4, 1e8, "the most cells; when they are used up, the half that was not visited for longest is forgotten"),
+    LGV_INT_ROW(params, dqn.batch, "batch", "64", 1, 65536, "cells in a minibatch of the network"),
+    LGV_INT_ROW(params, dqn.update_every, "update_every", "1", 1, 1e9, "environment steps per update of the network"),
+    {0}};
+/* clang-format on */
+
+enum { COUNT_STEPS, COUNT_UPDATES, COUNT_PLANNED, COUNT_REFRESHED, COUNTERS };
+enum { REAL_REWARD, REAL_NOISE, REALS }; /* the greatest |r| seen; M */
+enum {
+  STAT_LOSS,
+  STAT_Q_MEAN,
+  STAT_Q_MAX,
+  STAT_CELLS,
+  STAT_LEVEL,
+  STAT_NOISE,
+  STAT_UPDATES,
+  STATS
+};
+
+typedef struct self {
+  const params *p;
+  lgv_env_spec env;
+  int32_t A;
+  net net;
+  const lgv_optim_type *optimizer;
+  const void *optim_params;
+  lgv_rng *init, *act, *draw, *eval, *noise;
+  lgv_noise *optim_noise;
+  observation_code code;
+  cells cells;
+  running_scale scale;
+  int64_t *count;                          /* (COUNTERS) */
+  double *real;                            /* (REALS) */
+  double *stat;                            /* (STATS) */
+  float *w, *slot[LGV_OPTIM_SLOTS], *grad; /* (net.params) */
+  net_tape tape, act_tape;
+  uint8_t *examples;       /* (rows of the tape x obs_bytes) */
+  int64_t *drawn;          /* (batch): cells */
+  float *d_outputs;        /* (batch x A) */
+  float *mean_value;       /* (cells x A): the posterior's mean, for evaluation */
+  float *mean_best;        /* (cells): its greatest value among the actions that evaluation takes */
+  int64_t mean_steps;      /* 1 + COUNT_STEPS when it was computed; 0: never */
+  uint8_t *seen;           /* (2 x obs_bytes): encoded observations */
+  double *values;          /* (A) */
+} self;
+
+/* ---- parameters and memory ---- */
+
+static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
+                          lgv_error *err) {
+  (void)is_set;
+  params *p = params_;
+  const lgv_env_spec *env = &problem->env;
+  p->dqn.scale.obs = env->obs_form == LGV_FORM_DENSE &&
+                     (env->obs_kind == LGV_OBS_FLOAT || env->vector > 0);
+  p->dqn.replay = 2; /* there is none */
+  LGV_TRY(lgv__dqn_resolve(&p->dqn, problem, (dqn_sizes){0}, err));
+  return LGV_OK;
+}
+
+static const char *counter_fault(const void *self_) {
+  bool ok = lgv__are_counts(((const self *)self_)->count, COUNTERS);
+  return ok ? NULL : "counter out of range";
+}
+
+static const char *real_fault(const void *self_) {
+  const double *real = ((const self *)self_)->real;
+  for (int i = 0; i < REALS; i++)
+    if (!(real[i] >= 0 && isfinite(real[i]))) return "a number that cannot be";
+  return NULL;
+}
+
+static const char *cells_fault(const void *self_) { return lgv__cells_fault(&((const self *)self_)->cells); }
+
+static void layout_network(self *s, lgv_layout *out) {
+  static const char *const slots[LGV_OPTIM_SLOTS] = {"optim.slot0", "optim.slot1", "optim.slot2",
+                                                     "optim.slot3"};
+  net_shape shape = lgv__dqn_shape(&s->p->dqn, &s->env, 1, 1);
+  lgv_status built = lgv__net_build(&s->net, &shape, NULL); /* resolve checked it */
+  assert(built == LGV_OK);
+  (void)built;
+  size_t n = (size_t)s->net.params, B = (size_t)s->p->dqn.batch;
+  size_t rows = B > CHUNK ? B : CHUNK;
+  s->optim_noise = lgv_layout_array(out, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
+  s->w = lgv_layout_array(out, "w", LGV_F32, n, LGV_KEEP);
+  for (int32_t i = 0; i < s->optimizer->slots; i++)
+    s->slot[i] = lgv_layout_array(out, slots[i], LGV_F32, n, LGV_KEEP);
+  s->grad = lgv_layout_array(out, "grad", LGV_F32, n, LGV_SCRATCH);
+  s->examples = lgv_layout_array(out, "examples", LGV_U8, rows * s->cells.obs_bytes, LGV_SCRATCH);
+  s->drawn = lgv_layout_array(out, "drawn", LGV_I64, B, LGV_SCRATCH);
+  s->d_outputs = lgv_layout_array(out, "d_outputs", LGV_F32, B * (size_t)s->A, LGV_SCRATCH);
+  lgv__net_tape_layout(&s->tape, &s->net, "tape", (int64_t)rows, true, out);
+  lgv__net_tape_layout(&s->act_tape, &s->net, "act_tape", 1, false, out);
+}
+
+static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
+  self *s = self_;
+  s->p = params_;
+  s->env = problem->env;
+  s->A = s->env.actions.count;
+  s->optimizer = lgv__full_problem(problem)->optimizer;
+  s->optim_params = lgv__full_problem(problem)->optim_params;
+  s->init = problem->init;
+  s->act = problem->act;
+  s->draw = problem->replay;
+  s->eval = problem->eval;
+  s->noise = problem->noise;
+  s->count = lgv_layout_array(out, "counters", LGV_I64, COUNTERS, LGV_KEEP);
+  lgv_layout_check(out, counter_fault, s);
+  s->real = lgv_layout_array(out, "reals", LGV_F64, REALS, LGV_KEEP);
+  lgv_layout_check(out, real_fault, s);
+  s->stat = lgv_layout_array(out, "stats", LGV_F64, STATS, LGV_KEEP);
+  s->cells.actions = s->A;
+  s->cells.capacity = s->p->cells;
+  s->cells.obs_bytes = lgv__replay_encoded_bytes(&s->env);
+  lgv__observation_code_layout(&s->code, &s->env, out);
+  lgv__running_scale_layout(&s->scale, &s->p->dqn.scale, &s->env, 1, s->p->dqn.gamma, out);
+  layout_network(s, out);
+  size_t cells = (size_t)s->p->cells, A = (size_t)s->A;
+  s->mean_value = lgv_layout_array(out, "mean_value", LGV_F32, cells * A, LGV_SCRATCH);
+  s->mean_best = lgv_layout_array(out, "mean_best", LGV_F32, cells, LGV_SCRATCH);
+  s->seen = lgv_layout_array(out, "seen", LGV_U8, 2 * s->cells.obs_bytes, LGV_SCRATCH);
+  s->values = lgv_layout_array(out, "values", LGV_F64, A, LGV_SCRATCH);
+  lgv__cells_layout(&s->cells, s->env.masked, out);
+  lgv_layout_check(out, cells_fault, s);
+}
+
+/* The rows of a one-hot input are as large as if it were the only one; the network's outputs are 0. */
+static lgv_status open_agent(void *self_, lgv_error *err) {
+  (void)err;
+  self *s = self_;
+  const net_layer *first = &s->net.layer[0], *last = &s->net.layer[s->net.n_layers - 1];
+  float gain = s->env.obs_form == LGV_FORM_ONE_HOT ? sqrtf((float)first->inputs) : 1;
+  lgv__net_init(&s->net, s->w, s->init);
+  for (int64_t i = 0; i < first->n_weights; i++) s->w[first->weights + i] *= gain;
+  memset(s->w + last->weights, 0, (size_t)last->n_params * sizeof *s->w);
+  lgv__noise_seed(s->optim_noise, s->noise);
+  lgv__observation_code_open(&s->code);
+  lgv__cells_open(&s->cells);
+  return LGV_OK;
+}
+
+/* ---- units ---- */
+
+/* s0 */
+static double prior_of(const self *s) {
+  const lgv_env_spec *env = &s->env;
+  if (s->p->prior > 0) return s->p->prior;
+  double stated = fmax(fabs(env->reward_min), fabs(env->reward_max));
+  return stated > 0 && isfinite(stated) ? stated : fmax(1, s->real[REAL_REWARD]);
+}
+
+static double sigma_of(const self *s) {
+  return s->p->sigma > 0 ? s->p->sigma : (1 - s->p->dqn.gamma) * prior_of(s);
+}
+
+/* ---- the network ---- */
+
+static net_input input_of(const self *s, const void *encoded) {
+  net_input input = lgv__replay_input(&s->env, encoded);
+  if (s->net.shape.maps_input) input.map = lgv__running_scale_map(&s->scale);
+  return input;
+}
+
+/* One update towards the sampled values of tried pairs, at cells drawn uniformly. Values are in
+ * units of the prior. */
+static void update(self *s) {
+  const cells *c = &s->cells;
+  int64_t B = s->p->dqn.batch;
+  double loss = 0, unit = 1 / prior_of(s);
+  for (int64_t i = 0; i < B; i++) {
+    s->drawn[i] = lgv_rng_below(s->draw, c->size[CELLS_COUNT]);
+    memcpy(s->examples + (size_t)i * c->obs_bytes, cells_example(c, s->drawn[i]), c->obs_bytes);
+  }
+  net_input input = input_of(s, s->examples);
+  const float *f = lgv__net_forward(&s->net, s->w, input, B, &s->tape);
+  for (int64_t i = 0; i < B * s->A; i++) {
+    int64_t pair = s->drawn[i / s->A] * s->A + i % s->A;
+    float error = c->count[pair] > 0 ? f[i] - (float)((double)c->value[pair] * unit) : 0;
+    s->d_outputs[i] = error / (float)B;
+    loss += 0.5 * (double)(error * error) / (double)B;
+  }
+  lgv__net_backward(&s->net, s->w, input, B, &s->tape, s->d_outputs, 1, s->grad);
+  lgv_optim_step step = {.count = (size_t)s->net.params,
+                         .w = s->w,
+                         .g = s->grad,
+                         .t = ++s->count[COUNT_UPDATES],
+                         .lr_scale = 1,
+                         .noise = s->optim_noise};
+  for (int32_t i = 0; i < s->optimizer->slots; i++) step.slot[i] = s->slot[i];
+  s->optimizer->step(s->optim_params, &step);
+  s->stat[STAT_LOSS] = loss;
+}
+
+/* The network's outputs at the examples of the next cells, all of them unless they are too many. */
+static void refresh(self *s) {
+  cells *c = &s->cells;
+  int64_t known = c->size[CELLS_COUNT], left = known < REFRESHED ? known : REFRESHED, rows;
+  for (; left > 0; left -= rows) {
+    if (s->count[COUNT_REFRESHED] >= known) s->count[COUNT_REFRESHED] = 0;
+    int64_t at = s->count[COUNT_REFRESHED];
+    rows = left < CHUNK ? left : CHUNK;
+    if (rows > known - at) rows = known - at;
+    const float *f =
+        lgv__net_forward(&s->net, s->w, input_of(s, cells_example(c, at)), rows, &s->tape);
+    memcpy(c->mean + at * s->A, f, (size_t)(rows * s->A) * sizeof *f);
+    s->count[COUNT_REFRESHED] += rows;
+  }
+}
+
+/* ---- the posterior ---- */
+
+/* The formula at the top of the file, for a pair that was tried. x = zeta = 0: the mean. */
+static double posterior(const self *s, int64_t pair, const float *best, double x, double zeta,
+                        double *variance) {
+  const cells *c = &s->cells;
+  cell_target t = lgv__cells_target(c, pair, best, s->p->dqn.gamma);
+  double s0 = prior_of(s), sigma = sigma_of(s), f = s0 * (double)c->mean[pair];
+  double v = sigma * sigma + t.variance + s->real[REAL_NOISE] / (t.n * t.n);
+  double k = t.n / v, p = 1 / (s0 * s0);
+  *variance = t.variance;
+  return (k * (t.mean + sqrt(v / t.n) * zeta) + p * (f + s0 * x)) / (k + p);
+}
+
+/* Sets the sampled values of a cell; returns the greatest variance of its targets. */
+static double sample_cell(self *s, int64_t cell) {
+  cells *c = &s->cells;
+  double most = 0, s0 = prior_of(s);
+  float best = -INFINITY;
+  for (int32_t a = 0; a < s->A; a++) {
+    int64_t pair = cell * s->A + a;
+    double x = (double)c->prior[pair], variance = 0;
+    double q = c->count[pair] > 0
+                   ? posterior(s, pair, c->best, x, (double)c->noise[pair], &variance)
+                   : s0 * ((double)c->mean[pair] + x);
+    c->value[pair] = (float)q;
+    if (lgv__cells_allow(c, cell, a)) best = fmaxf(best, c->value[pair]);
+    most = fmax(most, variance);
+  }
+  c->best[cell] = best;
+  return most;
+}
+
+/* The step of the chain, at the `count` most recent cells. */
+static void renew(self *s, int64_t count) {
+  cells *c = &s->cells;
+  double rho = s->p->rho, fresh = sqrt(1 - rho * rho);
+  for (int64_t i = c->size[CELLS_NEWEST]; i >= 0 && count-- > 0; i = c->older[i])
+    for (int64_t p = i * s->A; p < (i + 1) * s->A; p++) {
+      c->prior[p] = (float)(rho * (double)c->prior[p] + fresh * lgv_rng_normal(s->noise));
+      c->noise[p] = (float)(rho * (double)c->noise[p] + fresh * lgv_rng_normal(s->noise));
+    }
+}
+
+static void sweep(self *s, int64_t count) {
+  const cells *c = &s->cells;
+  double most = 0;
+  for (int64_t i = c->size[CELLS_NEWEST]; i >= 0 && count-- > 0; i = c->older[i])
+    most = fmax(most, sample_cell(s, i));
+  s->real[REAL_NOISE] = most;
+}
+
+/* How many cells the sweeps of a plan can afford. */
+static int64_t affordable(const self *s, int64_t steps) {
+  double cells = (double)s->p->work * (double)steps / (double)(s->p->sweeps * s->A);
+  return (int64_t)fmin(fmax(cells, 1), (double)s->cells.size[CELLS_COUNT]);
+}
+
+/* The names of all cells have changed: those that share one are joined. */
+static void rename_cells(self *s) {
+  cells *c = &s->cells;
+  for (int64_t i = 0; i < c->size[CELLS_COUNT]; i++)
+    c->key[i] = lgv__observation_code(&s->code, cells_example(c, i));
+  lgv__cells_merge(c);
+}
+
+static void take_stats(self *s) {
+  const cells *c = &s->cells;
+  double sum = 0, most = -INFINITY, known = (double)c->size[CELLS_COUNT];
+  for (int64_t i = 0; i < c->size[CELLS_COUNT]; i++) {
+    sum += (double)c->best[i];
+    most = fmax(most, (double)c->best[i]);
+  }
+  s->stat[STAT_Q_MEAN] = sum / known;
+  s->stat[STAT_Q_MAX] = most;
+  s->stat[STAT_CELLS] = known;
+  s->stat[STAT_LEVEL] = (double)s->code.count[CODE_LEVEL];
+  s->stat[STAT_NOISE] = sqrt(s->real[REAL_NOISE]);
+  s->stat[STAT_UPDATES] = (double)s->count[COUNT_UPDATES];
+}
+
+/* The next sample, after the `steps` since the last one. */
+static lgv_status plan(self *s, lgv_error *err) {
+  int64_t steps = s->count[COUNT_STEPS] - s->count[COUNT_PLANNED];
+  if (steps == 0) return LGV_OK;
+  while (lgv__observation_code_is_too_fine(&s->code, s->cells.size[CELLS_COUNT])) {
+    lgv__observation_code_coarsen(&s->code);
+    rename_cells(s);
+  }
+  int64_t cells = affordable(s, steps), every = s->p->dqn.update_every;
+  renew(s, cells);
+  int64_t updates = s->count[COUNT_STEPS] / every - s->count[COUNT_PLANNED] / every;
+  for (int64_t i = 0; i < updates; i++) update(s);
+  refresh(s);
+  for (int64_t j = 0; j < s->p->sweeps; j++) sweep(s, cells);
+  s->count[COUNT_PLANNED] = s->count[COUNT_STEPS];
+  take_stats(s);
+  if (isfinite(s->stat[STAT_LOSS]) && isfinite(s->stat[STAT_Q_MEAN])) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_NUMERIC,
+                  "a value or the loss is not a finite number after %lld steps: lower optim.lr",
+                  (long long)s->count[COUNT_STEPS]);
+}
+
+/* ---- learning ---- */
+
+/* The cell of an observation; a new one, with its draw of the prior, if there is none. */
+static int64_t meet(self *s, const uint8_t *encoded, const uint8_t *mask, bool *is_new) {
+  cells *c = &s->cells;
+  uint64_t key = lgv__observation_code(&s->code, encoded);
+  int64_t cell = lgv__cells_find(c, key);
+  *is_new = cell < 0;
+  if (!*is_new) return cell;
+  cell = lgv__cells_add(c, key, encoded);
+  lgv__cells_keep_mask(c, cell, mask);
+  const float *f = lgv__net_forward(&s->net, s->w, input_of(s, encoded), 1, &s->act_tape);
+  memcpy(c->mean + cell * s->A, f, (size_t)s->A * sizeof *f);
+  for (int64_t p = cell * s->A; p < (cell + 1) * s->A; p++) {
+    c->prior[p] = (float)lgv_rng_normal(s->noise);
+    c->noise[p] = (float)lgv_rng_normal(s->noise);
+  }
+  sample_cell(s, cell);
+  return cell;
+}
+
+static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) {
+  (void)err;
+  self *s = self_;
+  cells *c = &s->cells;
+  uint8_t *obs = s->seen, *next = s->seen + c->obs_bytes;
+  bool is_new;
+  lgv__replay_encode(&s->env, &t->obs, obs);
+  lgv__replay_encode(&s->env, &t->next, next);
+  lgv__running_scale_add(&s->scale, 0, t, t->obs.stage == 0);
+  s->real[REAL_REWARD] = fmax(s->real[REAL_REWARD], fabs(t->reward));
+  bool renamed = lgv__observation_code_see(&s->code, obs);
+  renamed |= lgv__observation_code_see(&s->code, next);
+  if (renamed) rename_cells(s);
+  if (!lgv__cells_have_room(c)) lgv__cells_forget(c);
+  int64_t from = meet(s, obs, t->obs.mask, &is_new);
+  lgv__cells_visit(c, from);
+  int64_t to = CELLS_END;
+  if (!t->terminated) {
+    to = meet(s, next, t->next.mask, &is_new);
+    lgv__cells_keep_mask(c, to, t->next.mask);
+    lgv__cells_visit(c, to);
+    lgv__observation_code_look(&s->code, is_new);
+  }
+  lgv__cells_count(c, from, t->action->choice, t->reward, to);
+  s->count[COUNT_STEPS]++;
+  return LGV_OK;
+}
+
+static lgv_status end_episode(void *self_, lgv_error *err) { return plan(self_, err); }
+
+/* ---- acting ---- */
+
+/* Evaluation prefers what is known: an action that was never tried counts s0 less. */
+static double mean_of_pair(const self *s, int64_t pair) {
+  double variance, s0 = prior_of(s);
+  return s->cells.count[pair] > 0 ? posterior(s, pair, s->mean_best, 0, 0, &variance)
+                                  : s0 * ((double)s->cells.mean[pair] - 1);
+}
+
+/* One sweep of the posterior's mean; returns the greatest change of a cell's value. */
+static double sweep_mean(self *s) {
+  const cells *c = &s->cells;
+  double change = 0;
+  for (int64_t i = c->size[CELLS_NEWEST]; i >= 0; i = c->older[i]) {
+    float best = -INFINITY;
+    for (int32_t a = 0; a < s->A; a++) {
+      int64_t pair = i * s->A + a;
+      s->mean_value[pair] = (float)mean_of_pair(s, pair);
+      if (lgv__cells_allow(c, i, a)) best = fmaxf(best, s->mean_value[pair]);
+    }
+    change = fmax(change, fabs((double)(best - s->mean_best[i])));
+    s->mean_best[i] = best;
+  }
+  return change;
+}
+
+/* The fixed point for the data of the moment. It begins at the sample, so that it depends on
+ * nothing but the agent's state. */
+static void solve_mean(self *s) {
+  const cells *c = &s->cells;
+  if (s->mean_steps == s->count[COUNT_STEPS] + 1) return;
+  s->mean_steps = s->count[COUNT_STEPS] + 1;
+  memcpy(s->mean_best, c->best, (size_t)c->size[CELLS_COUNT] * sizeof *c->best);
+  double enough = 1e-2 * sigma_of(s);
+  for (int64_t j = 0; j < MEAN_SWEEPS && sweep_mean(s) > enough; j++) {}
+}
+
+/* The values of the posterior's mean. */
+static void evaluate(self *s, const lgv_obs *obs) {
+  lgv__replay_encode(&s->env, obs, s->seen);
+  int64_t cell = lgv__cells_find(&s->cells, lgv__observation_code(&s->code, s->seen));
+  double s0 = prior_of(s);
+  solve_mean(s);
+  const float *f =
+      cell < 0 ? lgv__net_forward(&s->net, s->w, input_of(s, s->seen), 1, &s->act_tape) : NULL;
+  for (int32_t a = 0; a < s->A; a++)
+    s->values[a] = f ? s0 * (double)f[a] : (double)s->mean_value[cell * s->A + a];
+}
+
+static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
+                      lgv_error *err) {
+  (void)err;
+  self *s = self_;
+  if (mode == LGV_EVAL) {
+    evaluate(s, obs);
+  } else {
+    bool is_new;
+    lgv__replay_encode(&s->env, obs, s->seen);
+    if (!lgv__cells_have_room(&s->cells)) lgv__cells_forget(&s->cells);
+    int64_t cell = meet(s, s->seen, obs->mask, &is_new);
+    for (int32_t a = 0; a < s->A; a++)
+      s->values[a] = (double)s->cells.value[cell * s->A + a];
+  }
+  action->choice =
+      lgv__argmax(s->values, obs->mask, s->A, mode == LGV_TRAIN ? s->act : s->eval);
+  return LGV_OK;
+}
+
+static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error *err) {
+  (void)err;
+  self *s = self_;
+  evaluate(s, obs);
+  memcpy(q, s->values, (size_t)s->A * sizeof *q);
+  return LGV_OK;
+}
+
+/* Counts know no order: which environment a transition came from makes no difference. */
+static void set_stream(void *self_, int32_t stream) { (void)self_, (void)stream; }
+
+static const char *const stat_names[] = {"loss",  "q_mean", "q_max",   "cells",
+                                         "level", "noise",  "updates", NULL};
+
+static void stats(const void *self_, double *values) {
+  memcpy(values, ((const self *)self_)->stat, sizeof(double) * STATS);
+}
+
+const lgv_agent_type lgv__agent_pathwise_lmcdqn = {
+    .name = "pathwise-lmcdqn",
+    .summary = "deep exploration: a Langevin chain on the noise of a posterior over any observation",
+    .params = param_table,
+    .params_size = sizeof(params),
+    .state_size = sizeof(self),
+    .resolve = resolve,
+    .layout = layout,
+    .open = open_agent,
+    .act = act,
+    .observe = observe,
+    .end_episode = end_episode,
+    .stat_names = stat_names,
+    .stats = stats,
+    .set_stream = set_stream,
+    .q_values = q_values,
+};
+const lgv_builtin lgv__builtin_pathwise_lmcdqn = {"adam", NULL};

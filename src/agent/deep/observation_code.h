@@ -1,0 +1,49 @@
+/* Codes: 64-bit names of observations, such that observations with one name count as one.
+ *
+ * An index (one-hot, thermometer) is its own name. Of dense observations, the level of the code
+ * says how much of them the name depends on:
+ *
+ *   level 0      all bits: two observations are the same only if they are equal.
+ *   level k > 0  a vector: the bins floor(x / 2^e) of its numbers, where 2^e is the least power of
+ *                two that divides the range of a number seen so far into at most 128 / 2^k bins, at
+ *                least 2. A wider level joins bins of a finer one, and so does a wider range.
+ *                a picture: at level 1, whether each pixel lies above the middle of the range seen
+ *                in its channel; at level k, in which quarter of that range the means of squares of
+ *                2^(k-1) x 2^(k-1) pixels lie.
+ *
+ * The level only rises. It rises when the data show that the code is too fine: see
+ * lgv__observation_code_is_too_fine. So tasks with finitely many observations keep their exact
+ * names, and continuous or noisy ones get the resolution that their data can fill. */
+#ifndef LGV_AGENT_DEEP_OBSERVATION_CODE_H
+#define LGV_AGENT_DEEP_OBSERVATION_CODE_H
+
+#include "langevin.h"
+
+/* Counters. CODE_LOOKS: observations seen; the window is what was seen since CODE_WINDOW looks, and
+ * CODE_NEW counts the looks within it that found no cell. */
+enum { CODE_LEVEL, CODE_LOOKS, CODE_WINDOW, CODE_NEW, CODE_COUNTERS };
+
+typedef struct observation_code {
+  const lgv_env_spec *env;
+  int64_t *count;    /* (CODE_COUNTERS) */
+  float *low, *high; /* (ranges): of the numbers of a vector, or of the channels of a picture, then
+                        of the numbers beside it */
+} observation_code;
+
+/* env must outlive the code. */
+void lgv__observation_code_layout(observation_code *c, const lgv_env_spec *env, lgv_layout *layout);
+void lgv__observation_code_open(observation_code *c);
+/* encoded: as the replay encodes it. */
+uint64_t lgv__observation_code(const observation_code *c, const void *encoded);
+/* Takes an observation into the ranges; returns whether names have changed. */
+bool lgv__observation_code_see(observation_code *c, const void *encoded);
+/* Counts a look; is_new: no cell had the name. */
+void lgv__observation_code_look(observation_code *c, bool is_new);
+/* cells: how many there are. At level 0: at the end of the first 1024 looks and after every further
+ * 4096, if fewer than 2 % of the window (later: half) were repeats. Above: if there are more than
+ * max(256, 2 sqrt(looks)) cells, the number of bins that a sample of this size can fill, or at the
+ * end of a window of which more than half was new. Never at the last level. */
+bool lgv__observation_code_is_too_fine(observation_code *c, int64_t cells);
+void lgv__observation_code_coarsen(observation_code *c);
+
+#endif
