@@ -94,6 +94,15 @@ static void count_events(const bare_env *b, int64_t *values) {
   if (b->type->counters) b->type->counters(b->self, values);
 }
 
+static void assert_show_the_same(const bare_env *a, const bare_env *b) {
+  size_t size = obs_bytes(&a->spec);
+  unsigned char *shown = calloc(2, size);
+  a->type->observe(a->self, shown);
+  b->type->observe(b->self, shown + size);
+  assert_memory_equal(shown, shown + size, size);
+  free(shown);
+}
+
 /* A newly opened environment with the kept blocks of another continues like that one. */
 static void check_kept(const lgv_env_type *type, const char *extra) {
   bare_env a, b;
@@ -106,6 +115,7 @@ static void check_kept(const lgv_env_type *type, const char *extra) {
   double total = 0;
   walk(&a, &env_rng, &act_rng, 1237, &over, &total);
   copy_kept(&a, &b);
+  assert_show_the_same(&a, &b);
   lgv_rng env_b = env_rng, act_b = act_rng;
   bool over_b = over;
   double total_b = total;
@@ -116,11 +126,7 @@ static void check_kept(const lgv_env_type *type, const char *extra) {
   count_events(&a, events_a);
   count_events(&b, events_b);
   assert_memory_equal(events_a, events_b, sizeof events_a);
-  unsigned char *shown = calloc(2, obs_bytes(&a.spec));
-  a.type->observe(a.self, shown);
-  b.type->observe(b.self, shown + obs_bytes(&a.spec));
-  assert_memory_equal(shown, shown + obs_bytes(&a.spec), obs_bytes(&a.spec));
-  free(shown);
+  assert_show_the_same(&a, &b);
   bare_close(&a);
   bare_close(&b);
 }
