@@ -18,9 +18,11 @@ typedef struct lgv_classic_params {
   int64_t horizon;
 } lgv_classic_params;
 
-/* A parameter table that has only env.horizon. */
+/* The row of env.horizon, and a parameter table that has no other. The parameter struct of a task
+ * begins with an lgv_classic_params. */
 /* clang-format off */
-#define LGV_CLASSIC_PARAM_TABLE(text) {LGV_INT_ROW(lgv_classic_params, horizon, "horizon", text, 1, 1e9, "steps after which an episode is truncated"), {0}}
+#define LGV_CLASSIC_HORIZON_ROW(text) LGV_INT_ROW(lgv_classic_params, horizon, "horizon", text, 1, 1e9, "steps after which an episode is truncated")
+#define LGV_CLASSIC_PARAM_TABLE(text) {LGV_CLASSIC_HORIZON_ROW(text), {0}}
 /* clang-format on */
 
 lgv_env_spec lgv__classic_spec(const void *params, int32_t obs_length, int32_t actions);

@@ -2,8 +2,9 @@
  * with the constants, limits and rewards of Gymnasium's MountainCar-v0.
  *
  * Every step pays -1, including the one that reaches the flag, so that a return is minus the number
- * of steps. The left wall is inelastic. The state is kept in double and observed in float, as in
- * Gymnasium. */
+ * of steps. With env.reward = goal, the step that reaches the flag pays 1 and every other step 0:
+ * nothing leads to the flag but exploration. The left wall is inelastic. The state is kept in
+ * double and observed in float, as in Gymnasium. */
 #include "env/classic.h"
 #include "env/sketch.h"
 
@@ -15,47 +16,77 @@ enum { ACTIONS = 3 }; /* push left, coast, push right */
 static const double most_left = -1.2, most_right = 0.6, most_speed = 0.07, flag = 0.5, push = 0.001,
                     gravity = 0.0025;
 
-static const lgv_param param_table[] = LGV_CLASSIC_PARAM_TABLE("200");
+enum { STEP, GOAL };
 
-static lgv_status spec(const void *params, lgv_env_spec *out, lgv_error *err) {
+typedef struct params {
+  lgv_classic_params classic;
+  int32_t reward;
+} params;
+
+static const char *const reward_names[] = {"step", "goal", NULL};
+
+/* clang-format off */
+static const lgv_param param_table[] = {
+    LGV_CLASSIC_HORIZON_ROW("200"),
+    LGV_CHOICE_ROW(params, reward, "reward", "step", reward_names, "step: every step pays -1; goal: reaching the flag pays 1, all else 0"),
+    {0},
+};
+/* clang-format on */
+
+typedef struct self {
+  lgv_classic classic;
+  const params *p;
+} self;
+
+static lgv_status spec(const void *p, lgv_env_spec *out, lgv_error *err) {
   (void)err;
-  *out = lgv__classic_spec(params, LENGTH, ACTIONS);
-  out->reward_min = -1;
+  bool goal = ((const params *)p)->reward == GOAL;
+  *out = lgv__classic_spec(p, LENGTH, ACTIONS);
+  out->reward_min = goal ? 0 : -1;
+  out->reward_max = goal ? 1 : 0;
   return LGV_OK;
 }
 
-static lgv_status reset(void *self, lgv_rng *rng, lgv_error *err) {
+static void layout(void *self_, const void *p, const lgv_env_spec *env, lgv_layout *out) {
+  ((self *)self_)->p = p;
+  lgv__classic_layout(self_, p, env, out);
+}
+
+static lgv_status reset(void *self_, lgv_rng *rng, lgv_error *err) {
   (void)err;
-  lgv__classic_reset(self, 1, -0.6, -0.4, rng);
-  ((lgv_classic *)self)->x[VELOCITY] = 0;
+  lgv_classic *c = self_;
+  lgv__classic_reset(c, 1, -0.6, -0.4, rng);
+  c->x[VELOCITY] = 0;
   return LGV_OK;
 }
 
 static double clip(double x, double low, double high) { return fmin(fmax(x, low), high); }
 
-static lgv_status step(void *self, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
+static lgv_status step(void *self_, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
                        lgv_error *err) {
   (void)rng;
   (void)err;
-  double *x = ((lgv_classic *)self)->x;
+  self *s = self_;
+  double *x = s->classic.x;
   double velocity = x[VELOCITY] + ((action->choice - 1) * push - cos(3 * x[POSITION]) * gravity);
   velocity = clip(velocity, -most_speed, most_speed);
   x[POSITION] = clip(x[POSITION] + velocity, most_left, most_right);
   x[VELOCITY] = x[POSITION] == most_left && velocity < 0 ? 0 : velocity;
-  lgv__classic_finish(self, -1, x[POSITION] >= flag && x[VELOCITY] >= 0, outcome);
+  bool at_flag = x[POSITION] >= flag && x[VELOCITY] >= 0;
+  lgv__classic_finish(&s->classic, s->p->reward == STEP ? -1 : at_flag, at_flag, outcome);
   return LGV_OK;
 }
 
-static void observe(const void *self, void *data) {
-  for (int i = 0; i < LENGTH; i++) ((float *)data)[i] = (float)((const lgv_classic *)self)->x[i];
+static void observe(const void *self_, void *data) {
+  for (int i = 0; i < LENGTH; i++) ((float *)data)[i] = (float)((const lgv_classic *)self_)->x[i];
 }
 
 static double across(double position) { return (position - most_left) / (most_right - most_left); }
 
 static double height_at(double position) { return 0.1 + 0.4 * (sin(3 * position) + 1); }
 
-static void render(const void *self, char *text, size_t size) {
-  double at = ((const lgv_classic *)self)->x[POSITION];
+static void render(const void *self_, char *text, size_t size) {
+  double at = ((const lgv_classic *)self_)->x[POSITION];
   enum { WIDTH = 72 };
   sketch s;
   lgv__sketch_clear(&s, WIDTH, 15, ' ');
@@ -72,10 +103,10 @@ const lgv_env_type lgv__env_mountain_car = {
     .name = "mountain-car",
     .summary = "swing a weak car up a hill (the dynamics of Gymnasium's MountainCar-v0)",
     .params = param_table,
-    .params_size = sizeof(lgv_classic_params),
-    .state_size = sizeof(lgv_classic),
+    .params_size = sizeof(params),
+    .state_size = sizeof(self),
     .spec = spec,
-    .layout = lgv__classic_layout,
+    .layout = layout,
     .reset = reset,
     .step = step,
     .observe = observe,

@@ -31,9 +31,10 @@ static void assert_shows(const bare_env *b, const float *wanted) {
   for (int i = 0; i < b->spec.obs_shape[0]; i++) assert_near(obs[i], wanted[i], 1e-5);
 }
 
-static void replay(const struct recorded *r) {
+/* extra: NULL, or parameters of the environment; total: the return that it then has. */
+static void replay(const struct recorded *r, const char *extra, double expected) {
   bare_env b;
-  bare_open(&b, find_env(r->env), NULL, NULL);
+  bare_open(&b, find_env(r->env), extra);
   start(&b, r->start);
   size_t n = strlen(r->actions), kept = 0;
   double total = 0;
@@ -42,11 +43,12 @@ static void replay(const struct recorded *r) {
     lgv_outcome outcome = step(&b, r->actions[i] - '0');
     bool last = i == n - 1;
     total += outcome.reward;
+    assert_true(outcome.reward >= b.spec.reward_min && outcome.reward <= b.spec.reward_max);
     assert_true(outcome.terminated == (last && r->terminated));
     assert_true(outcome.truncated == (last && !r->terminated));
     if (last || (i + 1) % RECORDED_EVERY == 0) assert_shows(&b, r->obs[kept++]);
   }
-  assert_near(total, r->total, 0);
+  assert_near(total, expected, 0);
   bare_close(&b);
 }
 
@@ -54,10 +56,31 @@ static void recorded_episodes_are_replayed(void **state) {
   (void)state;
   int terminated = 0;
   for (size_t i = 0; i < EPISODES; i++) {
-    replay(&recorded[i]);
+    replay(&recorded[i], NULL, recorded[i].total);
     terminated += recorded[i].terminated;
   }
   assert_true(terminated >= 3 && terminated < (int)EPISODES);
+}
+
+/* With env.reward = goal, the same episodes pay 1 if they reach the flag, and nothing else; the
+ * spec bounds the rewards. */
+static void the_flag_alone_may_pay(void **state) {
+  (void)state;
+  int reached = 0, missed = 0;
+  for (size_t i = 0; i < EPISODES; i++) {
+    if (strcmp(recorded[i].env, "mountain-car") != 0) continue;
+    replay(&recorded[i], "reward=goal", recorded[i].terminated);
+    replay(&recorded[i], "reward=step", recorded[i].total);
+    *(recorded[i].terminated ? &reached : &missed) += 1;
+  }
+  assert_true(reached > 0 && missed > 0);
+  bare_env b;
+  bare_open(&b, find_env("mountain-car"), "reward=goal");
+  assert_true(b.spec.reward_min == 0 && b.spec.reward_max == 1);
+  bare_close(&b);
+  bare_open(&b, find_env("mountain-car"), NULL);
+  assert_true(b.spec.reward_min == -1 && b.spec.reward_max == 0);
+  bare_close(&b);
 }
 
 /* If the horizon equals an episode's length, its end is still a termination. */
@@ -66,12 +89,12 @@ static void the_task_outranks_the_clock(void **state) {
   for (size_t i = 0; i < EPISODES; i++) {
     const struct recorded *r = &recorded[i];
     size_t n = strlen(r->actions);
-    char horizon[16];
+    char horizon[32];
     for (size_t early = 0; early < 2; early++) {
       bare_env b;
       lgv_outcome outcome = {0};
-      snprintf(horizon, sizeof horizon, "%zu", n - early);
-      bare_open(&b, find_env(r->env), "horizon", horizon);
+      snprintf(horizon, sizeof horizon, "horizon=%zu", n - early);
+      bare_open(&b, find_env(r->env), horizon);
       assert_true(b.spec.horizon == (int64_t)(n - early));
       start(&b, r->start);
       for (size_t k = 0; k < n - early; k++) {
@@ -117,7 +140,7 @@ static void starts_are_uniform_in_their_range(void **state) {
     bare_env b;
     lgv_error err = {0};
     lgv_rng rng;
-    bare_open(&b, find_env(rows[r].env), NULL, NULL);
+    bare_open(&b, find_env(rows[r].env), NULL);
     const double *x = ((lgv_classic *)b.self)->x;
     double width = rows[r].high - rows[r].low, sum[4] = {0}, least[4], most[4];
     for (int i = 0; i < 4; i++) least[i] = INFINITY, most[i] = -INFINITY;
@@ -145,7 +168,7 @@ static void starts_are_uniform_in_their_range(void **state) {
 static void limits_are_kept(void **state) {
   (void)state;
   bare_env b;
-  bare_open(&b, find_env("mountain-car"), NULL, NULL);
+  bare_open(&b, find_env("mountain-car"), NULL);
   start(&b, (const double[4]){-1.19, -0.069});
   step(&b, 0);
   const double *x = ((lgv_classic *)b.self)->x;
@@ -156,7 +179,7 @@ static void limits_are_kept(void **state) {
   bare_close(&b);
 
   const double pi = acos(-1);
-  bare_open(&b, find_env("acrobot"), NULL, NULL);
+  bare_open(&b, find_env("acrobot"), NULL);
   start(&b, (const double[4]){3, -3, 4 * pi, 9 * pi});
   for (int i = 0; i < 50; i++) {
     step(&b, i % 3);
@@ -169,11 +192,9 @@ static void limits_are_kept(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(recorded_episodes_are_replayed),
-      cmocka_unit_test(the_task_outranks_the_clock),
-      cmocka_unit_test(the_clock_starts_anew),
-      cmocka_unit_test(starts_are_uniform_in_their_range),
-      cmocka_unit_test(limits_are_kept),
+      cmocka_unit_test(recorded_episodes_are_replayed),    cmocka_unit_test(the_flag_alone_may_pay),
+      cmocka_unit_test(the_task_outranks_the_clock),       cmocka_unit_test(the_clock_starts_anew),
+      cmocka_unit_test(starts_are_uniform_in_their_range), cmocka_unit_test(limits_are_kept),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

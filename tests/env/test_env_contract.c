@@ -39,13 +39,23 @@ static void the_same_seed_gives_the_same_course(void **state) {
     lgv_env_free(a);
     lgv_env_free(b);
   }
+  const char *noisy = "env.features=pixels env.pixel_noise=0.5";
+  lgv_env *a = make_env("deepsea", noisy, 5), *b = make_env("deepsea", noisy, 5);
+  assert_true(same_course(a, b, 1500));
+  lgv_env_free(a);
+  lgv_env_free(b);
 }
 
 static void another_seed_gives_another_course(void **state) {
   (void)state;
   const char *const random[][2] = {
-      {"riverswim", NULL}, {"linear-mdp", NULL},   {"deepsea", "env.stochastic=true"},
-      {"cartpole", NULL},  {"mountain-car", NULL}, {"acrobot", NULL},
+      {"riverswim", NULL},
+      {"linear-mdp", NULL},
+      {"deepsea", "env.stochastic=true"},
+      {"deepsea", "env.features=pixels env.pixel_noise=1e-3"},
+      {"cartpole", NULL},
+      {"mountain-car", NULL},
+      {"acrobot", NULL},
   };
   for (size_t i = 0; i < sizeof random / sizeof *random; i++) {
     lgv_env *a = make_env(random[i][0], random[i][1], 5),
@@ -84,39 +94,52 @@ static void count_events(const bare_env *b, int64_t *values) {
   if (b->type->counters) b->type->counters(b->self, values);
 }
 
+static void assert_show_the_same(const bare_env *a, const bare_env *b) {
+  size_t size = obs_bytes(&a->spec);
+  unsigned char *shown = calloc(2, size);
+  a->type->observe(a->self, shown);
+  b->type->observe(b->self, shown + size);
+  assert_memory_equal(shown, shown + size, size);
+  free(shown);
+}
+
 /* A newly opened environment with the kept blocks of another continues like that one. */
+static void check_kept(const lgv_env_type *type, const char *extra) {
+  bare_env a, b;
+  bare_open(&a, type, extra);
+  bare_open(&b, type, extra);
+  lgv_rng env_rng, act_rng;
+  lgv_rng_seed(&env_rng, 1, "env");
+  lgv_rng_seed(&act_rng, 1, "act");
+  bool over = true;
+  double total = 0;
+  walk(&a, &env_rng, &act_rng, 1237, &over, &total);
+  copy_kept(&a, &b);
+  assert_show_the_same(&a, &b);
+  lgv_rng env_b = env_rng, act_b = act_rng;
+  bool over_b = over;
+  double total_b = total;
+  walk(&a, &env_rng, &act_rng, 1111, &over, &total);
+  walk(&b, &env_b, &act_b, 1111, &over_b, &total_b);
+  assert_true(total == total_b && over == over_b);
+  int64_t events_a[8], events_b[8];
+  count_events(&a, events_a);
+  count_events(&b, events_b);
+  assert_memory_equal(events_a, events_b, sizeof events_a);
+  assert_show_the_same(&a, &b);
+  bare_close(&a);
+  bare_close(&b);
+}
+
 static void kept_blocks_are_the_whole_state(void **state) {
   (void)state;
   for (size_t e = 0; lgv__envs[e] && !lgv__envs[e]->connect; e++) {
-    bare_env a, b;
-    const char *size = lgv__params_find(lgv__envs[e]->params, "n") >= 0 ? "n" : NULL;
-    bare_open(&a, lgv__envs[e], size, "3"); /* small, so that the counters move */
-    bare_open(&b, lgv__envs[e], size, "3");
-    lgv_rng env_rng, act_rng;
-    lgv_rng_seed(&env_rng, 1, "env");
-    lgv_rng_seed(&act_rng, 1, "act");
-    bool over = true;
-    double total = 0;
-    walk(&a, &env_rng, &act_rng, 1237, &over, &total);
-    copy_kept(&a, &b);
-    lgv_rng env_b = env_rng, act_b = act_rng;
-    bool over_b = over;
-    double total_b = total;
-    walk(&a, &env_rng, &act_rng, 1111, &over, &total);
-    walk(&b, &env_b, &act_b, 1111, &over_b, &total_b);
-    assert_true(total == total_b && over == over_b);
-    int64_t events_a[8], events_b[8];
-    count_events(&a, events_a);
-    count_events(&b, events_b);
-    assert_memory_equal(events_a, events_b, sizeof events_a);
-    unsigned char *shown = calloc(2, obs_bytes(&a.spec));
-    a.type->observe(a.self, shown);
-    b.type->observe(b.self, shown + obs_bytes(&a.spec));
-    assert_memory_equal(shown, shown + obs_bytes(&a.spec), obs_bytes(&a.spec));
-    free(shown);
-    bare_close(&a);
-    bare_close(&b);
+    bool sized = lgv__params_find(lgv__envs[e]->params, "n") >= 0;
+    check_kept(lgv__envs[e], sized ? "n=3" : NULL); /* small, so that the counters move */
   }
+  check_kept(find_env("deepsea"), "n=3 stochastic=true features=pixels pixel_noise=0.5");
+  check_kept(find_env("deepsea"), "n=3 features=coordinates");
+  check_kept(find_env("mountain-car"), "reward=goal");
 }
 
 /* ---- Wrong calls and wrong parameters ---- */
@@ -160,6 +183,10 @@ static void wrong_parameters_are_refused(void **state) {
       {"deepsea", "env.n=0", "env.n"},
       {"deepsea", "env.n=501", "env.n"},
       {"deepsea", "env.stochastic=2", "env.stochastic"},
+      {"deepsea", "env.features=picture", "one-hot | pixels | coordinates"},
+      {"deepsea", "env.features=pixels env.pixel_noise=-0.1", "env.pixel_noise"},
+      {"deepsea", "env.pixel_noise=0.1", "env.features is one-hot: set env.features = pixels"},
+      {"deepsea", "env.features=coordinates env.pixel_noise=2", "env.features is coordinates"},
       {"linear-mdp", "env.density=0", "env.density"},
       {"linear-mdp", "env.density=1.01", "env.density"},
       {"linear-mdp", "env.density=nan", "env.density"},
@@ -169,6 +196,7 @@ static void wrong_parameters_are_refused(void **state) {
       {"linear-mdp", "env.states=10000 env.actions=100", "at most 1e+08"},
       {"cartpole", "env.horizon=0", "env.horizon"},
       {"mountain-car", "env.horizon=-3", "env.horizon"},
+      {"mountain-car", "env.reward=flag", "step | goal"},
       {"acrobot", "env.horizon=ten", "env.horizon"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -122,20 +122,28 @@ static inline void bare_layout(void *context, lgv_layout *layout) {
   b->type->layout(b->self, b->params, &b->spec, layout);
 }
 
-/* key, value: one parameter that differs from its default, or NULL. */
-static inline void bare_open(bare_env *b, const lgv_env_type *type, const char *key,
-                             const char *value) {
+/* item: "key=value" */
+static inline void bare_set(bare_env *b, char *item) {
   lgv_error err = {0};
+  char *value = item, *key = strsep(&value, "=");
+  int index = lgv__params_find(b->type->params, key);
+  assert_true(index >= 0 && value);
+  assert_int_equal(lgv__param_parse(&b->type->params[index], key, value, b->params, &err), LGV_OK);
+}
+
+/* extra: NULL, or parameters such as "n=3 stochastic=true" separated by blanks. */
+static inline void bare_open(bare_env *b, const lgv_env_type *type, const char *extra) {
+  lgv_error err = {0};
+  char copy[256] = "";
   *b = (bare_env){.type = type};
   b->self = calloc(1, type->state_size);
   b->params = calloc(1, type->params_size);
   assert_true(b->self && b->params);
   lgv__params_defaults(type->params, b->params);
-  if (key) {
-    int index = lgv__params_find(type->params, key);
-    assert_true(index >= 0);
-    assert_int_equal(lgv__param_parse(&type->params[index], key, value, b->params, &err), LGV_OK);
-  }
+  if (extra) strncpy(copy, extra, sizeof copy - 1);
+  char *rest = copy;
+  for (char *item; (item = strsep(&rest, " "));)
+    if (*item) bare_set(b, item);
   assert_int_equal(type->spec(b->params, &b->spec, &err), LGV_OK);
   assert_int_equal(lgv__arena_build(&b->arena, bare_layout, b, type->name, &err), LGV_OK);
   if (type->open) assert_int_equal(type->open(b->self, &b->spec, &err), LGV_OK);

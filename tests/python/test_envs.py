@@ -114,6 +114,52 @@ def test_classic_1000(identifier):
     assert compare(identifier, 1000) == []
 
 
+def test_mountain_car_pays_at_the_flag():
+    """With reward = goal an episode is Gymnasium's, and pays 1 where that one reaches the flag."""
+    theirs_id, draw = CLASSIC["langevin/MountainCar-v0"]
+    ours, theirs = gymnasium.make("langevin/MountainCar-v0", reward="goal").unwrapped, gymnasium.make(theirs_id)
+    rng, reached = np.random.default_rng(2), []
+    for episode in range(20):
+        seen, _ = ours.reset(seed=episode)
+        theirs.reset(seed=episode)
+        theirs.unwrapped.state = draw(uniform_stream(episode))
+        total, over = 0.0, False
+        while not over:
+            swing = 2 if seen[1] > 0 else 0
+            action = swing if episode % 2 and rng.random() < 0.9 else int(rng.integers(3))
+            seen, reward, *ends, _ = ours.step(action)
+            _, _, *your_ends, _ = theirs.step(action)
+            assert ends == your_ends and reward == float(ends[0])
+            total, over = total + reward, any(ends)
+        reached.append(total)
+    assert reached == [float(episode % 2) for episode in range(20)]
+
+
+@pytest.mark.parametrize("features, shape", [("one-hot", (36,)), ("pixels", (6, 6, 1)), ("coordinates", (2,))])
+def test_deepsea_features(features, shape):
+    env = gymnasium.make("langevin/DeepSea-v0", n=6, features=features)
+    seen, info = env.reset(seed=1)
+    assert env.observation_space.shape == seen.shape == shape and seen.dtype == np.float32
+    assert info["state"] == 0 and env.unwrapped.model.optimal_value == pytest.approx(0.99)
+    for row in range(1, 7):
+        seen, _, ended, _, info = env.step(0)
+        assert seen in env.observation_space and ended == (row == 6)
+        if features == "coordinates":
+            assert seen.tolist() == pytest.approx([row / 3 - 1, info["state"] % 6 / 3 - 1])
+        else:
+            assert np.flatnonzero(seen).tolist() == ([] if ended else [info["state"]])
+
+
+def test_deepsea_noise_repeats():
+    def looks(seed):
+        env = gymnasium.make("langevin/DeepSea-v0", n=6, features="pixels", pixel_noise=0.1)
+        return np.stack([env.reset(seed=seed)[0]] + [env.step(1)[0] for _ in range(6)])
+
+    assert np.array_equal(looks(1), looks(1)) and not np.isclose(looks(1), looks(2)).any()
+    with pytest.raises(langevin.UsageError, match="needs pixels, but env.features is one-hot"):
+        gymnasium.make("langevin/DeepSea-v0", pixel_noise=0.1)
+
+
 def test_parameters():
     env = gymnasium.make("langevin/NChain-v0", n=100)
     assert env.observation_space.shape == (100,)

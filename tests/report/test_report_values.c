@@ -53,12 +53,16 @@ static void finite_environments_are_drawn(void **state) {
   record("chain", "nchain", "dqn", "env.n=8 run.steps=300");
   record("river", "riverswim", "lmc-lsvi", "run.episodes=5");
   record("sea", "deepsea", "bootstrapped-dqn", "env.n=5 run.steps=300");
+  record("pixels", "deepsea", "dqn", "env.n=5 env.features=pixels run.steps=300");
+  record("numbers", "deepsea", "dqn", "env.n=5 env.features=coordinates run.steps=300");
   record("linear", "linear-mdp", "lsvi-ucb", "run.episodes=5");
   record("cart", "cartpole", "dqn", "run.steps=100");
   draw("chain", "chain.png", LGV_OK, NULL);
   draw("chain/checkpoint.safetensors", "chain.svg", LGV_OK, NULL);
   draw("river", "river.pdf", LGV_OK, NULL);
   draw("sea", "sea.png", LGV_OK, NULL);
+  draw("pixels", "pixels.png", LGV_OK, NULL);
+  draw("numbers", "numbers.png", LGV_ERR_USAGE, "one number per state");
   draw("linear", "linear.svg", LGV_OK, NULL);
   draw("cart", "cart.png", LGV_ERR_USAGE, "finitely many states");
   draw("chain", "chain.bmp", LGV_ERR_USAGE, ".svg, .pdf or .png");

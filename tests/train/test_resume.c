@@ -186,6 +186,22 @@ static void stacks_resume_exactly(void **state) {
     }
 }
 
+/* The noise of pictures continues where it stopped, also within stacks and in other streams. */
+static void noisy_pictures_resume_exactly(void **state) {
+  (void)state;
+  for (int n = 1; n <= 3; n += 2) {
+    char extra[320];
+    snprintf(extra, sizeof extra,
+             "env.n=6 env.stochastic=true env.features=pixels env.pixel_noise=0.3 env.stack=%d "
+             "run.envs=%d run.steps=300 run.eval_every=90 run.checkpoint_every=0 agent.warmup=40 "
+             "agent.replay=200 agent.batch=4",
+             n, n);
+    lgv_plan *plan = make_plan("deepsea", "dqn", extra);
+    check_plan(plan, 53, 177);
+    lgv_plan_free(plan);
+  }
+}
+
 static void another_stack_is_refused_by_name(void **state) {
   (void)state;
   char directory[PATH_MAX];
@@ -439,6 +455,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(full_replays_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(running_scales_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(stacks_resume_exactly, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(noisy_pictures_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(another_stack_is_refused_by_name, make_root, remove_root),
       cmocka_unit_test_setup_teardown(minibatch_samplers_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_run_that_looks_back_resumes_exactly, make_root,

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "report/plot/canvas.h"
 
 #include <math.h>
@@ -127,10 +128,11 @@ static lgv_status read_values(picture *p, lgv_error *err) {
   const lgv_env_spec *spec = lgv_env_get_spec(p->env);
   p->states = spec->states;
   p->actions = spec->actions.count;
-  if (p->states < 1 || p->states > MOST_STATES || (int64_t)spec->obs_shape[0] != p->states)
+  if (p->states < 1 || p->states > MOST_STATES || lgv__obs_count(spec) != (size_t)p->states)
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "--values draws environments with finitely many states, such as nchain, "
-                    "riverswim, deepsea and linear-mdp");
+                    "--values draws environments with finitely many states and one number per "
+                    "state in the observation, such as nchain, riverswim, deepsea (one-hot or "
+                    "pixels) and linear-mdp");
   LGV_TRY(choose_stage(p, agent, sizeof agent, err));
   p->lines = p->side ? p->side : p->actions;
   p->columns = p->side ? p->side : p->states;
