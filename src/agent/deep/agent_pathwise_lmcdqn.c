@@ -65,8 +65,7 @@
 
 enum {
   CHUNK = 256,      /* rows of a forward pass */
-  REFRESHED = 4096, /* cells whose network outputs a plan renews */
-  MEAN_SWEEPS = 2000
+  REFRESHED = 4096 /* cells whose network outputs a plan renews */
 };
 
 typedef struct params {
@@ -77,6 +76,7 @@ typedef struct params {
 
 /* clang-format off */
 static const lgv_param param_table[] = {
+    DQN_SMALL_OR_ATARI_ROW,
     LGV_CHOICE_ROW(params, dqn.net, "net", "auto", lgv__dqn_net_names, "as of dqn"),
     LGV_TEXT_ROW(params, dqn.conv, "conv", "", "convolutions of agent.net = conv, separated by commas; 16x3s1: 16 channels, windows of 3 x 3, stride 1; empty: 16x3s1,32x3s1"),
     LGV_INTS_ROW(params, dqn.hidden, "hidden", "0", 0, 1e6, "widths of the hidden dense layers; 0: 64,64 (mlp), 128 (conv), 512 (nature)"),
@@ -89,12 +89,13 @@ static const lgv_param param_table[] = {
     LGV_INT_ROW(params, work, "work", "20000", 1, 1e12, "the most pairs that sweeps compute per step of the episode before"),
     LGV_INT_ROW(params, cells, "cells", "50000", 4, 1e8, "the most cells; when they are used up, the half that was not visited for longest is forgotten"),
     LGV_INT_ROW(params, dqn.batch, "batch", "64", 1, 65536, "cells in a minibatch of the network"),
-    LGV_INT_ROW(params, dqn.update_every, "update_every", "1", 1, 1e9, "environment steps per update of the network"),
+    LGV_INT_ROW(params, dqn.update_every, "update_every", "0", 0, 1e9, "environment steps per update of the network; 0: 1 for an mlp, 8 with convolutions"),
     {0}};
 /* clang-format on */
 
 enum { COUNT_STEPS, COUNT_UPDATES, COUNT_PLANNED, COUNT_REFRESHED, COUNTERS };
-enum { REAL_REWARD, REAL_NOISE, REALS }; /* the greatest |r| seen; M */
+/* The greatest |r| seen; M; the least and the greatest mean of a tried pair. */
+enum { REAL_REWARD, REAL_NOISE, REAL_LEAST, REAL_MOST, REALS };
 enum {
   STAT_LOSS,
   STAT_Q_MEAN,
@@ -126,14 +127,18 @@ typedef struct self {
   uint8_t *examples;       /* (rows of the tape x obs_bytes) */
   int64_t *drawn;          /* (batch): cells */
   float *d_outputs;        /* (batch x A) */
-  float *mean_value;       /* (cells x A): the posterior's mean, for evaluation */
-  float *mean_best;        /* (cells): its greatest value among the actions that evaluation takes */
-  int64_t mean_steps;      /* 1 + COUNT_STEPS when it was computed; 0: never */
   uint8_t *seen;           /* (2 x obs_bytes): encoded observations */
   double *values;          /* (A) */
 } self;
 
 /* ---- parameters and memory ---- */
+
+static bool is_mlp(const dqn_params *p, const lgv_env_spec *env) {
+  dqn_params copy = *p;
+  net_shape shape = lgv__dqn_shape(&copy, env, 1, 1);
+  net built;
+  return lgv__net_build(&built, &shape, NULL) == LGV_OK && built.shape.family == NET_MLP;
+}
 
 static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
                           lgv_error *err) {
@@ -143,7 +148,10 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   p->dqn.scale.obs = env->obs_form == LGV_FORM_DENSE &&
                      (env->obs_kind == LGV_OBS_FLOAT || env->vector > 0);
   p->dqn.replay = 2; /* there is none */
+  if (is_mlp(&p->dqn, env) && p->dqn.hidden.count == 1 && p->dqn.hidden.value[0] == 0)
+    p->dqn.hidden = (lgv_ints){.count = 2, .value = {64, 64}};
   LGV_TRY(lgv__dqn_resolve(&p->dqn, problem, (dqn_sizes){0}, err));
+  if (p->dqn.update_every == 0) p->dqn.update_every = p->dqn.net == NET_MLP ? 1 : 8;
   return LGV_OK;
 }
 
@@ -155,7 +163,7 @@ static const char *counter_fault(const void *self_) {
 static const char *real_fault(const void *self_) {
   const double *real = ((const self *)self_)->real;
   for (int i = 0; i < REALS; i++)
-    if (!(real[i] >= 0 && isfinite(real[i]))) return "a number that cannot be";
+    if (!isfinite(real[i]) || (i <= REAL_NOISE && real[i] < 0)) return "a number that cannot be";
   return NULL;
 }
 
@@ -205,11 +213,8 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   lgv__observation_code_layout(&s->code, &s->env, out);
   lgv__running_scale_layout(&s->scale, &s->p->dqn.scale, &s->env, 1, s->p->dqn.gamma, out);
   layout_network(s, out);
-  size_t cells = (size_t)s->p->cells, A = (size_t)s->A;
-  s->mean_value = lgv_layout_array(out, "mean_value", LGV_F32, cells * A, LGV_SCRATCH);
-  s->mean_best = lgv_layout_array(out, "mean_best", LGV_F32, cells, LGV_SCRATCH);
   s->seen = lgv_layout_array(out, "seen", LGV_U8, 2 * s->cells.obs_bytes, LGV_SCRATCH);
-  s->values = lgv_layout_array(out, "values", LGV_F64, A, LGV_SCRATCH);
+  s->values = lgv_layout_array(out, "values", LGV_F64, (size_t)s->A, LGV_SCRATCH);
   lgv__cells_layout(&s->cells, s->env.masked, out);
   lgv_layout_check(out, cells_fault, s);
 }
@@ -236,7 +241,7 @@ static double prior_of(const self *s) {
   const lgv_env_spec *env = &s->env;
   if (s->p->prior > 0) return s->p->prior;
   double stated = fmax(fabs(env->reward_min), fabs(env->reward_max));
-  return stated > 0 && isfinite(stated) ? stated : fmax(1, s->real[REAL_REWARD]);
+  return 0.5 * (stated > 0 && isfinite(stated) ? stated : fmax(1, s->real[REAL_REWARD]));
 }
 
 static double sigma_of(const self *s) {
@@ -292,41 +297,57 @@ static void refresh(self *s) {
     if (rows > known - at) rows = known - at;
     const float *f =
         lgv__net_forward(&s->net, s->w, input_of(s, cells_example(c, at)), rows, &s->tape);
-    memcpy(c->mean + at * s->A, f, (size_t)(rows * s->A) * sizeof *f);
+    memcpy(c->base + at * s->A, f, (size_t)(rows * s->A) * sizeof *f);
     s->count[COUNT_REFRESHED] += rows;
   }
 }
 
 /* ---- the posterior ---- */
 
-/* The formula at the top of the file, for a pair that was tried. x = zeta = 0: the mean. */
-static double posterior(const self *s, int64_t pair, const float *best, double x, double zeta,
-                        double *variance) {
-  const cells *c = &s->cells;
-  cell_target t = lgv__cells_target(c, pair, best, s->p->dqn.gamma);
-  double s0 = prior_of(s), sigma = sigma_of(s), f = s0 * (double)c->mean[pair];
-  double v = sigma * sigma + t.variance + s->real[REAL_NOISE] / (t.n * t.n);
-  double k = t.n / v, p = 1 / (s0 * s0);
-  *variance = t.variance;
-  return (k * (t.mean + sqrt(v / t.n) * zeta) + p * (f + s0 * x)) / (k + p);
+/* The formula at the top of the file: of the noise x = zeta = 0, the mean. */
+static double posterior(double k, double p, double target, double zeta, double prior) {
+  return (k * target + sqrt(k) * zeta + p * prior) / (k + p);
 }
 
-/* Sets the sampled values of a cell; returns the greatest variance of its targets. */
+/* The network's value of a pair, at most one deviation of the prior outside of the range of all
+ * means: it generalizes, and must not promise what no data support. */
+static double network_value(const self *s, int64_t pair) {
+  double s0 = prior_of(s), f = s0 * (double)s->cells.base[pair];
+  return fmin(fmax(f, s->real[REAL_LEAST] - s0), s->real[REAL_MOST] + s0);
+}
+
+/* Sets the sample and the mean of a pair; returns the variance of its targets. */
+static double sample_pair(self *s, int64_t pair) {
+  cells *c = &s->cells;
+  double s0 = prior_of(s), sigma = sigma_of(s), f = network_value(s, pair);
+  double x = (double)c->prior[pair], zeta = (double)c->noise[pair];
+  if (c->count[pair] == 0) {
+    c->value[pair] = (float)(f + s0 * x);
+    c->mean[pair] = (float)(f - s0);
+    return 0;
+  }
+  cell_target t = lgv__cells_target(c, pair, s->p->dqn.gamma);
+  double v = sigma * sigma + t.variance + s->real[REAL_NOISE] / (t.n * t.n);
+  double k = t.n / v, p = 1 / (s0 * s0);
+  c->value[pair] = (float)posterior(k, p, t.sample, zeta, f + s0 * x);
+  c->mean[pair] = (float)posterior(k, p, t.mean, 0, f);
+  return t.variance;
+}
+
+/* Of all pairs of a cell; returns the greatest variance. */
 static double sample_cell(self *s, int64_t cell) {
   cells *c = &s->cells;
-  double most = 0, s0 = prior_of(s);
-  float best = -INFINITY;
+  double most = 0;
+  float best = -INFINITY, mean_best = -INFINITY;
   for (int32_t a = 0; a < s->A; a++) {
     int64_t pair = cell * s->A + a;
-    double x = (double)c->prior[pair], variance = 0;
-    double q = c->count[pair] > 0
-                   ? posterior(s, pair, c->best, x, (double)c->noise[pair], &variance)
-                   : s0 * ((double)c->mean[pair] + x);
-    c->value[pair] = (float)q;
-    if (lgv__cells_allow(c, cell, a)) best = fmaxf(best, c->value[pair]);
-    most = fmax(most, variance);
+    most = fmax(most, sample_pair(s, pair));
+    if (!lgv__cells_allow(c, cell, a)) continue;
+    best = fmaxf(best, c->value[pair]);
+    mean_best = fmaxf(mean_best, c->mean[pair]);
   }
   c->best[cell] = best;
+  c->mean_best[cell] = mean_best;
   return most;
 }
 
@@ -343,10 +364,18 @@ static void renew(self *s, int64_t count) {
 
 static void sweep(self *s, int64_t count) {
   const cells *c = &s->cells;
-  double most = 0;
-  for (int64_t i = c->size[CELLS_NEWEST]; i >= 0 && count-- > 0; i = c->older[i])
-    most = fmax(most, sample_cell(s, i));
-  s->real[REAL_NOISE] = most;
+  double noise = 0, least = INFINITY, most = -INFINITY;
+  for (int64_t i = c->size[CELLS_NEWEST]; i >= 0 && count-- > 0; i = c->older[i]) {
+    noise = fmax(noise, sample_cell(s, i));
+    for (int64_t p = i * s->A; p < (i + 1) * s->A; p++) {
+      if (c->count[p] == 0) continue;
+      least = fmin(least, (double)c->mean[p]);
+      most = fmax(most, (double)c->mean[p]);
+    }
+  }
+  s->real[REAL_NOISE] = noise;
+  s->real[REAL_LEAST] = least;
+  s->real[REAL_MOST] = most;
 }
 
 /* How many cells the sweeps of a plan can afford. */
@@ -412,7 +441,7 @@ static int64_t meet(self *s, const uint8_t *encoded, const uint8_t *mask, bool *
   cell = lgv__cells_add(c, key, encoded);
   lgv__cells_keep_mask(c, cell, mask);
   const float *f = lgv__net_forward(&s->net, s->w, input_of(s, encoded), 1, &s->act_tape);
-  memcpy(c->mean + cell * s->A, f, (size_t)s->A * sizeof *f);
+  memcpy(c->base + cell * s->A, f, (size_t)s->A * sizeof *f);
   for (int64_t p = cell * s->A; p < (cell + 1) * s->A; p++) {
     c->prior[p] = (float)lgv_rng_normal(s->noise);
     c->noise[p] = (float)lgv_rng_normal(s->noise);
@@ -453,51 +482,15 @@ static lgv_status end_episode(void *self_, lgv_error *err) { return plan(self_, 
 
 /* ---- acting ---- */
 
-/* Evaluation prefers what is known: an action that was never tried counts s0 less. */
-static double mean_of_pair(const self *s, int64_t pair) {
-  double variance, s0 = prior_of(s);
-  return s->cells.count[pair] > 0 ? posterior(s, pair, s->mean_best, 0, 0, &variance)
-                                  : s0 * ((double)s->cells.mean[pair] - 1);
-}
-
-/* One sweep of the posterior's mean; returns the greatest change of a cell's value. */
-static double sweep_mean(self *s) {
-  const cells *c = &s->cells;
-  double change = 0;
-  for (int64_t i = c->size[CELLS_NEWEST]; i >= 0; i = c->older[i]) {
-    float best = -INFINITY;
-    for (int32_t a = 0; a < s->A; a++) {
-      int64_t pair = i * s->A + a;
-      s->mean_value[pair] = (float)mean_of_pair(s, pair);
-      if (lgv__cells_allow(c, i, a)) best = fmaxf(best, s->mean_value[pair]);
-    }
-    change = fmax(change, fabs((double)(best - s->mean_best[i])));
-    s->mean_best[i] = best;
-  }
-  return change;
-}
-
-/* The fixed point for the data of the moment. It begins at the sample, so that it depends on
- * nothing but the agent's state. */
-static void solve_mean(self *s) {
-  const cells *c = &s->cells;
-  if (s->mean_steps == s->count[COUNT_STEPS] + 1) return;
-  s->mean_steps = s->count[COUNT_STEPS] + 1;
-  memcpy(s->mean_best, c->best, (size_t)c->size[CELLS_COUNT] * sizeof *c->best);
-  double enough = 1e-2 * sigma_of(s);
-  for (int64_t j = 0; j < MEAN_SWEEPS && sweep_mean(s) > enough; j++) {}
-}
-
 /* The values of the posterior's mean. */
 static void evaluate(self *s, const lgv_obs *obs) {
   lgv__replay_encode(&s->env, obs, s->seen);
   int64_t cell = lgv__cells_find(&s->cells, lgv__observation_code(&s->code, s->seen));
   double s0 = prior_of(s);
-  solve_mean(s);
   const float *f =
       cell < 0 ? lgv__net_forward(&s->net, s->w, input_of(s, s->seen), 1, &s->act_tape) : NULL;
   for (int32_t a = 0; a < s->A; a++)
-    s->values[a] = f ? s0 * (double)f[a] : (double)s->mean_value[cell * s->A + a];
+    s->values[a] = f ? s0 * (double)f[a] : (double)s->cells.mean[cell * s->A + a];
 }
 
 static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
@@ -537,10 +530,13 @@ static void stats(const void *self_, double *values) {
   memcpy(values, ((const self *)self_)->stat, sizeof(double) * STATS);
 }
 
+static const lgv_preset presets[] = {{"small", "optim.lr=3e-3"}, {"atari", "optim.lr=1e-4"}, {0}};
+
 const lgv_agent_type lgv__agent_pathwise_lmcdqn = {
     .name = "pathwise-lmcdqn",
     .summary = "deep exploration: a Langevin chain on the noise of a posterior over any observation",
     .params = param_table,
+    .presets = presets,
     .params_size = sizeof(params),
     .state_size = sizeof(self),
     .resolve = resolve,

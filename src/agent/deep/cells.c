@@ -21,6 +21,7 @@ static void layout_pairs(cells *c, lgv_layout *layout) {
   c->prior = lgv__layout_rows(layout, "pair.prior", LGV_F32, rows, width, used);
   c->noise = lgv__layout_rows(layout, "pair.noise", LGV_F32, rows, width, used);
   c->mean = lgv__layout_rows(layout, "pair.mean", LGV_F32, rows, width, used);
+  c->base = lgv__layout_rows(layout, "pair.base", LGV_F32, rows, width, used);
 }
 
 static void layout_edges(cells *c, lgv_layout *layout) {
@@ -43,6 +44,7 @@ void lgv__cells_layout(cells *c, bool masked, lgv_layout *layout) {
   c->newer = lgv__layout_rows(layout, "cell.newer", LGV_I32, rows, 1, used);
   c->older = lgv__layout_rows(layout, "cell.older", LGV_I32, rows, 1, used);
   c->best = lgv__layout_rows(layout, "cell.best", LGV_F32, rows, 1, used);
+  c->mean_best = lgv__layout_rows(layout, "cell.mean_best", LGV_F32, rows, 1, used);
   size_t width = (size_t)c->actions;
   c->mask = masked ? lgv__layout_rows(layout, "cell.mask", LGV_U8, rows, width, used) : NULL;
   layout_pairs(c, layout);
@@ -80,7 +82,7 @@ int64_t lgv__cells_add(cells *c, uint64_t key, const void *example) {
   memcpy(c->example + (size_t)cell * c->obs_bytes, example, c->obs_bytes);
   for (int64_t p = cell * c->actions; p < (cell + 1) * c->actions; p++) {
     c->edge[p] = NONE;
-    c->count[p] = c->value[p] = c->prior[p] = c->noise[p] = c->mean[p] = 0;
+    c->count[p] = c->value[p] = c->mean[p] = c->prior[p] = c->noise[p] = c->base[p] = 0;
     c->reward[p] = c->square[p] = 0;
     if (c->mask) c->mask[p] = 1;
   }
@@ -133,18 +135,20 @@ void lgv__cells_count(cells *c, int64_t cell, int32_t action, double reward, int
   add_edge(c, pair, (int32_t)to, 1);
 }
 
-cell_target lgv__cells_target(const cells *c, int64_t pair, const float *values, double gamma) {
-  double n = (double)c->count[pair], sum = 0, squares = 0;
+cell_target lgv__cells_target(const cells *c, int64_t pair, double gamma) {
+  double n = (double)c->count[pair], sample = 0, mean = 0, squares = 0;
   for (int32_t e = c->edge[pair]; e >= 0; e = c->next[e]) {
     if (c->to[e] == CELLS_END) continue;
-    double v = gamma * (double)values[c->to[e]], times = (double)c->times[e];
-    sum += times * v;
+    double v = gamma * (double)c->mean_best[c->to[e]], times = (double)c->times[e];
+    sample += times * gamma * (double)c->best[c->to[e]];
+    mean += times * v;
     squares += times * v * v;
   }
-  double future = sum / n, reward = c->reward[pair] / n;
-  double variance = squares / n - future * future + c->square[pair] / n - reward * reward;
-  double rounding = 1e-10 * (squares + c->square[pair]) / n;
-  return (cell_target){n, future + reward, variance > rounding ? variance : 0};
+  sample /= n, mean /= n, squares /= n;
+  double reward = c->reward[pair] / n, square = c->square[pair] / n;
+  double variance = squares - mean * mean + square - reward * reward;
+  double rounding = 1e-10 * (squares + square);
+  return (cell_target){n, sample + reward, mean + reward, variance > rounding ? variance : 0};
 }
 
 /* ---- merging and forgetting ---- */
@@ -185,7 +189,8 @@ static void move_cell(cells *c, int64_t from, int64_t to) {
           c->obs_bytes);
   if (c->mask) memmove(c->mask + to * A, c->mask + from * A, (size_t)A);
   c->best[to] = c->best[from];
-  float *all[] = {c->count, c->value, c->prior, c->noise, c->mean};
+  c->mean_best[to] = c->mean_best[from];
+  float *all[] = {c->count, c->value, c->mean, c->prior, c->noise, c->base};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) move_floats(all[i], from, to, A);
   memmove(c->reward + to * A, c->reward + from * A, (size_t)A * sizeof *c->reward);
   memmove(c->square + to * A, c->square + from * A, (size_t)A * sizeof *c->square);
@@ -320,12 +325,12 @@ static const char *edge_fault(const cells *c) {
 }
 
 static const char *number_fault(const cells *c) {
-  const float *all[] = {c->value, c->prior, c->noise, c->mean};
+  const float *all[] = {c->value, c->mean, c->prior, c->noise, c->base};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++)
     for (int64_t p = 0; p < c->size[CELLS_COUNT] * c->actions; p++)
       if (!isfinite(all[k][p])) return "pair.value: not finite";
   for (int64_t i = 0; i < c->size[CELLS_COUNT]; i++)
-    if (!isfinite(c->best[i])) return "cell.best: not finite";
+    if (!isfinite(c->best[i]) || !isfinite(c->mean_best[i])) return "cell.best: not finite";
   return NULL;
 }
 

@@ -4,9 +4,9 @@
  * its example. A pair is a cell and an action. For each pair a cell keeps
  *     n, the sums of the rewards and of their squares, and the cells that followed, with counts,
  * so that the mean and the variance of its targets r + gamma V(next) are known for any V, in memory
- * that depends on the number of distinct transitions and not on the number of steps; and four
- * numbers of the agent that are meaningful per pair: the sampled value, the draws of prior and data
- * noise, and the network's output.
+ * that depends on the number of distinct transitions and not on the number of steps; and five
+ * numbers of the agent: the sampled value, the mean value, the draws of prior and data noise, and
+ * the network's output.
  *
  * Cells form a list from the most to the least recently visited one. Two rules bound the memory.
  * Merging: cells whose codes have become equal are joined, and their counts are added. Forgetting:
@@ -34,14 +34,15 @@ typedef struct cells {
   uint8_t *example;       /* (capacity x obs_bytes) */
   uint8_t *mask;          /* (capacity x actions): 1 or 0, the last one seen; NULL: all allowed */
   int32_t *newer, *older; /* neighbors in the list; -1: none */
-  float *best;            /* V: the greatest sampled value */
+  float *best;            /* V of the sample: its greatest value */
+  float *mean_best;       /* V of the mean */
   /* (capacity x actions) */
   int32_t *edge;           /* the first one; -1: none */
   float *count;            /* n */
   double *reward, *square; /* sums of r and r^2 */
-  float *value;            /* the sample of Q */
-  float *prior, *noise;    /* its draws of N(0, 1) */
-  float *mean;             /* the network's output */
+  float *value, *mean;     /* the sample of Q, and its mean */
+  float *prior, *noise;    /* draws of N(0, 1) */
+  float *base;             /* the network's output */
   /* (most_edges) */
   int32_t *to, *next; /* to: a cell or CELLS_END; next: the next edge of the pair, -1: none */
   float *times;       /* the count */
@@ -53,9 +54,10 @@ typedef struct cells {
   float *old_times;           /* (most_edges) */
 } cells;
 
-/* The mean and the variance of the targets of a pair. */
+/* The targets r + gamma V(next) of a pair over its n visits: their mean for V of the sample, and
+ * their mean and variance for V of the mean. */
 typedef struct cell_target {
-  double n, mean, variance;
+  double n, sample, mean, variance;
 } cell_target;
 
 /* actions, obs_bytes and capacity must be set. masked: keep masks. */
@@ -77,8 +79,8 @@ static inline bool lgv__cells_allow(const cells *c, int64_t cell, int32_t action
 }
 /* Adds a transition; to: a cell or CELLS_END. */
 void lgv__cells_count(cells *c, int64_t cell, int32_t action, double reward, int64_t to);
-/* The targets of a pair that was tried, for V = values (cells). */
-cell_target lgv__cells_target(const cells *c, int64_t pair, const float *values, double gamma);
+/* Of a pair that was tried. */
+cell_target lgv__cells_target(const cells *c, int64_t pair, double gamma);
 static inline const uint8_t *cells_example(const cells *c, int64_t cell) {
   return c->example + (size_t)cell * c->obs_bytes;
 }

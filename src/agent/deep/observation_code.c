@@ -10,9 +10,9 @@
 enum {
   FIRST_WINDOW = 1024,
   WINDOW = 4096,
-  FEWEST_CELLS = 256,
+  FEWEST_CELLS = 200,
   MOST_BINS = 64, /* at level 1; a power of two */
-  LAST_LEVEL = 6, /* 2 bins */
+  LAST_LEVEL = 11, /* 2 bins */
   GRAY_LEVELS = 4
 };
 
@@ -100,18 +100,22 @@ static uint64_t name_bytes(const uint8_t *data, size_t count) {
   return mix(name, word);
 }
 
-/* The width of the bins of a number as the exponent of a power of two. */
-static int exponent_of(const observation_code *c, int64_t range) {
-  double bins = (double)(MOST_BINS >> (c->count[CODE_LEVEL] - 1));
-  double width = ((double)c->high[range] - (double)c->low[range]) / bins;
-  return width > 0 ? (int)ceil(log2(width)) : 0;
+/* The range of a number in quarters of a power of two, rounded up: bins change only when it has. */
+static int quarters_of(const observation_code *c, int64_t range) {
+  double width = (double)c->high[range] - (double)c->low[range];
+  return width > 0 ? (int)ceil(4 * log2(width)) : 0;
+}
+
+/* The width of the bins of a number. */
+static double width_of(const observation_code *c, int64_t range) {
+  return exp2(0.25 * quarters_of(c, range) + 0.5 * (double)(c->count[CODE_LEVEL] - 1)) / MOST_BINS;
 }
 
 static uint64_t name_vector(const observation_code *c, const void *data, uint64_t name) {
   int64_t first = picture_ranges(c->env);
   for (int64_t i = 0; i < vector_length(c->env); i++) {
     double x = (double)vector_at(c->env, data, i);
-    name = mix(name, (uint64_t)(int64_t)floor(ldexp(x, -exponent_of(c, first + i))));
+    name = mix(name, (uint64_t)(int64_t)floor(x / width_of(c, first + i)));
   }
   return name;
 }
@@ -160,10 +164,10 @@ uint64_t lgv__observation_code(const observation_code *c, const void *encoded) {
 static bool widen(observation_code *c, int64_t range, float x) {
   if (x >= c->low[range] && x <= c->high[range]) return false;
   bool has_bins = c->count[CODE_LEVEL] > 0 && range >= picture_ranges(c->env);
-  int before = has_bins ? exponent_of(c, range) : 0;
+  int before = has_bins ? quarters_of(c, range) : 0;
   c->low[range] = fminf(c->low[range], x);
   c->high[range] = fmaxf(c->high[range], x);
-  return has_bins && exponent_of(c, range) != before;
+  return has_bins && quarters_of(c, range) != before;
 }
 
 bool lgv__observation_code_see(observation_code *c, const void *encoded) {
@@ -195,7 +199,7 @@ static bool window_was_new(observation_code *c) {
 bool lgv__observation_code_is_too_fine(observation_code *c, int64_t cells) {
   if (is_index(c->env) || c->count[CODE_LEVEL] == LAST_LEVEL) return false;
   bool was_new = window_was_new(c);
-  double most = fmax(FEWEST_CELLS, 2 * sqrt((double)c->count[CODE_LOOKS]));
+  double most = fmax(FEWEST_CELLS, sqrt((double)c->count[CODE_LOOKS]));
   return was_new || (c->count[CODE_LEVEL] > 0 && (double)cells > most);
 }
 
