@@ -474,6 +474,7 @@ static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) 
     lgv__observation_code_look(&s->code, is_new);
   }
   lgv__cells_count(c, from, t->action->choice, t->reward, to);
+  sample_cell(s, from); /* else the sample could walk in a circle until the episode ends */
   s->count[COUNT_STEPS]++;
   return LGV_OK;
 }
