@@ -85,7 +85,7 @@ static const lgv_param param_table[] = {
     LGV_REAL_ROW(params, prior, "prior", "0", 0, 1e6, 0, "s0: prior deviation of values; 0: the greatest size of a reward"),
     LGV_REAL_ROW(params, sigma, "sigma", "0", 0, 1e6, 0, "standard deviation of a target where nothing is random; 0: (1 - gamma) prior"),
     LGV_REAL_ROW(params, rho, "rho", "0.5", 0, 1, LGV_OPEN_MAX, "correlation of the samples of two successive episodes"),
-    LGV_INT_ROW(params, sweeps, "sweeps", "20", 1, 1e9, "J: sweeps over the cells before an episode"),
+    LGV_INT_ROW(params, sweeps, "sweeps", "10", 1, 1e9, "J: sweeps over the cells before an episode"),
     LGV_INT_ROW(params, work, "work", "20000", 1, 1e12, "the most pairs that sweeps compute per step of the episode before"),
     LGV_INT_ROW(params, cells, "cells", "50000", 4, 1e8, "the most cells; when they are used up, the half that was not visited for longest is forgotten"),
     LGV_INT_ROW(params, dqn.batch, "batch", "64", 1, 65536, "cells in a minibatch of the network"),
@@ -93,7 +93,7 @@ static const lgv_param param_table[] = {
     {0}};
 /* clang-format on */
 
-enum { COUNT_STEPS, COUNT_UPDATES, COUNT_PLANNED, COUNT_REFRESHED, COUNTERS };
+enum { COUNT_STEPS, COUNT_UPDATES, COUNT_PLANNED, COUNT_SWEPT, COUNT_REFRESHED, COUNTERS };
 /* The greatest |r| seen; M; the least and the greatest mean of a tried pair. */
 enum { REAL_REWARD, REAL_NOISE, REAL_LEAST, REAL_MOST, REALS };
 enum {
@@ -362,9 +362,13 @@ static void renew(self *s, int64_t count) {
     }
 }
 
+/* One sweep over the most recent cells. Sizes that hold for all pairs are known after a sweep over
+ * all cells; one over fewer can only raise them. */
 static void sweep(self *s, int64_t count) {
   const cells *c = &s->cells;
-  double noise = 0, least = INFINITY, most = -INFINITY;
+  bool all = count == c->size[CELLS_COUNT];
+  double noise = all ? 0 : s->real[REAL_NOISE], least = all ? INFINITY : s->real[REAL_LEAST],
+         most = all ? -INFINITY : s->real[REAL_MOST];
   for (int64_t i = c->size[CELLS_NEWEST]; i >= 0 && count-- > 0; i = c->older[i]) {
     noise = fmax(noise, sample_cell(s, i));
     for (int64_t p = i * s->A; p < (i + 1) * s->A; p++) {
@@ -378,10 +382,17 @@ static void sweep(self *s, int64_t count) {
   s->real[REAL_MOST] = most;
 }
 
-/* How many cells the sweeps of a plan can afford. */
-static int64_t affordable(const self *s, int64_t steps) {
-  double cells = (double)s->p->work * (double)steps / (double)(s->p->sweeps * s->A);
+/* How many cells the sweeps can afford, after the steps since the last ones. */
+static int64_t affordable(const self *s) {
+  double steps = (double)(s->count[COUNT_STEPS] - s->count[COUNT_SWEPT]);
+  double cells = (double)s->p->work * steps / (double)(s->p->sweeps * s->A);
   return (int64_t)fmin(fmax(cells, 1), (double)s->cells.size[CELLS_COUNT]);
+}
+
+static void solve(self *s) {
+  int64_t cells = affordable(s);
+  for (int64_t j = 0; j < s->p->sweeps; j++) sweep(s, cells);
+  s->count[COUNT_SWEPT] = s->count[COUNT_STEPS];
 }
 
 /* The names of all cells have changed: those that share one are joined. */
@@ -415,12 +426,12 @@ static lgv_status plan(self *s, lgv_error *err) {
     lgv__observation_code_coarsen(&s->code);
     rename_cells(s);
   }
-  int64_t cells = affordable(s, steps), every = s->p->dqn.update_every;
-  renew(s, cells);
+  int64_t every = s->p->dqn.update_every;
+  renew(s, affordable(s));
   int64_t updates = s->count[COUNT_STEPS] / every - s->count[COUNT_PLANNED] / every;
   for (int64_t i = 0; i < updates; i++) update(s);
   refresh(s);
-  for (int64_t j = 0; j < s->p->sweeps; j++) sweep(s, cells);
+  solve(s);
   s->count[COUNT_PLANNED] = s->count[COUNT_STEPS];
   take_stats(s);
   if (isfinite(s->stat[STAT_LOSS]) && isfinite(s->stat[STAT_Q_MEAN])) return LGV_OK;
@@ -474,8 +485,11 @@ static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) 
     lgv__observation_code_look(&s->code, is_new);
   }
   lgv__cells_count(c, from, t->action->choice, t->reward, to);
-  sample_cell(s, from); /* else the sample could walk in a circle until the episode ends */
   s->count[COUNT_STEPS]++;
+  if (c->count[from * s->A + t->action->choice] == 1)
+    solve(s); /* what the sample had promised there is known now */
+  else
+    sample_cell(s, from);
   return LGV_OK;
 }
 

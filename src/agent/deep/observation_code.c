@@ -200,7 +200,7 @@ bool lgv__observation_code_is_too_fine(observation_code *c, int64_t cells) {
   if (is_index(c->env) || c->count[CODE_LEVEL] == LAST_LEVEL) return false;
   bool was_new = window_was_new(c);
   double most = fmax(FEWEST_CELLS, sqrt((double)c->count[CODE_LOOKS]));
-  return was_new || (c->count[CODE_LEVEL] > 0 && (double)cells > most);
+  return was_new || (c->count[CODE_LEVEL] > 0 && !is_picture(c->env) && (double)cells > most);
 }
 
 void lgv__observation_code_coarsen(observation_code *c) { c->count[CODE_LEVEL]++; }
