@@ -309,28 +309,27 @@ static double posterior(double k, double p, double target, double zeta, double p
   return (k * target + sqrt(k) * zeta + p * prior) / (k + p);
 }
 
-/* The network's value of a pair, at most one deviation of the prior outside of the range of all
- * means: it generalizes, and must not promise what no data support. */
-static double network_value(const self *s, int64_t pair) {
-  double s0 = prior_of(s), f = s0 * (double)s->cells.base[pair];
-  return fmin(fmax(f, s->real[REAL_LEAST] - s0), s->real[REAL_MOST] + s0);
+/* A value of the network, cut to the range of the means of tried pairs and `beyond`: it generalizes,
+ * and must not promise what no data support. Without that, means and network raise each other. */
+static double cut(const self *s, double f, double beyond) {
+  return fmin(fmax(f, s->real[REAL_LEAST] - beyond), s->real[REAL_MOST] + beyond);
 }
 
 /* Sets the sample and the mean of a pair; returns the variance of its targets. */
 static double sample_pair(self *s, int64_t pair) {
   cells *c = &s->cells;
-  double s0 = prior_of(s), sigma = sigma_of(s), f = network_value(s, pair);
+  double s0 = prior_of(s), sigma = sigma_of(s), f = s0 * (double)c->base[pair];
   double x = (double)c->prior[pair], zeta = (double)c->noise[pair];
   if (c->count[pair] == 0) {
-    c->value[pair] = (float)(f + s0 * x);
-    c->mean[pair] = (float)(f - s0);
+    c->value[pair] = (float)(cut(s, f, s0) + s0 * x);
+    c->mean[pair] = (float)(cut(s, f, 0) - s0);
     return 0;
   }
   cell_target t = lgv__cells_target(c, pair, s->p->dqn.gamma);
   double v = sigma * sigma + t.variance + s->real[REAL_NOISE] / (t.n * t.n);
   double k = t.n / v, p = 1 / (s0 * s0);
-  c->value[pair] = (float)posterior(k, p, t.sample, zeta, f + s0 * x);
-  c->mean[pair] = (float)posterior(k, p, t.mean, 0, f);
+  c->value[pair] = (float)posterior(k, p, t.sample, zeta, cut(s, f, s0) + s0 * x);
+  c->mean[pair] = (float)posterior(k, p, t.mean, 0, cut(s, f, 0));
   return t.variance;
 }
 
@@ -395,12 +394,17 @@ static void solve(self *s) {
   s->count[COUNT_SWEPT] = s->count[COUNT_STEPS];
 }
 
-/* The names of all cells have changed: those that share one are joined. */
-static void rename_cells(self *s) {
+/* If the code is too fine: joins cells until there are few enough. */
+static void coarsen(self *s) {
   cells *c = &s->cells;
-  for (int64_t i = 0; i < c->size[CELLS_COUNT]; i++)
-    c->key[i] = lgv__observation_code(&s->code, cells_example(c, i));
-  lgv__cells_merge(c);
+  if (!lgv__observation_code_is_too_fine(&s->code, c->size[CELLS_COUNT])) return;
+  lgv__observation_code_restart(&s->code);
+  do {
+    lgv__observation_code_coarsen(&s->code);
+    for (int64_t i = 0; i < c->size[CELLS_COUNT]; i++)
+      c->key[i] = lgv__observation_code(&s->code, cells_example(c, i));
+    lgv__cells_merge(c);
+  } while (lgv__observation_code_is_too_fine(&s->code, c->size[CELLS_COUNT]));
 }
 
 static void take_stats(self *s) {
@@ -422,10 +426,7 @@ static void take_stats(self *s) {
 static lgv_status plan(self *s, lgv_error *err) {
   int64_t steps = s->count[COUNT_STEPS] - s->count[COUNT_PLANNED];
   if (steps == 0) return LGV_OK;
-  while (lgv__observation_code_is_too_fine(&s->code, s->cells.size[CELLS_COUNT])) {
-    lgv__observation_code_coarsen(&s->code);
-    rename_cells(s);
-  }
+  coarsen(s);
   int64_t every = s->p->dqn.update_every;
   renew(s, affordable(s));
   int64_t updates = s->count[COUNT_STEPS] / every - s->count[COUNT_PLANNED] / every;
@@ -471,9 +472,8 @@ static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) 
   lgv__replay_encode(&s->env, &t->next, next);
   lgv__running_scale_add(&s->scale, 0, t, t->obs.stage == 0);
   s->real[REAL_REWARD] = fmax(s->real[REAL_REWARD], fabs(t->reward));
-  bool renamed = lgv__observation_code_see(&s->code, obs);
-  renamed |= lgv__observation_code_see(&s->code, next);
-  if (renamed) rename_cells(s);
+  lgv__observation_code_see(&s->code, obs);
+  lgv__observation_code_see(&s->code, next);
   if (!lgv__cells_have_room(c)) lgv__cells_forget(c);
   int64_t from = meet(s, obs, t->obs.mask, &is_new);
   lgv__cells_visit(c, from);

@@ -12,7 +12,7 @@ enum {
   WINDOW = 4096,
   FEWEST_CELLS = 200,
   MOST_BINS = 64, /* at level 1; a power of two */
-  LAST_LEVEL = 11, /* 2 bins */
+  LAST_LEVEL = 21, /* 2 bins */
   GRAY_LEVELS = 4
 };
 
@@ -58,6 +58,13 @@ static const char *range_fault(const void *code) {
   return NULL;
 }
 
+static const char *width_fault(const void *code) {
+  const observation_code *c = code;
+  for (int64_t i = 0; i < vector_length(c->env); i++)
+    if (!(c->width[i] >= 0)) return "a width that cannot be";
+  return NULL;
+}
+
 void lgv__observation_code_layout(observation_code *c, const lgv_env_spec *env,
                                   lgv_layout *layout) {
   c->env = env;
@@ -67,6 +74,9 @@ void lgv__observation_code_layout(observation_code *c, const lgv_env_spec *env,
   c->low = lgv_layout_array(layout, "code.low", LGV_F32, ranges, LGV_KEEP);
   c->high = lgv_layout_array(layout, "code.high", LGV_F32, ranges, LGV_KEEP);
   if (ranges > 0) lgv_layout_check(layout, range_fault, c);
+  size_t widths = is_index(env) ? 0 : (size_t)vector_length(env);
+  c->width = lgv_layout_array(layout, "code.width", LGV_F32, widths, LGV_KEEP);
+  if (widths > 0) lgv_layout_check(layout, width_fault, c);
 }
 
 void lgv__observation_code_open(observation_code *c) {
@@ -100,22 +110,10 @@ static uint64_t name_bytes(const uint8_t *data, size_t count) {
   return mix(name, word);
 }
 
-/* The range of a number in quarters of a power of two, rounded up: bins change only when it has. */
-static int quarters_of(const observation_code *c, int64_t range) {
-  double width = (double)c->high[range] - (double)c->low[range];
-  return width > 0 ? (int)ceil(4 * log2(width)) : 0;
-}
-
-/* The width of the bins of a number. */
-static double width_of(const observation_code *c, int64_t range) {
-  return exp2(0.25 * quarters_of(c, range) + 0.5 * (double)(c->count[CODE_LEVEL] - 1)) / MOST_BINS;
-}
-
 static uint64_t name_vector(const observation_code *c, const void *data, uint64_t name) {
-  int64_t first = picture_ranges(c->env);
   for (int64_t i = 0; i < vector_length(c->env); i++) {
-    double x = (double)vector_at(c->env, data, i);
-    name = mix(name, (uint64_t)(int64_t)floor(x / width_of(c, first + i)));
+    double x = (double)vector_at(c->env, data, i), width = (double)c->width[i];
+    name = mix(name, width > 0 ? (uint64_t)(int64_t)floor(x / width) : 0);
   }
   return name;
 }
@@ -160,25 +158,18 @@ uint64_t lgv__observation_code(const observation_code *c, const void *encoded) {
 
 /* ---- ranges and levels ---- */
 
-/* Whether the bins of the number have changed. */
-static bool widen(observation_code *c, int64_t range, float x) {
-  if (x >= c->low[range] && x <= c->high[range]) return false;
-  bool has_bins = c->count[CODE_LEVEL] > 0 && range >= picture_ranges(c->env);
-  int before = has_bins ? quarters_of(c, range) : 0;
+static void widen(observation_code *c, int64_t range, float x) {
   c->low[range] = fminf(c->low[range], x);
   c->high[range] = fmaxf(c->high[range], x);
-  return has_bins && quarters_of(c, range) != before;
 }
 
-bool lgv__observation_code_see(observation_code *c, const void *encoded) {
-  bool changed = false;
-  if (is_index(c->env)) return false;
+void lgv__observation_code_see(observation_code *c, const void *encoded) {
+  if (is_index(c->env)) return;
   int64_t channels = picture_ranges(c->env);
   int64_t pixels = channels > 0 ? (int64_t)lgv__obs_count(c->env) : 0;
   for (int64_t i = 0; i < pixels; i++) widen(c, i % channels, number_at(c->env, encoded, i));
   for (int64_t i = 0; i < vector_length(c->env); i++)
-    changed |= widen(c, channels + i, vector_at(c->env, encoded, i));
-  return changed;
+    widen(c, channels + i, vector_at(c->env, encoded, i));
 }
 
 void lgv__observation_code_look(observation_code *c, bool is_new) {
@@ -198,9 +189,17 @@ static bool window_was_new(observation_code *c) {
 
 bool lgv__observation_code_is_too_fine(observation_code *c, int64_t cells) {
   if (is_index(c->env) || c->count[CODE_LEVEL] == LAST_LEVEL) return false;
-  bool was_new = window_was_new(c);
-  double most = fmax(FEWEST_CELLS, sqrt((double)c->count[CODE_LOOKS]));
-  return was_new || (c->count[CODE_LEVEL] > 0 && !is_picture(c->env) && (double)cells > most);
+  if (is_picture(c->env) || c->count[CODE_LEVEL] == 0) return window_was_new(c);
+  return (double)cells > fmax(FEWEST_CELLS, sqrt((double)c->count[CODE_LOOKS]));
 }
 
-void lgv__observation_code_coarsen(observation_code *c) { c->count[CODE_LEVEL]++; }
+void lgv__observation_code_restart(observation_code *c) {
+  if (!is_picture(c->env)) c->count[CODE_LEVEL] = 0;
+}
+
+void lgv__observation_code_coarsen(observation_code *c) {
+  int64_t level = ++c->count[CODE_LEVEL], channels = picture_ranges(c->env);
+  float bins = MOST_BINS * exp2f(-0.25f * (float)(level - 1));
+  for (int64_t i = 0; i < vector_length(c->env); i++)
+    c->width[i] = fmaxf(c->width[i], (c->high[channels + i] - c->low[channels + i]) / bins);
+}

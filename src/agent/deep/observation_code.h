@@ -26,6 +26,7 @@ enum { CODE_LEVEL, CODE_LOOKS, CODE_WINDOW, CODE_NEW, CODE_COUNTERS };
 typedef struct observation_code {
   const lgv_env_spec *env;
   int64_t *count;    /* (CODE_COUNTERS) */
+  float *width;      /* (numbers of the vector): of their bins; 0: one bin */
   float *low, *high; /* (ranges): of the numbers of a vector, or of the channels of a picture, then
                         of the numbers beside it */
 } observation_code;
@@ -35,8 +36,8 @@ void lgv__observation_code_layout(observation_code *c, const lgv_env_spec *env, 
 void lgv__observation_code_open(observation_code *c);
 /* encoded: as the replay encodes it. */
 uint64_t lgv__observation_code(const observation_code *c, const void *encoded);
-/* Takes an observation into the ranges; returns whether names have changed. */
-bool lgv__observation_code_see(observation_code *c, const void *encoded);
+/* Takes an observation into the ranges. */
+void lgv__observation_code_see(observation_code *c, const void *encoded);
 /* Counts a look; is_new: no cell had the name. */
 void lgv__observation_code_look(observation_code *c, bool is_new);
 /* cells: how many there are. At level 0: at the end of the first 1024 looks and after every further
@@ -44,6 +45,7 @@ void lgv__observation_code_look(observation_code *c, bool is_new);
  * max(256, 2 sqrt(looks)) cells, the number of bins that a sample of this size can fill, or at the
  * end of a window of which more than half was new. Never at the last level. */
 bool lgv__observation_code_is_too_fine(observation_code *c, int64_t cells);
+void lgv__observation_code_restart(observation_code *c);
 void lgv__observation_code_coarsen(observation_code *c);
 
 #endif
