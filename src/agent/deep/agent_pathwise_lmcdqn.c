@@ -82,7 +82,7 @@ static const lgv_param param_table[] = {
     LGV_INTS_ROW(params, dqn.hidden, "hidden", "0", 0, 1e6, "widths of the hidden dense layers; 0: 64,64 (mlp), 128 (conv), 512 (nature)"),
     LGV_BOOL_ROW(params, dqn.layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier"),
     LGV_REAL_ROW(params, dqn.gamma, "gamma", "0.99", 0, 1, LGV_OPEN_MAX, "discount"),
-    LGV_REAL_ROW(params, prior, "prior", "0", 0, 1e6, 0, "s0: prior deviation of values; 0: the greatest size of a reward"),
+    LGV_REAL_ROW(params, prior, "prior", "0", 0, 1e6, 0, "s0: prior deviation of values; 0: a quarter of the greatest size of a reward"),
     LGV_REAL_ROW(params, sigma, "sigma", "0", 0, 1e6, 0, "standard deviation of a target where nothing is random; 0: (1 - gamma) prior"),
     LGV_REAL_ROW(params, rho, "rho", "0.5", 0, 1, LGV_OPEN_MAX, "correlation of the samples of two successive episodes"),
     LGV_INT_ROW(params, sweeps, "sweeps", "10", 1, 1e9, "J: sweeps over the cells before an episode"),
@@ -241,7 +241,7 @@ static double prior_of(const self *s) {
   const lgv_env_spec *env = &s->env;
   if (s->p->prior > 0) return s->p->prior;
   double stated = fmax(fabs(env->reward_min), fabs(env->reward_max));
-  return 0.5 * (stated > 0 && isfinite(stated) ? stated : fmax(1, s->real[REAL_REWARD]));
+  return 0.25 * (stated > 0 && isfinite(stated) ? stated : fmax(1, s->real[REAL_REWARD]));
 }
 
 static double sigma_of(const self *s) {
@@ -309,27 +309,30 @@ static double posterior(double k, double p, double target, double zeta, double p
   return (k * target + sqrt(k) * zeta + p * prior) / (k + p);
 }
 
-/* A value of the network, cut to the range of the means of tried pairs and `beyond`: it generalizes,
- * and must not promise what no data support. Without that, means and network raise each other. */
-static double cut(const self *s, double f, double beyond) {
-  return fmin(fmax(f, s->real[REAL_LEAST] - beyond), s->real[REAL_MOST] + beyond);
+/* A value of the network, cut to the range of the means of tried pairs, or to two deviations of the
+ * prior if that is wider: it generalizes, and must not promise what no data support. Without that,
+ * means and network raise each other. */
+static double cut(const self *s, double f) {
+  double wide = 2 * prior_of(s);
+  return fmin(fmax(f, fmin(s->real[REAL_LEAST], -wide)), fmax(s->real[REAL_MOST], wide));
 }
 
 /* Sets the sample and the mean of a pair; returns the variance of its targets. */
 static double sample_pair(self *s, int64_t pair) {
   cells *c = &s->cells;
   double s0 = prior_of(s), sigma = sigma_of(s), f = s0 * (double)c->base[pair];
+  f = cut(s, f);
   double x = (double)c->prior[pair], zeta = (double)c->noise[pair];
   if (c->count[pair] == 0) {
-    c->value[pair] = (float)(cut(s, f, s0) + s0 * x);
-    c->mean[pair] = (float)(cut(s, f, 0) - s0);
+    c->value[pair] = (float)(f + s0 * x);
+    c->mean[pair] = (float)(f - s0);
     return 0;
   }
   cell_target t = lgv__cells_target(c, pair, s->p->dqn.gamma);
   double v = sigma * sigma + t.variance + s->real[REAL_NOISE] / (t.n * t.n);
   double k = t.n / v, p = 1 / (s0 * s0);
-  c->value[pair] = (float)posterior(k, p, t.sample, zeta, cut(s, f, s0) + s0 * x);
-  c->mean[pair] = (float)posterior(k, p, t.mean, 0, cut(s, f, 0));
+  c->value[pair] = (float)posterior(k, p, t.sample, zeta, f + s0 * x);
+  c->mean[pair] = (float)posterior(k, p, t.mean, 0, f);
   return t.variance;
 }
 

@@ -139,14 +139,14 @@ cell_target lgv__cells_target(const cells *c, int64_t pair, double gamma) {
   double n = (double)c->count[pair], sample = 0, mean = 0, squares = 0;
   for (int32_t e = c->edge[pair]; e >= 0; e = c->next[e]) {
     if (c->to[e] == CELLS_END) continue;
-    double v = gamma * (double)c->mean_best[c->to[e]], times = (double)c->times[e];
-    sample += times * gamma * (double)c->best[c->to[e]];
-    mean += times * v;
+    double v = gamma * (double)c->best[c->to[e]], times = (double)c->times[e];
+    sample += times * v;
     squares += times * v * v;
+    mean += times * gamma * (double)c->mean_best[c->to[e]];
   }
   sample /= n, mean /= n, squares /= n;
   double reward = c->reward[pair] / n, square = c->square[pair] / n;
-  double variance = squares - mean * mean + square - reward * reward;
+  double variance = squares - sample * sample + square - reward * reward;
   double rounding = 1e-10 * (squares + square);
   return (cell_target){n, sample + reward, mean + reward, variance > rounding ? variance : 0};
 }

@@ -54,8 +54,8 @@ typedef struct cells {
   float *old_times;           /* (most_edges) */
 } cells;
 
-/* The targets r + gamma V(next) of a pair over its n visits: their mean for V of the sample, and
- * their mean and variance for V of the mean. */
+/* The targets r + gamma V(next) of a pair over its n visits: their mean and variance for V of the
+ * sample, and their mean for V of the mean. */
 typedef struct cell_target {
   double n, sample, mean, variance;
 } cell_target;
