@@ -31,7 +31,7 @@ static void assert_shows(const bare_env *b, const float *wanted) {
   for (int i = 0; i < b->spec.obs_shape[0]; i++) assert_near(obs[i], wanted[i], 1e-5);
 }
 
-/* extra: NULL, or parameters of the environment; total: the return that it then has. */
+/* extra: NULL, or parameters of the environment; expected: the return of the episode with them. */
 static void replay(const struct recorded *r, const char *extra, double expected) {
   bare_env b;
   bare_open(&b, find_env(r->env), extra);
