@@ -50,7 +50,7 @@ typedef struct params {
 
 static const lgv_preset presets[] = {
     {"small", "agent.double=true agent.hidden=64,64 agent.batch=128 agent.replay=100000 "
-              "agent.warmup=128 agent.update_every=1 agent.target_every=4 agent.grad_clip=10 "
+              "agent.warmup=128 agent.update_every=1 agent.target_every=16 agent.grad_clip=10 "
               "agent.prior_scale=5 agent.eval=mean optim.lr=1e-3 optim.eps=1.5e-4"},
     {"atari", "agent.double=true agent.hidden=256 agent.scale_input=true agent.n_step=5 "
               "agent.replay=100000 agent.warmup=2000 agent.update_every=1 agent.target_every=5 "
@@ -75,12 +75,12 @@ static const lgv_param param_table[] = {
 typedef struct self {
   dqn core;
   const params *p;
-  int64_t M, n; /* n: indices per transition in the loss; without an index, 1 */
+  int64_t M, n;       /* n: indices per transition in the loss; without an index, 1 */
   random_prior prior; /* p: M outputs for every action */
   float *index;       /* (streams + 1 x M): xi of this episode of each; last, of this evaluation */
   float *z;           /* (replay x M); NULL if sigma = 0 */
   float *draws;       /* normal numbers of one update, or of one z; then directions */
-  float *p_obs, *p_next;   /* (batch x A x M) */
+  float *p_obs, *p_next;    /* (batch x A x M) */
   float *q_next, *q_target; /* (batch x A): Q(s', .; xi-) of w and of w- */
 } self;
 
