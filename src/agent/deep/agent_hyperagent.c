@@ -18,11 +18,12 @@
  * This follows the authors' code (github.com/szrlee/HyperAgent): the direction of a normal vector
  * as the index, a new xi with probability 1 - gamma, its own xi- for every transition. There, z_i
  * is multiplied by the normal vector itself; the factor sqrt(M) gives the same variance, sigma^2.
- * Departures: weights are drawn as in all networks here; p has no mean part (theirs is small: all
- * its weights together have norm 1), and its last layer is that of a network, not of rows of norm
- * 1; there is no penalty on the gradient of Q (0.01 on Atari), no ridge on the last layer (0.01
- * divided by the number of transitions) and no factor 0.1 on the outputs f on Atari; actions before
- * agent.warmup are greedy too, not uniform.
+ * Departures: weights are drawn as in all networks here, and those of p's last layer too, not as
+ * rows of equal norm; p has no mean part (on DeepSea theirs is small); there is no penalty on the
+ * gradient of Q (0.01 on Atari), no ridge on the last layer (there 0.01 divided by the number of
+ * transitions) and no factor on the outputs f (there 0.1); on Atari, pixels are divided by 255
+ * instead of a normalization after the convolutions; actions before agent.warmup are greedy too,
+ * not uniform.
  *
  * Evaluation: agent.eval = sample draws an index for each episode, as the authors do; mean is
  * greedy in f_0. With M = 0 this is greedy DQN, draw for draw. */
