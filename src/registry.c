@@ -37,6 +37,7 @@
   DEEP(iqn, "src/agent/deep/agent_iqn.c")                                                          \
   DEEP(noisynet_dqn, "src/agent/deep/agent_noisynet_dqn.c")                                        \
   DEEP(bootstrapped_dqn, "src/agent/deep/agent_bootstrapped_dqn.c")                                \
+  DEEP(hyperagent, "src/agent/deep/agent_hyperagent.c")                                            \
   DEEP(adam_lmcdqn, "src/agent/deep/langevin_dqn.c")                                               \
   DEEP(lmc_dqn, "src/agent/deep/langevin_dqn.c")                                                   \
   DEEP(psgld_dqn, "src/agent/deep/langevin_dqn.c")                                                 \

@@ -494,6 +494,36 @@ class BootstrappedDQN(Agent):
         **params: Unpack[BootstrappedDQNParams],
     ) -> None: ...
 
+class HyperAgentParams(DeepParams, AdamParams, total=False):
+    preset: Literal['auto', 'small', 'atari'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
+    dueling: bool | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: bool | None
+    scale_rewards: bool | None
+    n_step: int | None
+    replay: int | None
+    warmup: int | None
+    update_every: int | None
+    target_every: int | None
+    double: bool | None
+    grad_clip: float | None
+    index_dim: int | None
+    indices: int | None
+    prior_scale: float | None
+    sigma: float | None
+    eval: Literal['sample', 'mean'] | None
+
+class HyperAgent(Agent):
+    """DQN whose last layer is linear in a random index, one index per episode. help(langevin.HyperAgent) explains the parameters."""
+    def __init__(
+        self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        **params: Unpack[HyperAgentParams],
+    ) -> None: ...
+
 class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
     preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari'] | None
     net: Literal['auto', 'mlp', 'conv', 'nature'] | None

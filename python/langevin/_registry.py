@@ -123,6 +123,7 @@ WORDS = {
     "cartpole": "CartPole",
     "deepsea": "DeepSea",
     "double": "Double",
+    "hyperagent": "HyperAgent",
     "langevin": "Langevin",
     "linear": "Linear",
     "mountain": "Mountain",

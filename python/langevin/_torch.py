@@ -269,6 +269,13 @@ class QModule(nn.Module):
         self.inputs = Inputs(agent, params, arrays)
 
 
+class MeanNetwork(Network):
+    """The network of HyperAgent: the first output of an action is the mean over all indices."""
+
+    def _mean(self, outputs: Tensor) -> Tensor:
+        return outputs.unflatten(1, (self.shape.heads, -1, self.shape.atoms))[..., 0]
+
+
 class QNetwork(QModule):
     """An agent with one network."""
 
@@ -419,6 +426,11 @@ def make_actions(agent: Any, params: dict, arrays: Arrays) -> QActions:
     return QActions(agent, params, arrays, [Network(shape, values) for values in vectors])
 
 
+def make_mean(agent: Any, params: dict, arrays: Arrays) -> QNetwork:
+    shape = numbers.shape_of(agent._spec, params)._replace(atoms=int(params["index_dim"]) + 1)
+    return QNetwork(agent, params, arrays, MeanNetwork(shape, arrays["w"]))
+
+
 def make_network(agent: Any, params: dict, arrays: Arrays) -> Union[QNetwork, QStages]:
     spec = agent._spec
     copies = int(spec.horizon) if agent._staged else 1
@@ -439,5 +451,5 @@ def to_torch(agent: Any) -> nn.Module:
     params, arrays = agent.params, dict(agent._views(readonly=True))
     if "lsvi.q" in arrays:
         return QTable(agent, arrays["lsvi.q"]).eval()
-    special = {"bootstrapped-dqn": make_ensemble, "gn-lmcdqn": make_actions}
+    special = {"bootstrapped-dqn": make_ensemble, "gn-lmcdqn": make_actions, "hyperagent": make_mean}
     return special.get(agent._entry.name, make_network)(agent, params, arrays).eval()

@@ -27,8 +27,9 @@ struct lgv_policy_parts {
   int64_t copies, stride;
   net_map input; /* in place of net->shape.input_scale; its gain is NULL if there is no map */
   int32_t heads, atoms;
-  const float *z; /* (atoms): the outputs are logits of these values; NULL: atoms are averaged */
-  int64_t taus;   /* of a network with an embedding */
+  const float *z;  /* (atoms): the outputs are logits of these values; NULL: atoms are averaged */
+  bool first_atom; /* Q is the first atom */
+  int64_t taus;    /* of a network with an embedding */
   const float *prior_w; /* (copies x net->params): a fixed network that is added, or NULL */
   float prior_scale;
   /* With votes: q (copies x heads x actions) at an observation; writes only scratch. */

@@ -153,7 +153,7 @@ static void put_functions(export_writer *w) {
   if (has_plain_hidden(n)) put_rectify(w);
   if (standardizes(w) && floats) put_standardize(w);
   if (n->shape.dueling) put_duel(w);
-  if (w->parts.atoms > 1) put_expectation(w);
+  if (w->parts.atoms > 1 && !w->parts.first_atom) put_expectation(w);
 }
 
 /* ---- arrays ---- */
@@ -400,7 +400,9 @@ static void put_copy_values(export_writer *w, bool loops) {
   fprintf(w->file, "%sfor (int i = 0; i < %d; i++) q[", indent, count);
   if (loops) fprintf(w->file, "copy * %d + ", count);
   fputs("i] = ", w->file);
-  if (p->atoms > 1)
+  if (p->first_atom)
+    fprintf(w->file, "out[i * %d]", p->atoms);
+  else if (p->atoms > 1)
     fprintf(w->file, "expectation(out + i * %d)", p->atoms);
   else
     fputs("out[i]", w->file);

@@ -120,6 +120,8 @@ static const variant variants[] = {
     {"bootstrapped-dqn", "agent.heads=3 agent.members=heads agent.eval=vote", VOTE, 0, 0},
     {"bootstrapped-dqn", "agent.heads=2 agent.members=heads agent.eval=sample", VALUES, 0, 0},
     {"bootstrapped-dqn", "agent.heads=1 agent.prior_scale=0 agent.eval=vote", ACT, 0, 0},
+    {"hyperagent", "agent.eval=mean", ACT, 0, 0},
+    {"hyperagent", "agent.eval=sample agent.index_dim=2", VALUES, 0, 0},
     {"adam-lmcdqn", "agent.average=5", ACT, 0, 0},
     {"adam-lmcdqn", "agent.stages=per-stage agent.n_step=1 agent.double=false", ACT, true, 0},
     {"lmc-dqn", "", ACT, 0, 0},

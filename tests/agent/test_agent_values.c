@@ -23,7 +23,8 @@ static size_t copy_arrays(const lgv_agent *agent, unsigned char *out) {
   for (size_t i = 0; (data = lgv_agent_array(agent, i, &name, &dtype, &count)); i++) {
     bool kept = strncmp(name, "rng.", 4) == 0 || strcmp(name, "w") == 0 ||
                 strcmp(name, "lsvi.q") == 0 || strcmp(name, "member") == 0 ||
-                strcmp(name, "counters") == 0 || strcmp(name, "online.factor") == 0;
+                strcmp(name, "index") == 0 || strcmp(name, "counters") == 0 ||
+                strcmp(name, "online.factor") == 0;
     if (!kept) continue;
     assert_true(used + count * size[dtype] <= MOST_BYTES);
     memcpy(out + used, data, count * size[dtype]);

@@ -114,7 +114,7 @@ def test_names():
     assert {"AdamLMCDQN", "LMCLSVI", "MSLMCLSVI", "LSVIUCB", "LSVIPHE", "OPTRLSVI", "OPPO", "RLSVI", "PSRL"} <= set(
         langevin.agents()
     )
-    assert {"LangevinDQN", "NoisyNetDQN", "BootstrappedDQN", "C51", "QRDQN", "IQN"} <= set(dir(langevin))
+    assert {"LangevinDQN", "NoisyNetDQN", "BootstrappedDQN", "HyperAgent", "C51", "QRDQN", "IQN"} <= set(dir(langevin))
     with pytest.raises(AttributeError, match="did you mean 'AdamLMCDQN'"):
         langevin.AdamLMCDQM
 

@@ -230,8 +230,9 @@ static void full_replays_resume_exactly(void **state) {
   (void)state;
   static const char *const agents[][2] = {{"bootstrapped-dqn", "agent.mask=0.5"},
                                           {"prioritized-dqn", ""},
+                                          {"hyperagent", "agent.sigma=0.1 agent.n_step=3"},
                                           {"adam-lmcdqn", "agent.n_step=4"}};
-  for (size_t a = 0; a < 3; a++)
+  for (size_t a = 0; a < sizeof agents / sizeof *agents; a++)
     for (int n = 1; n <= 3; n += 2) {
       char extra[256];
       snprintf(extra, sizeof extra,
@@ -249,9 +250,9 @@ static void full_replays_resume_exactly(void **state) {
 static void running_scales_resume_exactly(void **state) {
   (void)state;
   static const char *const agents[][2] = {
-      {"cartpole", "dqn"},   {"cartpole", "bootstrapped-dqn"}, {"cartpole", "adam-lmcdqn"},
-      {"cartpole", "iqn"},   {"mountain-car", "noisynet-dqn"}, {"acrobot", "c51"},
-      {"cartpole", "qr-dqn"}};
+      {"cartpole", "dqn"},    {"cartpole", "bootstrapped-dqn"}, {"cartpole", "adam-lmcdqn"},
+      {"cartpole", "iqn"},    {"mountain-car", "noisynet-dqn"}, {"acrobot", "c51"},
+      {"cartpole", "qr-dqn"}, {"cartpole", "hyperagent"}};
   for (size_t a = 0; a < sizeof agents / sizeof *agents; a++)
     for (int n = 1; n <= 3; n += 2) {
       char extra[320];

@@ -78,8 +78,8 @@ static lgv_status take_round(by_hand *h, lgv_error *err) {
   return LGV_OK;
 }
 
-static const char *const deep[] = {"dqn", "adam-lmcdqn", "bootstrapped-dqn", "prioritized-dqn",
-                                   "noisynet-dqn"};
+static const char *const deep[] = {
+    "dqn", "adam-lmcdqn", "bootstrapped-dqn", "prioritized-dqn", "noisynet-dqn", "hyperagent"};
 
 /* Every reward, so every action, so every parameter that mattered, must agree. One environment is
  * the loop that there always was. */

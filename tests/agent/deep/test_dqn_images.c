@@ -158,6 +158,24 @@ static void the_atari_preset_is_the_published_loop(void **state) {
                        {"agent.epsilon_steps", "1000000"}, {"agent.epsilon_eval", "0"});
 }
 
+/* The authors' program for Atari (Li et al., ICML 2024), as far as the agent has such parameters.
+ */
+static void the_atari_preset_of_hyperagent_is_published(void **state) {
+  (void)state;
+  static const char *const published[][2] = {
+      {"agent.net", "nature"},  {"agent.hidden", "256"},     {"agent.n_step", "5"},
+      {"agent.gamma", "0.99"},  {"agent.double", "true"},    {"agent.replay", "100000"},
+      {"agent.batch", "32"},    {"agent.warmup", "2000"},    {"agent.update_every", "1"},
+      {"agent.updates", "1"},   {"agent.target_every", "5"}, {"agent.grad_clip", "10"},
+      {"agent.index_dim", "4"}, {"agent.indices", "20"},     {"agent.prior_scale", "0.1"},
+      {"agent.sigma", "0.01"},  {"agent.eval", "sample"},    {"optim.name", "adam"},
+      {"optim.lr", "1e-4"},     {"optim.eps", "1.5e-4"}};
+  lgv_plan *plan = plan_for("hyperagent", "");
+  for (size_t i = 0; i < sizeof published / sizeof *published; i++)
+    check_value(plan, "hyperagent", published[i][0], published[i][1]);
+  lgv_plan_free(plan);
+}
+
 /* DQN Zoo (Quan, Ostrovski, 2020). A step is four frames and an update four steps, so that 40,000
  * frames between copies to the target network are 2500 updates. NULL: not asked, or the agent has
  * no such parameter. */
@@ -235,6 +253,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_agent_with_a_network_takes_images),
       cmocka_unit_test(the_atari_preset_is_the_published_loop),
+      cmocka_unit_test(the_atari_preset_of_hyperagent_is_published),
       cmocka_unit_test(the_presets_of_the_baselines_are_dqn_zoo),
       cmocka_unit_test(dqn_learns_from_pictures),
   };

@@ -325,8 +325,8 @@ static void walk(lgv_agent *agent, int steps, lgv_rng *rng) {
 
 static const char scaled[] = "agent.preset=small agent.hidden=8 agent.warmup=10 agent.batch=4 "
                              "agent.replay=100 agent.normalize_obs=true agent.scale_rewards=true";
-static const char *const deep_agents[] = {"adam-lmcdqn",  "dqn",   "bootstrapped-dqn", "c51", "iqn",
-                                          "noisynet-dqn", "qr-dqn"};
+static const char *const deep_agents[] = {
+    "adam-lmcdqn", "dqn", "bootstrapped-dqn", "c51", "iqn", "noisynet-dqn", "qr-dqn", "hyperagent"};
 enum { DEEP_AGENTS = sizeof deep_agents / sizeof *deep_agents };
 
 /* Acting in evaluations and reading values changes not a byte of what is saved. */
