@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Train the peers of the battery: DQN of Stable-Baselines3 and QR-DQN of sb3-contrib.
+r"""Train the peers of the battery: DQN of Stable-Baselines3 and QR-DQN of sb3-contrib.
 
     python3 -m venv .venv-peers
     .venv-peers/bin/pip install torch==2.13.0

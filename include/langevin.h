@@ -267,10 +267,15 @@ typedef struct lgv_transition {
 } lgv_transition;
 
 /* Makes an agent for environments with this spec. Reads agent.name, agent.*, optim.* and run.envs.
- * episodes and steps: how long it will be trained (0 if unknown). */
+ * agent.name = auto picks one, as in a plan, and reports it by lgv_settings_on_notice. episodes and
+ * steps: how long it will be trained (0 if unknown). */
 LGV_API LGV_CHECK lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *env,
                                               int64_t episodes, int64_t steps, uint64_t seed,
                                               lgv_agent **agent, lgv_error *err);
+/* The name of the agent that agent.name = auto picks for environments with this spec. */
+LGV_API const char *lgv_auto_agent(const lgv_env_spec *env);
+/* The rule by which it picks: one sentence without a period. */
+LGV_API const char *lgv_auto_rule(void);
 /* Frees an agent. */
 LGV_API void lgv_agent_free(lgv_agent *agent);
 /* With run.envs > 1: the environment that the following calls belong to, 0..run.envs - 1. */
