@@ -881,6 +881,9 @@ LGV_API LGV_CHECK lgv_status lgv_sweep_settings(const lgv_sweep *sweep, size_t c
                                                 lgv_settings **settings, lgv_error *err);
 /* The index of the case that a configuration belongs to. */
 LGV_API size_t lgv_sweep_case(const lgv_sweep *sweep, size_t config);
+/* How many of the sweep's seeds, from the first one on, a configuration has: a case may have fewer
+ * than the file. Its other runs do not exist: their summaries stay unfinished. */
+LGV_API int32_t lgv_sweep_seeds(const lgv_sweep *sweep, size_t config);
 /* The keys in which configurations differ, in the order of the file; NULL past the end. */
 LGV_API const char *lgv_sweep_key(const lgv_sweep *sweep, size_t index);
 /* The value of such a key in a configuration; NULL where it is left open. */

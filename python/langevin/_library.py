@@ -351,6 +351,7 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_sweep_free", None, [P]),
     ("lgv_sweep_get_info", POINTER(CSweepInfo), [P]),
     ("lgv_sweep_key", c_char_p, [P, c_size_t]),
+    ("lgv_sweep_seeds", c_int32, [P, c_size_t]),
     ("lgv_sweep_value", c_char_p, [P, c_size_t, c_size_t]),
     ("lgv_sweep_run", STATUS, [P, P]),
 ]
