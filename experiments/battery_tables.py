@@ -7,8 +7,8 @@
     langevin sweep experiments/battery.yaml --list | experiments/battery_tables.py missing
         prints the indexes of the runs that battery.csv does not have, for `langevin sweep --index`;
         --agent, --task and --seeds restrict them
-    experiments/battery_tables.py tables [--langevin build/langevin] [--figure FILE]
-        prints the tables of docs/results/battery.md and draws the performance profile
+    experiments/battery_tables.py tables [--langevin build/langevin]
+        writes the tables into docs/results/battery.md and draws its performance profile
 
 score = (return - random) / (reference - random), with both values from battery-references.csv
 (battery_references.py). A run that failed scores 0, as the random policy does. Peers have a file of
@@ -16,7 +16,9 @@ their own, battery-peers.csv (battery_peers.py). Statistics are those of `langev
 (docs/statistics.md).
 """
 import argparse
+import contextlib
 import csv
+import io
 import json
 import pathlib
 import re
@@ -25,7 +27,9 @@ import subprocess
 import sys
 import tempfile
 
-DATA = pathlib.Path(__file__).resolve().parent.parent / "docs/results/data"
+PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/results/battery.md"
+FIGURE, DATA = PAGE.parent / "figures/battery-profile.png", PAGE.parent / "data"
+BEGIN, END = "<!-- tables: written by experiments/battery_tables.py tables -->", "<!-- end of tables -->"
 RESULTS, PEERS, REFERENCES = DATA / "battery.csv", DATA / "battery-peers.csv", DATA / "battery-references.csv"
 COLUMNS = ["task", "agent", "seed", "steps", "return", "score", "cpu_seconds", "solved_episode", "error"]
 MAIN = ["adam-lmcdqn", "pathwise-lmcdqn"]
@@ -167,13 +171,12 @@ def print_missing(options):
     head, wanted = lines[0].split(), []
     for line in lines[1:-1]:
         cells = dict(zip(head, line.split()))
-        task = task_of(env_of(cells))
+        row = {"task": task_of(env_of(cells)), "agent": cells["agent.name"]}
+        if options.task not in row["task"] or options.agent not in (None, row["agent"]):
+            continue
         first, _, last = cells["runs"].partition("-")
-        for run in range(int(first), int(last or first) + 1):
-            seed = first_seed + run - int(first)
-            chosen = options.task in task and options.agent in cells["agent.name"]
-            if chosen and seed < first_seed + options.seeds and key_of({**cells, "task": task, "agent": cells["agent.name"], "seed": seed}) not in done:
-                wanted.append(str(run))
+        count = min(int(last or first) - int(first) + 1, options.seeds)
+        wanted += [str(int(first) + i) for i in range(count) if key_of({**row, "seed": first_seed + i}) not in done]
     print(",".join(wanted))
 
 
@@ -248,7 +251,7 @@ def compare(rows, program, figure=None):
         labeled = [f"{agent}={path}" for agent in by_score for path in sorted(pathlib.Path(folder).glob(f"{agent}-[0-9]*"))]
         print(subprocess.run([program, "compare", *labeled, "--markdown"], check=True, capture_output=True, text=True).stdout)
         if figure:
-            words = ["plot", *labeled, "--profile", "--title", "battery", "--out", figure]
+            words = ["plot", *labeled, "--profile", "--title", "Battery", "--width", "183", "--out", str(figure)]
             subprocess.run([program, *words], check=True, capture_output=True)
 
 
@@ -259,20 +262,29 @@ def with_auto(rows, known):
 
 
 def tables(options):
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        print_tables(options.langevin)
+    page = PAGE.read_text()
+    before, after = page[: page.index(BEGIN) + len(BEGIN)], page[page.index(END) :]
+    PAGE.write_text(f"{before}\n\n{text.getvalue().rstrip()}\n\n{after}")
+
+
+def print_tables(program):
     known = references()
     rows = read(RESULTS)
     outside = [{**row, "score": score_of(row, known)} for row in peers()]
     scored = with_auto([row for row in rows if row["score"] != ""], known)
     others = sorted({row["agent"] for row in rows} - set(MAIN))
     groups = group(rows + outside)
-    print("Mean return ± standard error (runs)\n")
-    print_returns(groups, [agent for agent in MAIN if (agent in {row["agent"] for row in rows})] + others, known)
-    print("Scores over all tasks\n")
-    compare(scored, options.langevin, options.figure)
-    print("Scores on the tasks that the peers share\n")
-    shared = [row for row in scored + outside if row["task"] in SHARED]
-    compare(shared, options.langevin)
-    print("Median CPU seconds of a run\n")
+    print("### Mean return ± standard error (runs)\n")
+    print_returns(groups, [*MAIN, *others], known)
+    print("### Scores over all tasks\n")
+    compare(scored, program, FIGURE)
+    print("![Performance profile](figures/battery-profile.png)\n")
+    print("### Scores on the tasks that the peers share\n")
+    compare([row for row in scored + outside if row["task"] in SHARED], program)
+    print("### Median CPU seconds of a run\n")
     print_seconds(groups, sorted({agent for agent, _ in groups}))
 
 
@@ -283,13 +295,12 @@ def main():
     command.add_argument("directories", nargs="+", metavar="DIR")
     command.set_defaults(run=collect)
     command = commands.add_parser("missing")
-    command.add_argument("--task", default="", metavar="TEXT")
-    command.add_argument("--agent", default="", metavar="TEXT")
+    command.add_argument("--task", default="", metavar="TEXT", help="only tasks whose name contains TEXT")
+    command.add_argument("--agent", metavar="NAME", help="only this agent")
     command.add_argument("--seeds", type=int, default=1000000, metavar="N", help="only the first N seeds")
     command.set_defaults(run=print_missing)
     command = commands.add_parser("tables")
     command.add_argument("--langevin", default="build/langevin")
-    command.add_argument("--figure", metavar="FILE")
     command.set_defaults(run=tables)
     options = parser.parse_args()
     options.run(options)
