@@ -21,6 +21,7 @@ import csv
 import io
 import json
 import pathlib
+import random
 import re
 import statistics
 import subprocess
@@ -103,8 +104,8 @@ def score_of(row, known):
         return None
     if row["return"] == "":
         return 0.0
-    random, best = float(limits["random"]), float(limits["reference"])
-    return (float(row["return"]) - random) / (best - random)
+    zero, one = float(limits["random"]), float(limits["reference"])
+    return (float(row["return"]) - zero) / (one - zero)
 
 
 def peers():
@@ -242,17 +243,51 @@ def write_runs(rows, folder):
         (place / "summary.json").write_text(json.dumps(summary))
 
 
-def compare(rows, program, figure=None):
-    """Prints mean, interquartile mean and median of the scores of each agent, best mean first."""
+def call(program, command, rows, *options):
+    """`langevin COMMAND` on the scores, agents with the best mean first; returns what it prints."""
     agents = {row["agent"] for row in rows}
     by_score = sorted(agents, key=lambda a: -statistics.fmean(float(r["score"]) for r in rows if r["agent"] == a))
     with tempfile.TemporaryDirectory() as folder:
         write_runs(rows, pathlib.Path(folder))
         labeled = [f"{agent}={path}" for agent in by_score for path in sorted(pathlib.Path(folder).glob(f"{agent}-[0-9]*"))]
-        print(subprocess.run([program, "compare", *labeled, "--markdown"], check=True, capture_output=True, text=True).stdout)
-        if figure:
-            words = ["plot", *labeled, "--profile", "--title", "Battery", "--width", "183", "--out", str(figure)]
-            subprocess.run([program, *words], check=True, capture_output=True)
+        words = [program, command, *labeled, *options]
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def draw_profile(rows, program):
+    """Scores outside [-0.2, 1.2] are drawn at the ends."""
+    shown = [{**row, "score": min(max(float(row["score"]), -0.2), 1.2)} for row in rows]
+    title = ["--title", "Normalized scores", "--width", "183"]
+    call(program, "plot", shown, "--profile", *title, "--out", str(FIGURE))
+
+
+def interval(one, other, resamples=10000):
+    """The 95 % bootstrap interval of the difference of means."""
+    draw = random.Random(0)
+    means = sorted(
+        statistics.fmean(draw.choices(one, k=len(one))) - statistics.fmean(draw.choices(other, k=len(other)))
+        for _ in range(resamples)
+    )
+    return means[int(0.025 * resamples)], means[int(0.975 * resamples) - 1]
+
+
+def print_differences(groups, known):
+    """Mean return of our two agents beyond that of each peer, with its interval."""
+    lines = []
+    for task in SHARED:
+        digits = digits_of(known[task])
+        for peer in sorted({agent for agent, _ in groups if agent.startswith("sb3-")}):
+            cells = []
+            for agent in MAIN:
+                one, other = ([float(row["return"]) for row in groups.get((a, task), []) if row["return"]] for a in (agent, peer))
+                if not one or not other:
+                    cells.append("-")
+                    continue
+                low, high = interval(one, other)
+                mean = statistics.fmean(one) - statistics.fmean(other)
+                cells.append(f"{mean:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]")
+            lines.append([task, peer, *cells])
+    print_table(["task", "peer", *(f"{agent} - peer" for agent in MAIN)], lines)
 
 
 def with_auto(rows, known):
@@ -280,10 +315,16 @@ def print_tables(program):
     print("### Mean return ± standard error (runs)\n")
     print_returns(groups, [*MAIN, *others], known)
     print("### Scores over all tasks\n")
-    compare(scored, program, FIGURE)
+    print(call(program, "compare", scored, "--markdown"))
+    draw_profile(scored, program)
     print("![Performance profile](figures/battery-profile.png)\n")
+    print("### Scores on the held-out tasks\n")
+    held_out = [row for row in scored if known[row["task"]]["half"] == "held out"]
+    print(call(program, "compare", held_out, "--markdown") if held_out else "No runs yet.\n")
     print("### Scores on the tasks that the peers share\n")
-    compare([row for row in scored + outside if row["task"] in SHARED], program)
+    print(call(program, "compare", [row for row in scored + outside if row["task"] in SHARED], "--markdown"))
+    print("Difference of mean returns, with 95 % bootstrap intervals:\n")
+    print_differences(groups, known)
     print("### Median CPU seconds of a run\n")
     print_seconds(groups, sorted({agent for agent, _ in groups}))
 

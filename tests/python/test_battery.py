@@ -123,6 +123,7 @@ def test_tables_are_written_into_the_page(tables, tmp_path, monkeypatch):
     assert printed.startswith("Before\n") and printed.endswith("After\n") and "old" not in printed
     assert tables.FIGURE.exists()
     assert "| CartPole | 22 | 500 | 450 ± 50 (2) |" in printed
+    assert "| CartPole | sb3-dqn | +50 [+0, +100] | - |" in printed
     assert "| auto | 2 |" in printed and "| sb3-dqn | 1 |" in printed
 
 
