@@ -191,8 +191,13 @@ def group(rows):
     return found
 
 
+def returns(rows):
+    """Those of the runs that have not failed."""
+    return [float(row["return"]) for row in rows if row["return"] != ""]
+
+
 def mean_cell(rows, digits):
-    values = [float(row["return"]) for row in rows if row["return"] != ""]
+    values = returns(rows)
     failed = f", {len(rows) - len(values)} failed" if len(values) < len(rows) else ""
     if not values:
         return failed[2:] or "-"
@@ -226,8 +231,11 @@ def print_returns(groups, agents, known):
 def print_seconds(groups, agents):
     lines = []
     for task in TASKS:
-        times = [[float(row["cpu_seconds"]) for row in groups.get((agent, task), []) if row["cpu_seconds"]] for agent in agents]
-        lines.append([task, *(f"{statistics.median(values):.0f}" if values else "-" for values in times)])
+        cells = []
+        for agent in agents:
+            times = [float(row["cpu_seconds"]) for row in groups.get((agent, task), []) if row["cpu_seconds"]]
+            cells.append(f"{statistics.median(times):.0f}" if times else "-")
+        lines.append([task, *cells])
     print_table(["task", *agents], lines)
 
 
@@ -279,7 +287,7 @@ def print_differences(groups, known):
         for peer in sorted({agent for agent, _ in groups if agent.startswith("sb3-")}):
             cells = []
             for agent in MAIN:
-                one, other = ([float(row["return"]) for row in groups.get((a, task), []) if row["return"]] for a in (agent, peer))
+                one, other = (returns(groups.get((name, task), [])) for name in (agent, peer))
                 if not one or not other:
                     cells.append("-")
                     continue

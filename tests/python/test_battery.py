@@ -99,7 +99,8 @@ def test_missing_runs_have_the_indexes_of_the_sweep(tables, tmp_path, monkeypatc
     listed = subprocess.run([program, "sweep", tmp_path / "s.yaml", "--list"], check=True, capture_output=True, text=True)
     make_run(tmp_path / "a", {"name": "cartpole"}, "adam-lmcdqn", 9001, 200.0)
     call(tables, monkeypatch, "collect", tmp_path / "a")
-    for words, expected in (((), "0,2,3,4"), (("--agent", "dqn"), "2,3,4"), (("--seeds", "1"), "0,2,4"), (("--task", "Chain"), "4")):
+    wanted = {(): "0,2,3,4", ("--agent", "dqn"): "2,3,4", ("--seeds", "1"): "0,2,4", ("--task", "Chain"): "4"}
+    for words, expected in wanted.items():
         capsys.readouterr()
         monkeypatch.setattr(sys, "stdin", io.StringIO(listed.stdout))
         call(tables, monkeypatch, "missing", *words)
