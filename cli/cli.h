@@ -95,6 +95,7 @@ void cli_format_bar(double fraction, char bar[CLI_BAR_SIZE]); /* without its end
 /* ---- The progress of a sweep: several lines on a terminal, one line every few seconds elsewhere
  * ---- */
 
+size_t cli_sweep_runs(const lgv_sweep *sweep); /* of all configurations */
 typedef struct cli_sweep_view cli_sweep_view;
 
 /* NULL if there is no memory. summaries: those of the job, which on_run may read. */

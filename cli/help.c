@@ -243,6 +243,14 @@ static int reject_env(const cli_command *command) {
   return cli_wrong(command, "--env belongs to `langevin help agent NAME`");
 }
 
+/* The entry of a plan's agent: where auto was named, of the one that it picked. */
+static lgv_status find_entry(const lgv_plan *plan, lgv_entry *entry, lgv_error *err) {
+  char name[64];
+  lgv_status status = lgv_plan_get(plan, "agent.name", name, sizeof name, err);
+  if (status == LGV_OK) lgv_registry_find("agent", name, entry);
+  return status;
+}
+
 /* The plan of a run with the agent on an environment, which is opened once. */
 static int explain_on(const cli_command *command, topic *t, const char *env) {
   lgv_settings *settings = NULL;
@@ -254,6 +262,7 @@ static int explain_on(const cli_command *command, topic *t, const char *env) {
   if (status == LGV_OK)
     status = lgv_settings_set(settings, "agent.name", t->entry.name, NULL, &err);
   if (status == LGV_OK) status = lgv_plan_create(settings, &plan, &err);
+  if (status == LGV_OK) status = find_entry(plan, &t->entry, &err);
   t->plan = plan;
   t->env = env;
   if (status == LGV_OK) print_topic(t);
@@ -268,11 +277,28 @@ static int explain(const cli_command *command, topic *t, const char *env) {
   return CLI_OK;
 }
 
+/* agent.name = auto is no entry of the registry. */
+static int explain_auto(const cli_command *command, const char *env) {
+  topic t = {.kind = "agent", .entry.name = "auto"};
+  if (env) return explain_on(command, &t, env);
+  printf(
+      "agent auto: %s\n\n"
+      "It takes the parameters of the agent that it picks. --env NAME shows which one that is on "
+      "an environment.\n",
+      lgv_auto_rule());
+  return CLI_OK;
+}
+
+static bool is_auto(const char *kind, const char *name) {
+  return strcmp(kind, "agent") == 0 && strcmp(name, "auto") == 0;
+}
+
 /* ---- Names ---- */
 
 static int help_kind(const cli_command *command, const char *kind, const char *name,
                      const char *env) {
   topic t = {.kind = kind};
+  if (is_auto(kind, name)) return explain_auto(command, env);
   if (lgv_registry_find(kind, name, &t.entry)) return explain(command, &t, env);
   const char *near = lgv_registry_nearest(kind, name);
   return cli_wrong(command, "there is no %s '%s'%s%s%s `langevin list %ss` shows all", kind, name,
@@ -298,6 +324,7 @@ static int help_name(const cli_command *command, const char *name, const char *e
     }
   for (size_t k = 0; (t.kind = kinds[k]); k++)
     if (lgv_registry_find(t.kind, name, &t.entry)) return explain(command, &t, env);
+  if (is_auto("agent", name)) return explain_auto(command, env);
   for (size_t k = 0; kinds[k]; k++) {
     const char *near = lgv_registry_nearest(kinds[k], name);
     if (near) return cli_wrong(command, "nothing is called '%s'; did you mean '%s'?", name, near);

@@ -31,6 +31,10 @@ static void print_kind(int kind) {
     lgv__table_cell(&table, "%s", entry.name);
     lgv__table_cell(&table, "%s", entry.summary);
   }
+  if (strcmp(kinds[kind].kind, "agent") == 0) {
+    lgv__table_cell(&table, "auto");
+    lgv__table_cell(&table, "%s", lgv_auto_rule());
+  }
   lgv__table_print(&table, stdout, 2, cli_terminal_width());
 }
 

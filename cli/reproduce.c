@@ -119,8 +119,8 @@ static int show_list(const cli_command *command, const char *folder) {
       cli_error(command, &err);
       continue;
     }
-    const lgv_sweep_info *info = lgv_sweep_get_info(sweep);
-    printf("%-20s %s (%zu runs)\n", names[i], info->about, info->configs * (size_t)info->seeds);
+    const char *about = lgv_sweep_get_info(sweep)->about;
+    printf("%-20s %s (%zu runs)\n", names[i], about, cli_sweep_runs(sweep));
     lgv_sweep_free(sweep);
   }
   free_names(names, count);

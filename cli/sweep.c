@@ -92,7 +92,7 @@ typedef struct watcher {
   const request *request;
   const lgv_sweep *sweep;
   const lgv_sweep_info *info;
-  size_t runs;
+  size_t runs, existing;              /* configs x seeds, and how many of them their cases have */
   lgv_summary *summaries;             /* (runs) */
   char (*names)[LGV_SWEEP_NAME_SIZE]; /* (configs) */
   char **failures;                    /* (runs): messages, or NULL */
@@ -235,7 +235,8 @@ static int merge(watcher *w) {
   if (access(w->request->out, F_OK) != 0)
     return cli_wrong(w->command, "nothing has run yet: there is no %s", w->request->out);
   size_t finished = (size_t)w->last.runs_found;
-  if (finished < w->runs) fprintf(stderr, "%zu of %zu runs have finished\n", finished, w->runs);
+  if (finished < w->existing)
+    fprintf(stderr, "%zu of %zu runs have finished\n", finished, w->existing);
   return print_result(w, finished > 0);
 }
 
@@ -255,10 +256,15 @@ static int list(watcher *w) {
   lgv__sweep_list(w->sweep, stdout);
   printf("%zu configurations, seeds %llu to %llu: %zu runs; run = config * %d + seed - %llu\n",
          info->configs, (unsigned long long)info->first_seed,
-         (unsigned long long)info->first_seed + (unsigned)info->seeds - 1, w->runs,
+         (unsigned long long)info->first_seed + (unsigned)info->seeds - 1, w->existing,
          (int)info->seeds, (unsigned long long)info->first_seed);
   fflush(stdout);
   return call(w, true, &seconds, &err) == LGV_OK ? CLI_OK : cli_error(w->command, &err);
+}
+
+static bool exists(const watcher *w, size_t run) {
+  size_t seeds = (size_t)w->info->seeds;
+  return run % seeds < (size_t)lgv_sweep_seeds(w->sweep, run / seeds);
 }
 
 static int list_unfinished(watcher *w) {
@@ -274,7 +280,7 @@ static int list_unfinished(watcher *w) {
     return cli_error(w->command, &err);
   }
   for (size_t i = 0; i < w->runs; i++) {
-    wanted[i] = (wanted[i] || !w->request->index) && !w->summaries[i].finished;
+    wanted[i] = (wanted[i] || !w->request->index) && !w->summaries[i].finished && exists(w, i);
     count += wanted[i];
   }
   print_unfinished(w, wanted, count);
@@ -303,12 +309,20 @@ static int execute(watcher *w) {
   }
 }
 
+size_t cli_sweep_runs(const lgv_sweep *sweep) {
+  size_t runs = 0;
+  for (size_t c = 0; c < lgv_sweep_get_info(sweep)->configs; c++)
+    runs += (size_t)lgv_sweep_seeds(sweep, c);
+  return runs;
+}
+
 static int with_memory(const cli_command *command, request *r, const lgv_sweep *sweep) {
   char path[PATH_MAX];
   default_out(r, path, sizeof path);
   if (!r->out) r->out = path;
   watcher w = {.command = command, .request = r, .sweep = sweep, .info = lgv_sweep_get_info(sweep)};
   w.runs = w.info->configs * (size_t)w.info->seeds;
+  w.existing = cli_sweep_runs(sweep);
   w.summaries = calloc(w.runs, sizeof *w.summaries);
   w.names = calloc(w.info->configs, sizeof *w.names);
   w.failures = calloc(w.runs, sizeof *w.failures);

@@ -267,10 +267,15 @@ typedef struct lgv_transition {
 } lgv_transition;
 
 /* Makes an agent for environments with this spec. Reads agent.name, agent.*, optim.* and run.envs.
- * episodes and steps: how long it will be trained (0 if unknown). */
+ * agent.name = auto picks one, as in a plan, and reports it by lgv_settings_on_notice. episodes and
+ * steps: how long it will be trained (0 if unknown). */
 LGV_API LGV_CHECK lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *env,
                                               int64_t episodes, int64_t steps, uint64_t seed,
                                               lgv_agent **agent, lgv_error *err);
+/* The name of the agent that agent.name = auto picks for environments with this spec. */
+LGV_API const char *lgv_auto_agent(const lgv_env_spec *env);
+/* The rule by which it picks: one sentence without a period. */
+LGV_API const char *lgv_auto_rule(void);
 /* Frees an agent. */
 LGV_API void lgv_agent_free(lgv_agent *agent);
 /* With run.envs > 1: the environment that the following calls belong to, 0..run.envs - 1. */
@@ -876,6 +881,9 @@ LGV_API LGV_CHECK lgv_status lgv_sweep_settings(const lgv_sweep *sweep, size_t c
                                                 lgv_settings **settings, lgv_error *err);
 /* The index of the case that a configuration belongs to. */
 LGV_API size_t lgv_sweep_case(const lgv_sweep *sweep, size_t config);
+/* How many of the sweep's seeds, from the first one on, a configuration has: a case may have fewer
+ * than the file. Its other runs do not exist: their summaries stay unfinished. */
+LGV_API int32_t lgv_sweep_seeds(const lgv_sweep *sweep, size_t config);
 /* The keys in which configurations differ, in the order of the file; NULL past the end. */
 LGV_API const char *lgv_sweep_key(const lgv_sweep *sweep, size_t index);
 /* The value of such a key in a configuration; NULL where it is left open. */

@@ -28,6 +28,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "Agent": "_agent",
     "LinearAgent": "_linear_agent",
+    "auto": "_classes",
     "load": "_agent_files",
     "Model": "_mdp",
     "TabularMDP": "_mdp",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import textwrap
-from typing import Any, Dict, List, Type
+from typing import Any, Dict, List, Optional, Tuple, Type
 
 from langevin import _registry as registry
 from langevin._agent import Agent
+from langevin._checks import check_range
+from langevin._env_adapters import make_adapter
 from langevin._linear_agent import LinearAgent
-from langevin._library import NEEDS_STATES, UsageError
+from langevin._library import NEEDS_STATES, UsageError, lib
 
 COMMON = """\
 env: a Gymnasium environment or its name, a vector of such environments, or a TabularMDP. Gymnasium's
@@ -101,3 +104,13 @@ def agent_class(name: str) -> Type[Agent]:
     if cls is None or cls._entry.name != name:
         raise UsageError(f"there is no agent '{name}' in this version")
     return cls
+
+
+def auto(env: Any, *, reward_range: Optional[Tuple[float, float]] = None, **params: Any) -> Agent:
+    """The agent that fits the environment, made with these parameters; its class says which one it is."""
+    adapter = make_adapter(env, check_range(reward_range))
+    name = lib.lgv_auto_agent(ctypes.byref(adapter.spec)).decode()
+    return agent_class(name)(adapter, **params)
+
+
+auto.__doc__ = f"{auto.__doc__}\n\nThe rule: {lib.lgv_auto_rule().decode()}."

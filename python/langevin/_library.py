@@ -321,6 +321,8 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_env_reset", STATUS, [P, P]),
     ("lgv_env_step", STATUS, [P, P, P, P]),
     ("lgv_env_step_all", STATUS, [P, c_size_t, P, P, P, P, P]),
+    ("lgv_auto_agent", c_char_p, [P]),
+    ("lgv_auto_rule", c_char_p, []),
     ("lgv_agent_create", STATUS, [P, P, c_int64, c_int64, c_uint64, P]),
     ("lgv_agent_free", None, [P]),
     ("lgv_agent_set_stream", STATUS, [P, c_int32]),
@@ -349,6 +351,7 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_sweep_free", None, [P]),
     ("lgv_sweep_get_info", POINTER(CSweepInfo), [P]),
     ("lgv_sweep_key", c_char_p, [P, c_size_t]),
+    ("lgv_sweep_seeds", c_int32, [P, c_size_t]),
     ("lgv_sweep_value", c_char_p, [P, c_size_t, c_size_t]),
     ("lgv_sweep_run", STATUS, [P, P]),
 ]

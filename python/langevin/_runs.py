@@ -212,7 +212,7 @@ def _sweep(file: Any, out: Any, scale: Optional[str], threads: Optional[int], pr
         directory = names.raw[start : start + library.SWEEP_NAME_SIZE].split(b"\0")[0].decode()
         values = [lib.lgv_sweep_value(handle.pointer, config, i) for i in range(len(keys))]
         differs = {key: value.decode() for key, value in zip(keys, values) if value is not None}
-        for i in range(info.seeds):
+        for i in range(lib.lgv_sweep_seeds(handle.pointer, config)):
             summary = _summary(summaries[config * info.seeds + i])
             summary["seed"] = info.first_seed + i
             path = os.path.join(os.fspath(out), directory, f"seed-{summary['seed']}")

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/param.h"
 #include "base/spec.h"
+#include "config/auto_agent.h"
 #include "config/settings.h"
 #include "env/env.h"
 #include "math/kernels.h"
@@ -147,13 +148,13 @@ static lgv_status check_spec(const lgv_env_spec *env, const lgv_agent_type *type
   return fault ? lgv_fail(err, LGV_ERR_USAGE, "the spec of the environment has %s", fault) : LGV_OK;
 }
 
-lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *env, int64_t episodes,
-                            int64_t steps, uint64_t seed, lgv_agent **agent, lgv_error *err) {
+static lgv_status create_agent(const lgv_settings *settings, const lgv_env_spec *env,
+                               int64_t episodes, int64_t steps, uint64_t seed, lgv_agent **agent,
+                               lgv_error *err) {
   static const char *const run_params[] = {"envs", NULL};
   const lgv_agent_type *type;
   lgv_agent_parts parts = {0};
   lgv_run_params run;
-  *agent = NULL;
   LGV_TRY(lgv__kernels_check(err));
   LGV_TRY(lgv__settings_agent_type(settings, &type, err));
   LGV_TRY(check_spec(env, type, err));
@@ -165,5 +166,21 @@ lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *en
   if (status == LGV_OK) status = lgv__agent_open(type, parts.params, &problem, seed, agent, err);
   lgv__free(parts.params);
   lgv__free(parts.optim_params);
+  return status;
+}
+
+lgv_status lgv_agent_create(const lgv_settings *settings, const lgv_env_spec *env, int64_t episodes,
+                            int64_t steps, uint64_t seed, lgv_agent **agent, lgv_error *err) {
+  lgv_settings *completed;
+  *agent = NULL;
+  if (!lgv__agent_is_auto(settings))
+    return create_agent(settings, env, episodes, steps, seed, agent, err);
+  LGV_TRY(lgv__check_size("lgv_env_spec", env->size, sizeof *env, err));
+  LGV_TRY(lgv__settings_clone(settings, &completed, err));
+  lgv_status status = lgv__pick_agent(completed, env, err);
+  if (status == LGV_OK)
+    status =
+        lgv__name_picked(create_agent(completed, env, episodes, steps, seed, agent, err), env, err);
+  lgv_settings_free(completed);
   return status;
 }

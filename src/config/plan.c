@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/param.h"
 #include "base/text.h"
+#include "config/auto_agent.h"
 #include "config/create.h"
 #include "config/settings.h"
 #include "env/env.h"
@@ -116,33 +117,62 @@ static lgv_status count_memory(lgv_plan *plan, const lgv_env *probe, lgv_error *
 
 uint64_t lgv_plan_memory(const lgv_plan *plan) { return plan->bytes; }
 
-/* settings: those of the user, completed by the environment's preset. */
-static lgv_status fill_plan(const lgv_settings *settings, const lgv_settings *user, lgv_plan *plan,
-                            lgv_error *err) {
-  LGV_TRY(lgv__kernels_check(err));
-  LGV_TRY(lgv__settings_env_type(settings, &plan->env_type, err));
+static lgv_status find_agent(const lgv_settings *settings, lgv_plan *plan, lgv_error *err) {
   LGV_TRY(lgv__settings_agent_type(settings, &plan->agent_type, err));
-  LGV_TRY(lgv__settings_check_prefixes(settings, plan->env_type, plan->agent_type, err));
+  return lgv__settings_check_prefixes(settings, plan->env_type, plan->agent_type, err);
+}
+
+/* Fills the environment's part of the plan and opens it, for the facts that only an open
+ * environment knows. */
+static lgv_status open_probe(const lgv_settings *settings, lgv_plan *plan, lgv_env **probe,
+                             lgv_error *err) {
   LGV_TRY(lgv__settings_fill(settings, "run.", lgv__run_params, &plan->run, NULL, err));
-  settle_budget(plan);
   LGV_TRY(lgv__fill_env(settings, plan->env_type, &plan->env_params, &plan->env_common, err));
   plan->host = lgv__settings_host(settings, &plan->run);
   lgv_host host = plan->host;
   host.announce = true;
-  lgv_env *probe; /* for the facts that only an open environment knows */
   LGV_TRY(lgv__env_open(plan->env_type, plan->env_params, plan->env_common, &host, 0, "env.probe",
-                        &probe, err));
-  plan->env = *lgv_env_get_spec(probe);
-  plan->has_model = lgv_env_get_model(probe) != NULL;
+                        probe, err));
+  plan->env = *lgv_env_get_spec(*probe);
+  plan->has_model = lgv_env_get_model(*probe) != NULL;
+  return LGV_OK;
+}
+
+/* Fills the agent's part, and whatever of the run depends on the agent. */
+static lgv_status fill_agent(const lgv_settings *settings, const lgv_settings *user, lgv_plan *plan,
+                             const lgv_env *probe, lgv_error *err) {
+  settle_budget(plan);
   settle_evaluations(plan, settings, user);
+  LGV_TRY(settle_episode_steps(plan, settings, err));
   lgv_full_problem problem = lgv__plan_problem(plan, &plan->env);
   lgv_agent_parts parts = {0};
-  lgv_status status = settle_episode_steps(plan, settings, err);
-  if (status == LGV_OK) status = lgv__fill_agent(settings, plan->agent_type, &problem, &parts, err);
+  lgv_status status = lgv__fill_agent(settings, plan->agent_type, &problem, &parts, err);
   plan->agent_params = parts.params;
   plan->optim_params = parts.optim_params;
   plan->optim_type = parts.optim_type;
-  if (status == LGV_OK) status = count_memory(plan, probe, err);
+  return status == LGV_OK ? count_memory(plan, probe, err) : status;
+}
+
+static lgv_status fill_picked_agent(lgv_settings *settings, const lgv_settings *user,
+                                    lgv_plan *plan, const lgv_env *probe, lgv_error *err) {
+  LGV_TRY(lgv__pick_agent(settings, &plan->env, err));
+  LGV_TRY(find_agent(settings, plan, err));
+  lgv_status status = fill_agent(settings, user, plan, probe, err);
+  return lgv__name_picked(status, &plan->env, err);
+}
+
+/* settings: those of the user, completed by the environment's preset. A name of an agent is checked
+ * before the environment opens; auto needs the open environment. */
+static lgv_status fill_plan(lgv_settings *settings, const lgv_settings *user, lgv_plan *plan,
+                            lgv_error *err) {
+  bool is_auto = lgv__agent_is_auto(settings);
+  lgv_env *probe;
+  LGV_TRY(lgv__kernels_check(err));
+  LGV_TRY(lgv__settings_env_type(settings, &plan->env_type, err));
+  if (!is_auto) LGV_TRY(find_agent(settings, plan, err));
+  LGV_TRY(open_probe(settings, plan, &probe, err));
+  lgv_status status = is_auto ? fill_picked_agent(settings, user, plan, probe, err)
+                              : fill_agent(settings, user, plan, probe, err);
   lgv_env_free(probe);
   plan->env.features = NULL;
   return status;

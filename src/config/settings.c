@@ -321,6 +321,15 @@ static lgv_status copy_all(const lgv_settings *from, lgv_settings *to, lgv_error
   return lgv__settings_copy(from, to, err);
 }
 
+lgv_status lgv__settings_clone(const lgv_settings *settings, lgv_settings **copy, lgv_error *err) {
+  LGV_TRY(lgv_settings_create(copy, err));
+  lgv_status status = copy_all(settings, *copy, err);
+  if (status == LGV_OK) return LGV_OK;
+  lgv_settings_free(*copy);
+  *copy = NULL;
+  return status;
+}
+
 lgv_status lgv__settings_with_env_preset(const lgv_settings *settings, lgv_settings **completed,
                                          lgv_error *err) {
   const lgv_env_type *type;
@@ -331,9 +340,8 @@ lgv_status lgv__settings_with_env_preset(const lgv_settings *settings, lgv_setti
   if (!name && row >= 0) name = type->params[row].default_text;
   /* an unknown name is refused when the parameters are filled */
   const lgv_preset *preset = type->presets && name ? find_preset(type->presets, name) : NULL;
-  LGV_TRY(lgv_settings_create(completed, err));
-  lgv_status status = copy_all(settings, *completed, err);
-  if (status == LGV_OK && preset) status = apply_preset(*completed, preset, true, err);
+  LGV_TRY(lgv__settings_clone(settings, completed, err));
+  lgv_status status = preset ? apply_preset(*completed, preset, true, err) : LGV_OK;
   if (status == LGV_OK) return LGV_OK;
   lgv_settings_free(*completed);
   *completed = NULL;

@@ -22,6 +22,9 @@ struct lgv_settings {
 
 /* Copies every setting of `from` into `to`, without the descriptors. */
 LGV_CHECK lgv_status lgv__settings_copy(const lgv_settings *from, lgv_settings *to, lgv_error *err);
+/* A new copy, with the descriptors and the receiver of notices. */
+LGV_CHECK lgv_status lgv__settings_clone(const lgv_settings *settings, lgv_settings **copy,
+                                         lgv_error *err);
 
 /* Descriptors by name: the user's own first, then the registry's. The error names the nearest. */
 LGV_CHECK lgv_status lgv__settings_env_type(const lgv_settings *settings, const lgv_env_type **type,

@@ -187,6 +187,17 @@ size_t lgv_sweep_case(const lgv_sweep *sweep, size_t config) {
   return low;
 }
 
+int32_t lgv_sweep_seeds(const lgv_sweep *sweep, size_t config) {
+  if (config >= sweep->info.configs) return 0;
+  int32_t own = sweep->cases[lgv_sweep_case(sweep, config)].seeds, all = sweep->info.seeds;
+  return own > 0 && own < all ? own : all;
+}
+
+bool lgv__sweep_has_run(const lgv_sweep *sweep, size_t run) {
+  size_t seeds = (size_t)sweep->info.seeds;
+  return run % seeds < (size_t)lgv_sweep_seeds(sweep, run / seeds);
+}
+
 /* The index of the value that a configuration of the case takes from an axis. */
 static size_t digit(const lgv_case *c, size_t config, const lgv_axis *axis) {
   size_t rest = config - c->first;

@@ -25,6 +25,7 @@ typedef struct lgv_case {
   size_t combinations;    /* of the grid */
   size_t first, configs;  /* its configurations: first, first + 1, ... */
   char *label;            /* a template, or NULL */
+  int32_t seeds;          /* 0: those of the file */
 } lgv_case;
 
 struct lgv_sweep {
@@ -48,6 +49,8 @@ void lgv__axes_free(lgv_axes *axes);
  * be NULL. */
 LGV_CHECK lgv_status lgv__sweep_add_case(lgv_sweep *sweep, lgv_settings *settings, lgv_axes axes,
                                          lgv_axes draws, const char *label, lgv_error *err);
+/* Whether the configuration of a run has its seed. */
+bool lgv__sweep_has_run(const lgv_sweep *sweep, size_t run);
 /* Adds a key in which configurations differ, unless it was added before. */
 LGV_CHECK lgv_status lgv__sweep_add_key(lgv_sweep *sweep, const char *key, lgv_error *err);
 

@@ -272,8 +272,9 @@ static lgv_status run_one(void *owner, lgv_task *t, lgv_error *err) {
 }
 
 static lgv_status choose(sweep_state *s, lgv_error *err) {
-  if (s->job->runs) return lgv__run_list_parse(s->job->runs, s->chosen, s->runs, err);
-  memset(s->chosen, true, s->runs);
+  if (s->job->runs) LGV_TRY(lgv__run_list_parse(s->job->runs, s->chosen, s->runs, err));
+  for (size_t i = 0; i < s->runs; i++)
+    s->chosen[i] = (s->chosen[i] || !s->job->runs) && lgv__sweep_has_run(s->job->sweep, i);
   return LGV_OK;
 }
 

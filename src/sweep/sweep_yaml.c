@@ -6,6 +6,7 @@
  *   cases:                   optional: one grid per agent, ...
  *     - agent: lmc-lsvi
  *       grid: {agent.eta: [0.1, 1]}
+ *       seeds: {count: 3}    only the first of the file's seeds
  *     - {agent: lsvi-ucb, agent.lambda: 1}
  *   seeds: {first: 100, count: 20}
  *   measure: regret          ranks the configurations (default final_return)
@@ -49,6 +50,7 @@ typedef struct part {
   const yaml_node_t *scales; /* of the whole file, likewise */
   const char *best;
   const char *label; /* of a case, or NULL */
+  int32_t seeds;     /* of a case; 0: those of the file */
   part_kind kind;
 } part;
 
@@ -101,6 +103,8 @@ static lgv_status read_seed_key(void *context, const char *key, const yaml_node_
                                 lgv_error *err) {
   part *p = context;
   int64_t value;
+  if (strcmp(key, "first") == 0 && p->kind == ONE_CASE)
+    return lgv__yaml_fail(p->yaml, node, err, "a case has the first seeds of the file: {count: 3}");
   if (strcmp(key, "first") == 0) {
     LGV_TRY(lgv__yaml_whole(p->yaml, node, 0, (int64_t)1 << 53, &value, err));
     p->sweep->info.first_seed = (uint64_t)value;
@@ -109,13 +113,14 @@ static lgv_status read_seed_key(void *context, const char *key, const yaml_node_
   if (strcmp(key, "count") != 0)
     return lgv__yaml_fail(p->yaml, node, err, "unknown '%.40s': seeds has first and count", key);
   LGV_TRY(lgv__yaml_whole(p->yaml, node, 1, MOST_SEEDS, &value, err));
-  p->sweep->info.seeds = (int32_t)value;
+  *(p->kind == ONE_CASE ? &p->seeds : &p->sweep->info.seeds) = (int32_t)value;
   return LGV_OK;
 }
 
 static lgv_status read_seeds(part *p, const yaml_node_t *node, lgv_error *err) {
   if (node->type != YAML_MAPPING_NODE)
-    return lgv__yaml_fail(p->yaml, node, err, "name the seeds: seeds: {first: 0, count: 20}");
+    return lgv__yaml_fail(p->yaml, node, err, "name the seeds: seeds: {%scount: 20}",
+                          p->kind == ONE_CASE ? "" : "first: 0, ");
   return lgv__yaml_pairs(p->yaml, node, read_seed_key, p, err);
 }
 
@@ -194,11 +199,11 @@ static lgv_status read_pair(void *context, const char *key, const yaml_node_t *n
   if (is_setting(key)) return lgv__settings_from_yaml(p->settings, p->yaml, node, key, err);
   if (p->kind == ONE_CASE && strcmp(key, "label") == 0)
     return read_line(p, node, "a label", &p->label, err);
+  if (strcmp(key, "seeds") == 0) return read_seeds(p, node, err);
   if (p->kind == ONE_CASE)
     return lgv__yaml_fail(
         p->yaml, node, err,
-        "unknown key '%.80s': a case has settings, a grid, random draws and a label", key);
-  if (strcmp(key, "seeds") == 0) return read_seeds(p, node, err);
+        "unknown key '%.80s': a case has settings, a grid, random draws, seeds and a label", key);
   if (strcmp(key, "about") == 0) return read_about(p, node, err);
   if (strcmp(key, "cases") == 0) {
     p->cases = node;
@@ -342,7 +347,9 @@ static lgv_status build_case(const part *common, const part *scale, const yaml_n
   LGV_TRY(merge(common, own, scale, whole, err));
   LGV_TRY(check_random(own, whole, node, err));
   LGV_TRY(add_own_keys(common->sweep, own->settings, err));
-  return hand_over(whole, own->label, err);
+  LGV_TRY(hand_over(whole, own->label, err));
+  common->sweep->cases[common->sweep->info.cases - 1].seeds = own->seeds;
+  return LGV_OK;
 }
 
 /* node: of the case; NULL for the only case of a file without `cases`. */

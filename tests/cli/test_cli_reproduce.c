@@ -42,9 +42,10 @@ static bool has_file(const char *name) {
 
 static void every_experiment_can_be_read(void **state) {
   (void)state;
-  static const char *const wanted[] = {"linear-mdp",      "riverswim",          "nchain",
-                                       "atari",           "qbert-bias",         "qbert-temperature",
-                                       "double-ablation", "langevin-comparison"};
+  static const char *const wanted[] = {
+      "linear-mdp",      "riverswim",           "nchain",
+      "atari",           "qbert-bias",          "qbert-temperature",
+      "double-ablation", "langevin-comparison", "battery"};
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
     for (int quick = 0; quick < 2; quick++) {
       char path[PATH_MAX];

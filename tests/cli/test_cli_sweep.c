@@ -85,6 +85,27 @@ static void indexes_tell_what_is_left(void **state) {
 }
 
 /* All in one go, index by index, with xargs and with GNU parallel: the same tables. */
+static void a_case_of_fewer_seeds_has_fewer_runs(void **state) {
+  (void)state;
+  write_text(directory, "few.yaml",
+             "env: {name: riverswim, n: 4, horizon: 6}\nrun.episodes: 5\nrecords: summary\n"
+             "cases: [{agent: lmc-lsvi, seeds: {count: 1}}, {agent: lsvi-ucb}]\n"
+             "seeds: {first: 3, count: 2}\nmeasure: regret\n");
+  expect_shell("$L sweep few.yaml --list", 0);
+  assert_says(out, ": 3 runs; run = config * 2 + seed - 3");
+  expect_shell("$L sweep few.yaml --unfinished", 0);
+  assert_string_equal(out, "0,2-3\n");
+  expect_shell("$L sweep few.yaml --index 0-1 -q", 0);
+  expect_shell("$L sweep few.yaml", 0);
+  assert_says(err, "2 runs in");
+  assert_says(err, "1 finished before");
+  expect_shell("ls -d runs/few/*/seed-*", 0);
+  assert_int_equal(count_lines(out), 3);
+  expect_shell("cut -d, -f1 runs/few/runs.csv | tr '\\n' ' ' && $L sweep few.yaml --merge", 0);
+  assert_says(out, "index 0 2 3 ");
+  assert_null(strstr(err, "have finished"));
+}
+
 static void schedulers_come_to_the_same(void **state) {
   (void)state;
   expect_shell("$L sweep s.yaml -o one", 0);
@@ -244,6 +265,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(a_list_is_checked_as_a_sweep_is, set_up, remove_place),
       cmocka_unit_test_setup_teardown(indexes_tell_what_is_left, set_up, remove_place),
+      cmocka_unit_test_setup_teardown(a_case_of_fewer_seeds_has_fewer_runs, set_up, remove_place),
       cmocka_unit_test_setup_teardown(schedulers_come_to_the_same, set_up, remove_place),
       cmocka_unit_test_setup_teardown(failures_are_listed_and_tried_again, set_up, remove_place),
       cmocka_unit_test_setup_teardown(slurm_tasks_do_what_is_unfinished, set_up, remove_place),

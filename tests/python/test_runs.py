@@ -111,6 +111,13 @@ def test_sweep(tmp_path):
     assert [r["regret"] for r in again] == [r["regret"] for r in found]
 
 
+def test_a_case_of_fewer_seeds(tmp_path):
+    few = {**SWEEP, "grid": {}, "cases": [{"env.n": 4}, {"env.n": 6, "seeds": {"count": 1}}]}
+    found = langevin.sweep(few, tmp_path / "sweep")
+    assert [(r["config"], r["seed"]) for r in found] == [(0, 0), (0, 1), (1, 0)]
+    assert all(r["finished"] for r in found)
+
+
 def test_gymnasium_in_a_worker():
     """The worker runs with this Python, from this package."""
     (summary,) = langevin.run("gym:CartPole-v1", "dqn", steps=200)

@@ -54,6 +54,18 @@ static void a_case_replaces_common_settings_and_axes(void **state) {
   lgv_sweep_free(s);
 }
 
+static void a_case_has_fewer_seeds(void **state) {
+  (void)state;
+  lgv_sweep *s = load("env: riverswim\nseeds: {first: 100, count: 5}\n"
+                      "cases:\n  - {agent: lmc-lsvi}\n"
+                      "  - {agent: rlsvi, seeds: {count: 2}, grid: {env.n: [6, 8]}}\n"
+                      "  - {agent: psrl, seeds: {count: 9}}\n");
+  const int32_t expected[] = {5, 2, 2, 5, 0}; /* the last one is no configuration */
+  for (size_t c = 0; c < 5; c++) assert_int_equal(lgv_sweep_seeds(s, c), expected[c]);
+  assert_int_equal(lgv_sweep_get_info(s)->seeds, 5);
+  lgv_sweep_free(s);
+}
+
 static void lists_in_a_grid_are_values(void **state) {
   (void)state;
   lgv_sweep *s = load("env: nchain\nrun.checkpoint_final: true\n"
@@ -71,6 +83,7 @@ static void mistakes_are_placed(void **state) {
     const char *text, *says;
   } cases[] = {
       {"grid: {agent.lambda: []}\n", "s.yaml:1:22: the list of 'agent.lambda' is empty"},
+      {"cases: [{seeds: {first: 1}}]\n", "a case has the first seeds of the file"},
       {"grid: [1]\n", "s.yaml:1:7: grid is a mapping"},
       {"grid: {agent.lambda: [1, null]}\n", "s.yaml:1:26: write the value itself"},
       {"grid: {agent.lambda: [{a: 1}]}\n", "s.yaml:1:23: a plain value is needed"},
@@ -81,7 +94,8 @@ static void mistakes_are_placed(void **state) {
       {"cases: {agent: a}\n", "s.yaml:1:8: cases is a list"},
       {"cases: []\n", "s.yaml:1:8: cases is a list"},
       {"cases: [a]\n", "s.yaml:1:9: a case is a mapping"},
-      {"cases: [{seeds: 3}]\n", "s.yaml:1:17: unknown key 'seeds': a case has"},
+      {"cases: [{best: 3}]\n", "s.yaml:1:16: unknown key 'best': a case has"},
+      {"cases: [{seeds: 3}]\n", "s.yaml:1:17: name the seeds: seeds: {count: 20}"},
       {"seeds: 20\n", "s.yaml:1:8: name the seeds: seeds: {first: 0, count: 20}"},
       {"seeds: {first: 0, number: 2}\n", "s.yaml:1:27: unknown 'number'"},
       {"seeds: {count: 0}\n", "s.yaml:1:16: a whole number from 1"},
@@ -371,6 +385,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_key_written_last_varies_fastest),
       cmocka_unit_test(a_case_replaces_common_settings_and_axes),
+      cmocka_unit_test(a_case_has_fewer_seeds),
       cmocka_unit_test(lists_in_a_grid_are_values),
       cmocka_unit_test(a_scale_replaces_what_it_names),
       cmocka_unit_test(a_scale_draws_less),

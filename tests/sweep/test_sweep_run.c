@@ -262,6 +262,24 @@ static void chosen_runs_are_run_alone(void **state) {
   lgv_sweep_free(s);
 }
 
+static void seeds_that_a_case_leaves_out_are_not_run(void **state) {
+  (void)state;
+  lgv_sweep *s = load("env: {name: riverswim, n: 4, horizon: 6}\nrun.episodes: 5\n"
+                      "records: summary\nseeds: {first: 7, count: 3}\n"
+                      "cases: [{agent: lmc-lsvi, seeds: {count: 1}}, {agent: lsvi-ucb}]\n");
+  lgv_summary summaries[6];
+  lgv_error err = {0};
+  watch some = {.runs = "0-3"}, all = {0};
+  assert_int_equal(run(s, "few", 1, &some, summaries, &err), LGV_OK);
+  assert_int_equal(some.last.runs_done, 2); /* 0 and 3; 1 and 2 do not exist */
+  assert_int_equal(run(s, "few", 1, &all, summaries, &err), LGV_OK);
+  assert_int_equal(all.last.runs_done, 2);
+  assert_int_equal(all.last.runs_found, 2);
+  const bool exists[] = {true, false, false, true, true, true};
+  for (size_t i = 0; i < 6; i++) assert_int_equal(summaries[i].finished, exists[i]);
+  lgv_sweep_free(s);
+}
+
 static void looking_changes_nothing(void **state) {
   (void)state;
   lgv_sweep *s = load(small);
@@ -399,6 +417,7 @@ int main(void) {
       cmocka_unit_test(an_interrupted_sweep_is_gone_on_with),
       cmocka_unit_test(a_stopped_run_goes_on_from_where_it_was),
       cmocka_unit_test(chosen_runs_are_run_alone),
+      cmocka_unit_test(seeds_that_a_case_leaves_out_are_not_run),
       cmocka_unit_test(looking_changes_nothing),
       cmocka_unit_test(failures_are_kept_until_they_are_mended),
       cmocka_unit_test(a_locked_run_is_left_to_its_holder),

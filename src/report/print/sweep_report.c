@@ -82,7 +82,7 @@ static void csv_header(const lgv_sweep_report *r, FILE *out) {
 static void csv_row(const lgv_sweep_report *r, size_t config, const bool *has, FILE *out) {
   fprintf(out, "%zu,%s", config, r->names[config]);
   csv_keys(r, config, out);
-  fprintf(out, ",%" PRId32 ",%zu", lgv_sweep_get_info(r->sweep)->seeds, finished_seeds(r, config));
+  fprintf(out, ",%" PRId32 ",%zu", lgv_sweep_seeds(r->sweep, config), finished_seeds(r, config));
   for (size_t m = 0; m < r->measures; m++) {
     const lgv_estimate *e = estimate_of(r, config, m);
     if (!has[m]) continue;
@@ -135,7 +135,9 @@ static void print_runs(const lgv_sweep_report *r, FILE *out) {
   for (size_t m = 0; m < r->measures; m++)
     if (has[m]) fprintf(out, ",%s", lgv_measure_name(m));
   fprintf(out, ",error\n");
-  for (size_t i = 0; i < info->configs * (size_t)info->seeds; i++) runs_row(r, i, has, out);
+  for (size_t c = 0; c < info->configs; c++)
+    for (size_t i = 0; i < (size_t)lgv_sweep_seeds(r->sweep, c); i++)
+      runs_row(r, c * (size_t)info->seeds + i, has, out);
 }
 
 /* ---- Both ---- */
@@ -291,11 +293,12 @@ void lgv__sweep_list(const lgv_sweep *sweep, FILE *out) {
   for (size_t k = 0; k < shown.count; k++)
     lgv__table_cell(&t, "%s", lgv_sweep_key(sweep, shown.keys[k]));
   for (size_t c = 0; c < info->configs; c++) {
+    size_t own = (size_t)lgv_sweep_seeds(sweep, c);
     lgv__table_cell(&t, "%zu", c);
-    if (seeds == 1)
-      lgv__table_cell(&t, "%zu", c);
+    if (own == 1)
+      lgv__table_cell(&t, "%zu", c * seeds);
     else
-      lgv__table_cell(&t, "%zu-%zu", c * seeds, c * seeds + seeds - 1);
+      lgv__table_cell(&t, "%zu-%zu", c * seeds, c * seeds + own - 1);
     for (size_t k = 0; k < shown.count; k++) {
       const char *value = lgv_sweep_value(sweep, c, shown.keys[k]);
       lgv__table_cell(&t, "%s", value ? value : "-");
