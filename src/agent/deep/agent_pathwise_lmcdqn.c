@@ -2,8 +2,8 @@
  * observation. Not from a paper: it keeps the idea of Ishfaq et al. (ICLR 2024), one Langevin
  * sample of Q per episode and greedy acting, and changes what the chain moves.
  *
- * The model. Observations are grouped into cells by a code (observation_code.h). With c the cell of
- * s, and f a network that knows s only by the example of its cell,
+ * The model. A code groups observations into cells (observation_code.h). With c the cell of s, and
+ * f a network that sees one observation of each cell,
  *
  *     Q(s, a) = f(c, a) + w(c, a),     w(c, a) ~ N(0, s0^2) before any data,
  *     ybar(c, a) = Q(s, a) + N(0, v / n),
@@ -12,42 +12,44 @@
  * variance of a target.
  *
  * The sample. Given ybar, a draw of the posterior is a function of noise that no data touch
- * (Matheron's rule): with w0 = s0 x a draw of the prior and zeta a draw of the data's noise,
+ * (Matheron's rule): with s0 x a draw of the prior and zeta a draw of the data's noise,
  *
- *     Q = argmin  n / (2 v) (Q - ybar - sqrt(v / n) zeta)^2 + (Q - f - w0)^2 / (2 s0^2)
- *       = (k (ybar + sqrt(v / n) zeta) + p (f + w0)) / (k + p),    k = n / v,   p = 1 / s0^2.
+ *     Q = argmin  n / (2 v) (Q - ybar - sqrt(v / n) zeta)^2 + (Q - f - s0 x)^2 / (2 s0^2)
+ *       = (k (ybar + sqrt(v / n) zeta) + p (f + s0 x)) / (k + p),    k = n / v,   p = 1 / s0^2.
  *
- * The chain. A Langevin step on the potential of the noise, which is perfectly conditioned whatever
- * the data are: an exact (Ornstein-Uhlenbeck) one,
+ * The chain. Before each episode the noise makes one Langevin step on its own potential, which is
+ * perfectly conditioned whatever the data are, so that the step can be exact (Ornstein-Uhlenbeck):
  *
- *     x <- rho x + sqrt(1 - rho^2) xi,     zeta <- rho zeta + sqrt(1 - rho^2) xi',
+ *     x <- rho x + sqrt(1 - rho^2) xi,     zeta <- rho zeta + sqrt(1 - rho^2) xi'.
  *
- * before each episode. With fixed targets, Q has exactly the law N((k ybar + p f) / (k + p),
- * 1 / (k + p)) at all times, and correlation rho between episodes. A chain on w itself, as in
- * Algorithm 1 of the paper, has a step size that its most visited pair limits and needs n / lambda
- * steps for the others.
+ * With fixed targets, Q has the law N((k ybar + p f) / (k + p), 1 / (k + p)) at all times, and the
+ * samples of successive episodes have the correlation rho. A chain on w itself, as in Algorithm 1
+ * of the paper, has a step size that the most visited pair limits, and needs n / lambda steps for
+ * the others.
  *
- * Since ybar depends on Q, agent.sweeps sweeps over the cells apply the formula again and again
- * (Gauss-Seidel: in place), from the most to the least recently visited cell, so that one sweep
- * carries the end of an episode back to its beginning: the number of sweeps does not depend on how
- * long episodes are. If all cells are more than the time allows (agent.work per step of the
- * episode), the sweeps stop after the most recent ones. The others keep an older sample.
+ * The sweeps. Since ybar depends on Q, agent.sweeps sweeps over the cells apply the formula in
+ * place (Gauss-Seidel), from the most to the least recently visited cell, so that one sweep carries
+ * the end of an episode back to its beginning: their number does not depend on the length of
+ * episodes. The same happens, without new noise, when a pair is tried for the first time, because
+ * what the sample had promised there is known now; at other steps the cell left behind follows its
+ * new data. Sweeps cover only the most recent cells if all of them are more than agent.work allows.
+ * The other cells keep an older sample.
  *
- * v = sigma^2 + S + M / n^2, where S is the variance of the pair's targets over its visits and M the
- * greatest S of all pairs: a pair seen once counts as uncertain as the noisiest one, and with n its
- * own noise takes over. Where nothing is random S and M are 0. Then sigma = (1 - gamma) s0 remains:
- * a maximum turns noise of the targets into bias, and a value sums up the bias of 1 / (1 - gamma)
+ * Units. v = sigma^2 + S + M / n^2, where S is the variance of the pair's targets over its visits
+ * and M the greatest S of all pairs: a pair seen once is as uncertain as the noisiest one, and with
+ * n its own noise takes over. Where nothing is random, sigma remains: sigma = (1 - gamma) s0. A
+ * maximum turns noise of the targets into bias, and a value sums up the bias of 1 / (1 - gamma)
  * backups, in all about one deviation of the prior, so that what is known cannot look better than
- * what is not.
+ * what is not. s0 is a quarter of the greatest size of a reward: the one that the environment
+ * states, else the greatest one seen, at least 1.
  *
- * s0 is the greatest size of a reward: what the environment states, else what was seen, at least 1.
+ * The network learns the sampled Q of the pairs that were tried, from agent.batch cells per update:
+ * the mean over samples and over similar observations, with the optimism that samples have. It
+ * starts at 0, and f is cut to the range of values that the data support.
  *
- * The network learns the sampled Q of the pairs that were tried, by agent.batch cells per update:
- * the mean over samples and over similar observations. It starts at 0.
- *
- * Evaluation uses the posterior's mean: the fixed point of the formula with x = zeta = 0, where an
- * action that was never tried counts one deviation of the prior less than its mean. At an
- * observation without a cell it is f.
+ * Evaluation uses the mean: the formula with x = zeta = 0 and its own V, where an action that was
+ * never tried counts one deviation of the prior less than f. At an observation without a cell it
+ * uses f alone.
  *
  * Masks: the mask of a cell is the last one seen. */
 #include "agent/agent.h"
@@ -64,7 +66,7 @@
 #include <string.h>
 
 enum {
-  CHUNK = 256,      /* rows of a forward pass */
+  CHUNK = 256,     /* rows of a forward pass */
   REFRESHED = 4096 /* cells whose network outputs a plan renews */
 };
 
@@ -124,11 +126,11 @@ typedef struct self {
   double *stat;                            /* (STATS) */
   float *w, *slot[LGV_OPTIM_SLOTS], *grad; /* (net.params) */
   net_tape tape, act_tape;
-  uint8_t *examples;       /* (rows of the tape x obs_bytes) */
-  int64_t *drawn;          /* (batch): cells */
-  float *d_outputs;        /* (batch x A) */
-  uint8_t *seen;           /* (2 x obs_bytes): encoded observations */
-  double *values;          /* (A) */
+  uint8_t *examples; /* (rows of the tape x obs_bytes) */
+  int64_t *drawn;    /* (batch): cells */
+  float *d_outputs;  /* (batch x A) */
+  uint8_t *seen;     /* (2 x obs_bytes): encoded observations */
+  double *values;    /* (A) */
 } self;
 
 /* ---- parameters and memory ---- */
@@ -145,8 +147,8 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   (void)is_set;
   params *p = params_;
   const lgv_env_spec *env = &problem->env;
-  p->dqn.scale.obs = env->obs_form == LGV_FORM_DENSE &&
-                     (env->obs_kind == LGV_OBS_FLOAT || env->vector > 0);
+  p->dqn.scale.obs =
+      env->obs_form == LGV_FORM_DENSE && (env->obs_kind == LGV_OBS_FLOAT || env->vector > 0);
   p->dqn.replay = 2; /* there is none */
   if (is_mlp(&p->dqn, env) && p->dqn.hidden.count == 1 && p->dqn.hidden.value[0] == 0)
     p->dqn.hidden = (lgv_ints){.count = 2, .value = {64, 64}};
@@ -167,7 +169,9 @@ static const char *real_fault(const void *self_) {
   return NULL;
 }
 
-static const char *cells_fault(const void *self_) { return lgv__cells_fault(&((const self *)self_)->cells); }
+static const char *cells_fault(const void *self_) {
+  return lgv__cells_fault(&((const self *)self_)->cells);
+}
 
 static void layout_network(self *s, lgv_layout *out) {
   static const char *const slots[LGV_OPTIM_SLOTS] = {"optim.slot0", "optim.slot1", "optim.slot2",
@@ -219,7 +223,8 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   lgv_layout_check(out, cells_fault, s);
 }
 
-/* The rows of a one-hot input are as large as if it were the only one; the network's outputs are 0. */
+/* The rows of a one-hot input are as large as if it were the only one; the network's outputs are 0.
+ */
 static lgv_status open_agent(void *self_, lgv_error *err) {
   (void)err;
   self *s = self_;
@@ -522,11 +527,9 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action
     lgv__replay_encode(&s->env, obs, s->seen);
     if (!lgv__cells_have_room(&s->cells)) lgv__cells_forget(&s->cells);
     int64_t cell = meet(s, s->seen, obs->mask, &is_new);
-    for (int32_t a = 0; a < s->A; a++)
-      s->values[a] = (double)s->cells.value[cell * s->A + a];
+    for (int32_t a = 0; a < s->A; a++) s->values[a] = (double)s->cells.value[cell * s->A + a];
   }
-  action->choice =
-      lgv__argmax(s->values, obs->mask, s->A, mode == LGV_TRAIN ? s->act : s->eval);
+  action->choice = lgv__argmax(s->values, obs->mask, s->A, mode == LGV_TRAIN ? s->act : s->eval);
   return LGV_OK;
 }
 
@@ -552,7 +555,8 @@ static const lgv_preset presets[] = {{"small", "optim.lr=3e-3"}, {"atari", "opti
 
 const lgv_agent_type lgv__agent_pathwise_lmcdqn = {
     .name = "pathwise-lmcdqn",
-    .summary = "deep exploration: a Langevin chain on the noise of a posterior over any observation",
+    .summary =
+        "deep exploration: a Langevin chain on the noise of a posterior over any observation",
     .params = param_table,
     .presets = presets,
     .params_size = sizeof(params),

@@ -88,8 +88,10 @@ int64_t lgv__cells_add(cells *c, uint64_t key, const void *example) {
   }
   c->newer[cell] = NONE;
   c->older[cell] = (int32_t)c->size[CELLS_NEWEST];
-  if (c->older[cell] >= 0) c->newer[c->older[cell]] = (int32_t)cell;
-  else c->size[CELLS_OLDEST] = cell;
+  if (c->older[cell] >= 0)
+    c->newer[c->older[cell]] = (int32_t)cell;
+  else
+    c->size[CELLS_OLDEST] = cell;
   c->size[CELLS_NEWEST] = cell;
   return cell;
 }
@@ -103,8 +105,10 @@ void lgv__cells_visit(cells *c, int64_t cell) {
   int32_t newer = c->newer[cell], older = c->older[cell];
   if (newer < 0) return;
   c->older[newer] = older;
-  if (older >= 0) c->newer[older] = newer;
-  else c->size[CELLS_OLDEST] = newer;
+  if (older >= 0)
+    c->newer[older] = newer;
+  else
+    c->size[CELLS_OLDEST] = newer;
   c->newer[cell] = NONE;
   c->older[cell] = (int32_t)c->size[CELLS_NEWEST];
   c->newer[c->size[CELLS_NEWEST]] = (int32_t)cell;
@@ -245,8 +249,10 @@ static void rebuild_list(cells *c, int64_t known) {
     int32_t cell = c->number[c->order[i]];
     if (cell < 0 || c->newer[cell] != UNLINKED) continue;
     c->newer[cell] = last;
-    if (last >= 0) c->older[last] = cell;
-    else c->size[CELLS_NEWEST] = cell;
+    if (last >= 0)
+      c->older[last] = cell;
+    else
+      c->size[CELLS_NEWEST] = cell;
     c->older[cell] = NONE;
     last = cell;
   }

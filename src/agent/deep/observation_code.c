@@ -11,7 +11,7 @@ enum {
   FIRST_WINDOW = 1024,
   WINDOW = 4096,
   FEWEST_CELLS = 128,
-  MOST_BINS = 64, /* at level 1; a power of two */
+  MOST_BINS = 64,  /* at level 1; a power of two */
   LAST_LEVEL = 21, /* 2 bins */
   GRAY_LEVELS = 4
 };

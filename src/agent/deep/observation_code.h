@@ -4,15 +4,14 @@
  * says how much of them the name depends on:
  *
  *   level 0      all bits: two observations are the same only if they are equal.
- *   level k > 0  a vector: the bins floor(x / 2^e) of its numbers, where 2^e is the least power of
- *                two that divides the range of a number seen so far into at most 128 / 2^k bins, at
- *                least 2. A wider level joins bins of a finer one, and so does a wider range.
- *                a picture: at level 1, whether each pixel lies above the middle of the range seen
- *                in its channel; at level k, in which quarter of that range the means of squares of
- *                2^(k-1) x 2^(k-1) pixels lie.
+ *   level k > 0  a vector: the bins floor(x / width) of its numbers. A level has 64 / 2^((k - 1) /
+ * 4) bins over the range of each number that was seen when the level was chosen; a width never
+ * shrinks. a picture: at level 1, whether each pixel lies above the middle of the range seen in its
+ * channel; at level k, in which quarter of that range the means of squares of 2^(k-1) x 2^(k-1)
+ * pixels lie. Numbers beside a picture are binned as vectors are.
  *
- * The level only rises. It rises when the data show that the code is too fine: see
- * lgv__observation_code_is_too_fine. So tasks with finitely many observations keep their exact
+ * Names only become coarser, and only if the data show that they are too fine
+ * (lgv__observation_code_is_too_fine). So tasks with finitely many observations keep their exact
  * names, and continuous or noisy ones get the resolution that their data can fill. */
 #ifndef LGV_AGENT_DEEP_OBSERVATION_CODE_H
 #define LGV_AGENT_DEEP_OBSERVATION_CODE_H
@@ -40,11 +39,14 @@ uint64_t lgv__observation_code(const observation_code *c, const void *encoded);
 void lgv__observation_code_see(observation_code *c, const void *encoded);
 /* Counts a look; is_new: no cell had the name. */
 void lgv__observation_code_look(observation_code *c, bool is_new);
-/* cells: how many there are. At level 0: at the end of the first 1024 looks and after every further
- * 4096, if fewer than 2 % of the window (later: half) were repeats. Above: if there are more than
- * max(256, 2 sqrt(looks)) cells, the number of bins that a sample of this size can fill, or at the
- * end of a window of which more than half was new. Never at the last level. */
+/* cells: how many there are. Whether names are too fine:
+ *   at level 0: after the first 1024 looks, if fewer than 2 % of them were repeats; after every
+ * 4096 further ones, if fewer than half of these were. Pictures: the latter at every level.
+ *   vectors, above level 0: if there are more than max(128, sqrt(looks)) cells.
+ * Never at the last level, and never for indices. */
 bool lgv__observation_code_is_too_fine(observation_code *c, int64_t cells);
+/* To coarsen: restart, then raise the level until names are no longer too fine. Of vectors, a
+ * restart begins at the first level again, since the range may have grown. */
 void lgv__observation_code_restart(observation_code *c);
 void lgv__observation_code_coarsen(observation_code *c);
 
