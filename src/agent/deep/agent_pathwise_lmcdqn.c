@@ -27,13 +27,13 @@
  * of the paper, has a step size that the most visited pair limits, and needs n / lambda steps for
  * the others.
  *
- * The sweeps. Since ybar depends on Q, agent.sweeps sweeps over the cells apply the formula in
- * place (Gauss-Seidel), from the most to the least recently visited cell, so that one sweep carries
- * the end of an episode back to its beginning: their number does not depend on the length of
- * episodes. The same happens, without new noise, when a pair is tried for the first time, because
- * what the sample had promised there is known now; at other steps the cell left behind follows its
- * new data. Sweeps cover only the most recent cells if all of them are more than agent.work allows.
- * The other cells keep an older sample.
+ * The sweeps. Since ybar depends on Q, sweeps over the cells apply the formula in place
+ * (Gauss-Seidel) until it has settled, from the most to the least recently visited cell, so that
+ * one sweep carries the end of an episode back to its beginning: without circles, their number does
+ * not depend on the length of episodes. The same happens, without new noise, when a pair is tried
+ * for the first time, because what the sample had promised there is known now; at other steps the
+ * cell left behind follows its new data. Sweeps cover only the most recent cells if all of them are
+ * more than agent.work allows. The other cells keep an older sample.
  *
  * Units. v = sigma^2 + S + M / n^2, where S is the variance of the pair's targets over its visits
  * and M the greatest S of all pairs: a pair seen once is as uncertain as the noisiest one, and with
@@ -66,14 +66,15 @@
 #include <string.h>
 
 enum {
-  CHUNK = 256,     /* rows of a forward pass */
-  REFRESHED = 4096 /* cells whose network outputs a plan renews */
+  CHUNK = 256,       /* rows of a forward pass */
+  LEAST_SWEEPS = 10, /* over the cells that a solution covers */
+  REFRESHED = 4096   /* cells whose network outputs a plan renews */
 };
 
 typedef struct params {
   dqn_params dqn; /* of the network: its rows below are all that is used */
   double prior, sigma, rho;
-  int64_t sweeps, work, cells;
+  int64_t work, cells;
 } params;
 
 /* clang-format off */
@@ -87,8 +88,7 @@ static const lgv_param param_table[] = {
     LGV_REAL_ROW(params, prior, "prior", "0", 0, 1e6, 0, "s0: prior deviation of values; 0: a quarter of the greatest size of a reward"),
     LGV_REAL_ROW(params, sigma, "sigma", "0", 0, 1e6, 0, "standard deviation of a target where nothing is random; 0: (1 - gamma) prior"),
     LGV_REAL_ROW(params, rho, "rho", "0.5", 0, 1, LGV_OPEN_MAX, "correlation of the samples of two successive episodes"),
-    LGV_INT_ROW(params, sweeps, "sweeps", "10", 1, 1e9, "J: sweeps over the cells before an episode"),
-    LGV_INT_ROW(params, work, "work", "20000", 1, 1e12, "the most pairs that sweeps compute per step of the episode before"),
+    LGV_INT_ROW(params, work, "work", "20000", 1, 1e12, "the most pairs that sweeps compute per step; they stop earlier when the sample has settled"),
     LGV_INT_ROW(params, cells, "cells", "50000", 4, 1e8, "the most cells; when they are used up, the half that was not visited for longest is forgotten"),
     LGV_INT_ROW(params, dqn.batch, "batch", "64", 1, 65536, "cells in a minibatch of the network"),
     LGV_INT_ROW(params, dqn.update_every, "update_every", "0", 0, 1e9, "environment steps per update of the network; 0: 1 for an mlp, 8 with convolutions"),
@@ -309,11 +309,6 @@ static void refresh(self *s) {
 
 /* ---- the posterior ---- */
 
-/* The formula at the top of the file: of the noise x = zeta = 0, the mean. */
-static double posterior(double k, double p, double target, double zeta, double prior) {
-  return (k * target + sqrt(k) * zeta + p * prior) / (k + p);
-}
-
 /* A value of the network, cut to the range of the means of tried pairs, or to two deviations of the
  * prior if that is wider: it generalizes, and must not promise what no data support. Without that,
  * means and network raise each other. */
@@ -322,11 +317,17 @@ static double cut(const self *s, double f) {
   return fmin(fmax(f, fmin(s->real[REAL_LEAST], -wide)), fmax(s->real[REAL_MOST], wide));
 }
 
+/* ybar + sqrt(v / n) zeta, where what the choice of the next cell adds stays between the worst and
+ * the best of these cells. */
+static double noisy_target(const cell_target *t, double v, double zeta) {
+  double noise = sqrt(v / t->n) * zeta, own = sqrt((v - t->future_variance) / t->n) * fabs(zeta);
+  return fmin(fmax(t->sample + noise, t->lowest - own), t->highest + own);
+}
+
 /* Sets the sample and the mean of a pair; returns the variance of its targets. */
 static double sample_pair(self *s, int64_t pair) {
   cells *c = &s->cells;
-  double s0 = prior_of(s), sigma = sigma_of(s), f = s0 * (double)c->base[pair];
-  f = cut(s, f);
+  double s0 = prior_of(s), sigma = sigma_of(s), f = cut(s, s0 * (double)c->base[pair]);
   double x = (double)c->prior[pair], zeta = (double)c->noise[pair];
   if (c->count[pair] == 0) {
     c->value[pair] = (float)(f + s0 * x);
@@ -334,11 +335,12 @@ static double sample_pair(self *s, int64_t pair) {
     return 0;
   }
   cell_target t = lgv__cells_target(c, pair, s->p->dqn.gamma);
-  double v = sigma * sigma + t.variance + s->real[REAL_NOISE] / (t.n * t.n);
+  double spread = t.reward_variance + t.future_variance;
+  double v = sigma * sigma + spread + s->real[REAL_NOISE] / (t.n * t.n);
   double k = t.n / v, p = 1 / (s0 * s0);
-  c->value[pair] = (float)posterior(k, p, t.sample, zeta, f + s0 * x);
-  c->mean[pair] = (float)posterior(k, p, t.mean, 0, f);
-  return t.variance;
+  c->value[pair] = (float)((k * noisy_target(&t, v, zeta) + p * (f + s0 * x)) / (k + p));
+  c->mean[pair] = (float)t.mean;
+  return spread;
 }
 
 /* Of all pairs of a cell; returns the greatest variance. */
@@ -369,15 +371,17 @@ static void renew(self *s, int64_t count) {
     }
 }
 
-/* One sweep over the most recent cells. Sizes that hold for all pairs are known after a sweep over
- * all cells; one over fewer can only raise them. */
-static void sweep(self *s, int64_t count) {
+/* One sweep over the `count` most recent cells; returns the greatest change of a V. Sizes that hold
+ * for all pairs are known after a sweep over all cells; one over fewer can only widen them. */
+static double sweep(self *s, int64_t count) {
   const cells *c = &s->cells;
   bool all = count == c->size[CELLS_COUNT];
   double noise = all ? 0 : s->real[REAL_NOISE], least = all ? INFINITY : s->real[REAL_LEAST],
-         most = all ? -INFINITY : s->real[REAL_MOST];
+         most = all ? -INFINITY : s->real[REAL_MOST], change = 0;
   for (int64_t i = c->size[CELLS_NEWEST]; i >= 0 && count-- > 0; i = c->older[i]) {
+    float before = c->best[i];
     noise = fmax(noise, sample_cell(s, i));
+    change = fmax(change, fabs((double)(c->best[i] - before)));
     for (int64_t p = i * s->A; p < (i + 1) * s->A; p++) {
       if (c->count[p] == 0) continue;
       least = fmin(least, (double)c->mean[p]);
@@ -387,19 +391,27 @@ static void sweep(self *s, int64_t count) {
   s->real[REAL_NOISE] = noise;
   s->real[REAL_LEAST] = least;
   s->real[REAL_MOST] = most;
+  return change;
 }
 
-/* How many cells the sweeps can afford, after the steps since the last ones. */
+/* The pairs that sweeps may compute, after the steps since the last ones. */
+static double work_left(const self *s) {
+  return (double)s->p->work * (double)(s->count[COUNT_STEPS] - s->count[COUNT_SWEPT]);
+}
+
+/* How many cells can be swept LEAST_SWEEPS times. */
 static int64_t affordable(const self *s) {
-  double steps = (double)(s->count[COUNT_STEPS] - s->count[COUNT_SWEPT]);
-  double cells = (double)s->p->work * steps / (double)(s->p->sweeps * s->A);
+  double cells = work_left(s) / (LEAST_SWEEPS * s->A);
   return (int64_t)fmin(fmax(cells, 1), (double)s->cells.size[CELLS_COUNT]);
 }
 
+/* Sweeps until the sample has settled, or the work is done. */
 static void solve(self *s) {
   int64_t cells = affordable(s);
-  for (int64_t j = 0; j < s->p->sweeps; j++) sweep(s, cells);
+  double work = work_left(s), enough = 0.1 * sigma_of(s);
   s->count[COUNT_SWEPT] = s->count[COUNT_STEPS];
+  do work -= (double)(cells * s->A);
+  while (sweep(s, cells) > enough && work > 0);
 }
 
 /* If the code is too fine: joins cells until there are few enough. */

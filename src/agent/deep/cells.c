@@ -139,20 +139,32 @@ void lgv__cells_count(cells *c, int64_t cell, int32_t action, double reward, int
   add_edge(c, pair, (int32_t)to, 1);
 }
 
+/* The difference of two means of squares, or 0 if it is no more than rounding. */
+static double variance_of(double squares, double mean) {
+  double variance = squares - mean * mean;
+  return variance > 1e-10 * squares ? variance : 0;
+}
+
 cell_target lgv__cells_target(const cells *c, int64_t pair, double gamma) {
   double n = (double)c->count[pair], sample = 0, mean = 0, squares = 0;
+  double lowest = INFINITY, highest = -INFINITY;
   for (int32_t e = c->edge[pair]; e >= 0; e = c->next[e]) {
-    if (c->to[e] == CELLS_END) continue;
-    double v = gamma * (double)c->best[c->to[e]], times = (double)c->times[e];
+    bool ends = c->to[e] == CELLS_END;
+    double v = ends ? 0 : gamma * (double)c->best[c->to[e]], times = (double)c->times[e];
     sample += times * v;
     squares += times * v * v;
-    mean += times * gamma * (double)c->mean_best[c->to[e]];
+    mean += ends ? 0 : times * gamma * (double)c->mean_best[c->to[e]];
+    lowest = fmin(lowest, v);
+    highest = fmax(highest, v);
   }
-  sample /= n, mean /= n, squares /= n;
-  double reward = c->reward[pair] / n, square = c->square[pair] / n;
-  double variance = squares - sample * sample + square - reward * reward;
-  double rounding = 1e-10 * (squares + square);
-  return (cell_target){n, sample + reward, mean + reward, variance > rounding ? variance : 0};
+  double future = sample / n, reward = c->reward[pair] / n;
+  return (cell_target){.n = n,
+                       .sample = future + reward,
+                       .mean = mean / n + reward,
+                       .reward_variance = variance_of(c->square[pair] / n, reward),
+                       .future_variance = variance_of(squares / n, future),
+                       .lowest = lowest + reward,
+                       .highest = highest + reward};
 }
 
 /* ---- merging and forgetting ---- */

@@ -57,7 +57,9 @@ typedef struct cells {
 /* The targets r + gamma V(next) of a pair over its n visits: their mean and variance for V of the
  * sample, and their mean for V of the mean. */
 typedef struct cell_target {
-  double n, sample, mean, variance;
+  double n, sample, mean;
+  double reward_variance, future_variance; /* of r, and of gamma V(next) */
+  double lowest, highest;                  /* sample, if the next cell were the worst or the best */
 } cell_target;
 
 /* actions, obs_bytes and capacity must be set. masked: keep masks. */
