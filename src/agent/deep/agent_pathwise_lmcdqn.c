@@ -37,18 +37,24 @@
  *
  * Units. v = sigma^2 + S + M / n^2, where S is the variance of the pair's targets over its visits
  * and M the greatest S of all pairs: a pair seen once is as uncertain as the noisiest one, and with
- * n its own noise takes over. Where nothing is random, sigma remains: sigma = (1 - gamma) s0. A
- * maximum turns noise of the targets into bias, and a value sums up the bias of 1 / (1 - gamma)
- * backups, in all about one deviation of the prior, so that what is known cannot look better than
- * what is not. s0 is a quarter of the greatest size of a reward: the one that the environment
- * states, else the greatest one seen, at least 1.
+ * n its own noise takes over. Where nothing is random, sigma = (1 - gamma) s0 remains: a maximum
+ * turns noise of the targets into bias, and a value sums up the bias of 1 / (1 - gamma) backups, in
+ * all about one deviation of the prior, so that what is known cannot look better than what is not.
+ * s0 is a quarter of the greatest size of a reward: the one that the environment states, else the
+ * greatest one seen, at least 1.
+ *
+ * Where names are exact, circles are exact, too: a step against a wall leads to the same cell for
+ * ever, and collects its own noise. There sigma is a tenth of that, M counts in full only for
+ * visits that ended the task, else (1 - gamma)^2 M, and noise that comes from not knowing the next
+ * cell never leads beyond the best or the worst of the cells seen. The law above holds without that
+ * limit, which acts where a pair has led to different cells.
  *
  * The network learns the sampled Q of the pairs that were tried, from agent.batch cells per update:
  * the mean over samples and over similar observations, with the optimism that samples have. It
  * starts at 0, and f is cut to the range of values that the data support.
  *
- * Evaluation uses the mean: the formula with x = zeta = 0 and its own V, where an action that was
- * never tried counts one deviation of the prior less than f. At an observation without a cell it
+ * Evaluation uses the mean of the data: Q = ybar with its own V, where an action that was never
+ * tried counts one deviation of the prior less than f. At an observation without a cell it
  * uses f alone.
  *
  * Masks: the mask of a cell is the last one seen. */
@@ -86,7 +92,7 @@ static const lgv_param param_table[] = {
     LGV_BOOL_ROW(params, dqn.layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier"),
     LGV_REAL_ROW(params, dqn.gamma, "gamma", "0.99", 0, 1, LGV_OPEN_MAX, "discount"),
     LGV_REAL_ROW(params, prior, "prior", "0", 0, 1e6, 0, "s0: prior deviation of values; 0: a quarter of the greatest size of a reward"),
-    LGV_REAL_ROW(params, sigma, "sigma", "0", 0, 1e6, 0, "standard deviation of a target where nothing is random; 0: (1 - gamma) prior"),
+    LGV_REAL_ROW(params, sigma, "sigma", "0", 0, 1e6, 0, "standard deviation of a target where nothing is random; 0: (1 - gamma) prior, a tenth of that where observations repeat exactly"),
     LGV_REAL_ROW(params, rho, "rho", "0.5", 0, 1, LGV_OPEN_MAX, "correlation of the samples of two successive episodes"),
     LGV_INT_ROW(params, work, "work", "20000", 1, 1e12, "the most pairs that sweeps compute per step; they stop earlier when the sample has settled"),
     LGV_INT_ROW(params, cells, "cells", "50000", 4, 1e8, "the most cells; when they are used up, the half that was not visited for longest is forgotten"),
@@ -249,8 +255,12 @@ static double prior_of(const self *s) {
   return 0.25 * (stated > 0 && isfinite(stated) ? stated : fmax(1, s->real[REAL_REWARD]));
 }
 
+/* Whether a cell holds one observation. */
+static bool is_exact(const self *s) { return s->code.count[CODE_LEVEL] == 0; }
+
 static double sigma_of(const self *s) {
-  return s->p->sigma > 0 ? s->p->sigma : (1 - s->p->dqn.gamma) * prior_of(s);
+  if (s->p->sigma > 0) return s->p->sigma;
+  return (is_exact(s) ? 0.1 : 1) * (1 - s->p->dqn.gamma) * prior_of(s);
 }
 
 /* ---- the network ---- */
@@ -324,10 +334,19 @@ static double noisy_target(const cell_target *t, double v, double zeta) {
   return fmin(fmax(t->sample + noise, t->lowest - own), t->highest + own);
 }
 
+/* v. A circle collects the noise of its pairs 1 / (1 - gamma) times: where names are exact, what is
+ * not yet known about the noise counts in full only for visits that ended the task. */
+static double target_variance(const self *s, const cell_target *t) {
+  double sigma = sigma_of(s), once = 1;
+  if (is_exact(s)) once = t->ended + (1 - t->ended) * (1 - s->p->dqn.gamma);
+  return sigma * sigma + t->reward_variance + t->future_variance +
+         once * once * s->real[REAL_NOISE] / (t->n * t->n);
+}
+
 /* Sets the sample and the mean of a pair; returns the variance of its targets. */
 static double sample_pair(self *s, int64_t pair) {
   cells *c = &s->cells;
-  double s0 = prior_of(s), sigma = sigma_of(s), f = cut(s, s0 * (double)c->base[pair]);
+  double s0 = prior_of(s), f = cut(s, s0 * (double)c->base[pair]);
   double x = (double)c->prior[pair], zeta = (double)c->noise[pair];
   if (c->count[pair] == 0) {
     c->value[pair] = (float)(f + s0 * x);
@@ -335,12 +354,11 @@ static double sample_pair(self *s, int64_t pair) {
     return 0;
   }
   cell_target t = lgv__cells_target(c, pair, s->p->dqn.gamma);
-  double spread = t.reward_variance + t.future_variance;
-  double v = sigma * sigma + spread + s->real[REAL_NOISE] / (t.n * t.n);
-  double k = t.n / v, p = 1 / (s0 * s0);
-  c->value[pair] = (float)((k * noisy_target(&t, v, zeta) + p * (f + s0 * x)) / (k + p));
+  double v = target_variance(s, &t), k = t.n / v, p = 1 / (s0 * s0);
+  double y = is_exact(s) ? noisy_target(&t, v, zeta) : t.sample + sqrt(v / t.n) * zeta;
+  c->value[pair] = (float)((k * y + p * (f + s0 * x)) / (k + p));
   c->mean[pair] = (float)t.mean;
-  return spread;
+  return t.reward_variance + t.future_variance;
 }
 
 /* Of all pairs of a cell; returns the greatest variance. */
@@ -408,7 +426,7 @@ static int64_t affordable(const self *s) {
 /* Sweeps until the sample has settled, or the work is done. */
 static void solve(self *s) {
   int64_t cells = affordable(s);
-  double work = work_left(s), enough = 0.1 * sigma_of(s);
+  double work = work_left(s), enough = 0.01 * (1 - s->p->dqn.gamma) * prior_of(s);
   s->count[COUNT_SWEPT] = s->count[COUNT_STEPS];
   do work -= (double)(cells * s->A);
   while (sweep(s, cells) > enough && work > 0);

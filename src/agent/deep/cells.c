@@ -147,10 +147,11 @@ static double variance_of(double squares, double mean) {
 
 cell_target lgv__cells_target(const cells *c, int64_t pair, double gamma) {
   double n = (double)c->count[pair], sample = 0, mean = 0, squares = 0;
-  double lowest = INFINITY, highest = -INFINITY;
+  double lowest = INFINITY, highest = -INFINITY, ended = 0;
   for (int32_t e = c->edge[pair]; e >= 0; e = c->next[e]) {
     bool ends = c->to[e] == CELLS_END;
     double v = ends ? 0 : gamma * (double)c->best[c->to[e]], times = (double)c->times[e];
+    if (ends) ended += times;
     sample += times * v;
     squares += times * v * v;
     mean += ends ? 0 : times * gamma * (double)c->mean_best[c->to[e]];
@@ -163,6 +164,7 @@ cell_target lgv__cells_target(const cells *c, int64_t pair, double gamma) {
                        .mean = mean / n + reward,
                        .reward_variance = variance_of(c->square[pair] / n, reward),
                        .future_variance = variance_of(squares / n, future),
+                       .ended = ended / n,
                        .lowest = lowest + reward,
                        .highest = highest + reward};
 }

@@ -59,6 +59,7 @@ typedef struct cells {
 typedef struct cell_target {
   double n, sample, mean;
   double reward_variance, future_variance; /* of r, and of gamma V(next) */
+  double ended;                            /* share of the visits that ended the task */
   double lowest, highest;                  /* sample, if the next cell were the worst or the best */
 } cell_target;
 
