@@ -477,7 +477,7 @@ static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) 
   s->real[REAL_REWARD] = fmax(s->real[REAL_REWARD], fabs(t->reward));
   lgv__observation_code_see(&s->code, obs);
   lgv__observation_code_see(&s->code, next);
-  if (!lgv__cells_have_room(c)) lgv__cells_forget(c);
+  lgv__cells_make_room(c);
   int64_t from = meet(s, obs, t->obs.mask, &is_new);
   lgv__cells_visit(c, from);
   int64_t to = CELLS_END;
@@ -520,7 +520,7 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action
   } else {
     bool is_new;
     lgv__replay_encode(&s->env, obs, s->seen);
-    if (!lgv__cells_have_room(&s->cells)) lgv__cells_forget(&s->cells);
+    lgv__cells_make_room(&s->cells);
     int64_t cell = meet(s, s->seen, obs->mask, &is_new);
     for (int32_t a = 0; a < s->A; a++)
       s->values[a] = (double)s->cells.value[cell * s->A + a];

@@ -77,7 +77,7 @@ void lgv__cells_keep_mask(cells *c, int64_t cell, const uint8_t *mask); /* NULL:
 static inline bool lgv__cells_allow(const cells *c, int64_t cell, int32_t action) {
   return !c->mask || c->mask[cell * c->actions + action];
 }
-/* Adds a transition; to: a cell or CELLS_END. */
+/* Adds a transition; to: a cell or CELLS_END. A pair that was visited 2^24 times keeps its data. */
 void lgv__cells_count(cells *c, int64_t cell, int32_t action, double reward, int64_t to);
 /* Of a pair that was tried. */
 cell_target lgv__cells_target(const cells *c, int64_t pair, double gamma);
@@ -89,5 +89,7 @@ static inline const uint8_t *cells_example(const cells *c, int64_t cell) {
 void lgv__cells_merge(cells *c);
 /* Removes the less recently visited half. */
 void lgv__cells_forget(cells *c);
+/* Forgets until there is room: the newest half may hold nearly all edges. */
+void lgv__cells_make_room(cells *c);
 
 #endif
