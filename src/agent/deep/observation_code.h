@@ -4,16 +4,18 @@
  * says how much of them the name depends on:
  *
  *   level 0      all bits: two observations are the same only if they are equal.
- *   level k > 0  a vector: the bins floor(x / 2^e) of its numbers, where 2^e is the least power of
- *                two that divides the range of a number seen so far into at most 128 / 2^k bins, at
- *                least 2. A wider level joins bins of a finer one, and so does a wider range.
+ *   level k > 0  a vector: the bins floor(x / width) of its numbers. The width of a number is its
+ *                range, as seen when the level was set, divided by 64 / 2^((k - 1) / 4): 64 bins at
+ *                level 1, half as many every four levels, 2 at level 21, the last one. Widths never
+ *                shrink.
  *                a picture: at level 1, whether each pixel lies above the middle of the range seen
  *                in its channel; at level k, in which quarter of that range the means of squares of
- *                2^(k-1) x 2^(k-1) pixels lie.
+ *                2^(k-1) x 2^(k-1) pixels lie. The numbers beside it: as a vector's.
  *
- * The level only rises. It rises when the data show that the code is too fine: see
+ * The level rises when the data show that the code is too fine: see
  * lgv__observation_code_is_too_fine. So tasks with finitely many observations keep their exact
- * names, and continuous or noisy ones get the resolution that their data can fill. */
+ * names, and continuous or noisy ones get the resolution that their data can fill. The bins of two
+ * levels are not nested: after a change of level, a cell has the name of its example. */
 #ifndef LGV_AGENT_DEEP_OBSERVATION_CODE_H
 #define LGV_AGENT_DEEP_OBSERVATION_CODE_H
 
@@ -40,12 +42,16 @@ uint64_t lgv__observation_code(const observation_code *c, const void *encoded);
 void lgv__observation_code_see(observation_code *c, const void *encoded);
 /* Counts a look; is_new: no cell had the name. */
 void lgv__observation_code_look(observation_code *c, bool is_new);
-/* cells: how many there are. At level 0: at the end of the first 1024 looks and after every further
- * 4096, if fewer than 2 % of the window (later: half) were repeats. Above: if there are more than
- * max(256, 2 sqrt(looks)) cells, the number of bins that a sample of this size can fill, or at the
- * end of a window of which more than half was new. Never at the last level. */
+/* cells: how many there are. Of a vector above level 0: whether there are more than max(128,
+ * sqrt(looks)), the number of bins that a sample of this size can fill. Of a picture, and at level
+ * 0: whether a window has ended of which more than half was new. A window ends with the first call
+ * after 4096 looks; the first one after 1024, of which fewer than 2 % must be repeats. Never for an
+ * index, nor at the last level. */
 bool lgv__observation_code_is_too_fine(observation_code *c, int64_t cells);
+/* Returns a vector to level 0, so that the next levels follow the ranges seen by now. Pictures keep
+ * their level: their names follow the ranges at once. */
 void lgv__observation_code_restart(observation_code *c);
+/* Raises the level by 1, and the widths with it. */
 void lgv__observation_code_coarsen(observation_code *c);
 
 #endif
