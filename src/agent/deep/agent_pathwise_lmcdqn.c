@@ -40,7 +40,8 @@
  * backups, in all about one deviation of the prior, so that what is known cannot look better than
  * what is not.
  *
- * s0 is the greatest size of a reward: what the environment states, else what was seen, at least 1.
+ * s0 is a quarter of the greatest size of a reward: of what the environment states, else of what was
+ * seen, at least of 1.
  *
  * The network learns the sampled Q of the pairs that were tried, by agent.batch cells per update:
  * the mean over samples and over similar observations. It starts at 0.
@@ -147,7 +148,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   const lgv_env_spec *env = &problem->env;
   p->dqn.scale.obs = env->obs_form == LGV_FORM_DENSE &&
                      (env->obs_kind == LGV_OBS_FLOAT || env->vector > 0);
-  p->dqn.replay = 2; /* there is none */
+  p->dqn.replay = INT64_MAX; /* there is none that could be too small for stacks and streams */
   if (is_mlp(&p->dqn, env) && p->dqn.hidden.count == 1 && p->dqn.hidden.value[0] == 0)
     p->dqn.hidden = (lgv_ints){.count = 2, .value = {64, 64}};
   LGV_TRY(lgv__dqn_resolve(&p->dqn, problem, (dqn_sizes){0}, err));
@@ -384,15 +385,13 @@ static void sweep(self *s, int64_t count) {
   s->real[REAL_MOST] = most;
 }
 
-/* How many cells the sweeps can afford, after the steps since the last ones. */
-static int64_t affordable(const self *s) {
-  double steps = (double)(s->count[COUNT_STEPS] - s->count[COUNT_SWEPT]);
-  double cells = (double)s->p->work * steps / (double)(s->p->sweeps * s->A);
+/* How many cells the sweeps can afford after so many steps. */
+static int64_t affordable(const self *s, int64_t steps) {
+  double cells = (double)s->p->work * (double)steps / (double)(s->p->sweeps * s->A);
   return (int64_t)fmin(fmax(cells, 1), (double)s->cells.size[CELLS_COUNT]);
 }
 
-static void solve(self *s) {
-  int64_t cells = affordable(s);
+static void solve(self *s, int64_t cells) {
   for (int64_t j = 0; j < s->p->sweeps; j++) sweep(s, cells);
   s->count[COUNT_SWEPT] = s->count[COUNT_STEPS];
 }
@@ -430,12 +429,12 @@ static lgv_status plan(self *s, lgv_error *err) {
   int64_t steps = s->count[COUNT_STEPS] - s->count[COUNT_PLANNED];
   if (steps == 0) return LGV_OK;
   coarsen(s);
-  int64_t every = s->p->dqn.update_every;
-  renew(s, affordable(s));
+  int64_t every = s->p->dqn.update_every, cells = affordable(s, steps);
+  renew(s, cells);
   int64_t updates = s->count[COUNT_STEPS] / every - s->count[COUNT_PLANNED] / every;
   for (int64_t i = 0; i < updates; i++) update(s);
   refresh(s);
-  solve(s);
+  solve(s, cells);
   s->count[COUNT_PLANNED] = s->count[COUNT_STEPS];
   take_stats(s);
   if (isfinite(s->stat[STAT_LOSS]) && isfinite(s->stat[STAT_Q_MEAN])) return LGV_OK;
@@ -452,9 +451,9 @@ static int64_t meet(self *s, const uint8_t *encoded, const uint8_t *mask, bool *
   uint64_t key = lgv__observation_code(&s->code, encoded);
   int64_t cell = lgv__cells_find(c, key);
   *is_new = cell < 0;
-  if (!*is_new) return cell;
-  cell = lgv__cells_add(c, key, encoded);
+  if (*is_new) cell = lgv__cells_add(c, key, encoded);
   lgv__cells_keep_mask(c, cell, mask);
+  if (!*is_new) return cell;
   const float *f = lgv__net_forward(&s->net, s->w, input_of(s, encoded), 1, &s->act_tape);
   memcpy(c->base + cell * s->A, f, (size_t)s->A * sizeof *f);
   for (int64_t p = cell * s->A; p < (cell + 1) * s->A; p++) {
@@ -483,14 +482,14 @@ static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) 
   int64_t to = CELLS_END;
   if (!t->terminated) {
     to = meet(s, next, t->next.mask, &is_new);
-    lgv__cells_keep_mask(c, to, t->next.mask);
     lgv__cells_visit(c, to);
     lgv__observation_code_look(&s->code, is_new);
   }
   lgv__cells_count(c, from, t->action->choice, t->reward, to);
   s->count[COUNT_STEPS]++;
   if (c->count[from * s->A + t->action->choice] == 1)
-    solve(s); /* what the sample had promised there is known now */
+    /* what the sample had promised there is known now */
+    solve(s, affordable(s, s->count[COUNT_STEPS] - s->count[COUNT_SWEPT]));
   else
     sample_cell(s, from);
   return LGV_OK;

@@ -3,10 +3,10 @@
  * A cell holds every observation with one code (observation_code.h), and one of them, the first, as
  * its example. A pair is a cell and an action. For each pair a cell keeps
  *     n, the sums of the rewards and of their squares, and the cells that followed, with counts,
- * so that the mean and the variance of its targets r + gamma V(next) are known for any V, in memory
- * that depends on the number of distinct transitions and not on the number of steps; and five
- * numbers of the agent: the sampled value, the mean value, the draws of prior and data noise, and
- * the network's output.
+ * so that the mean of its targets r + gamma V(next) and the variances of both terms are known for
+ * any V, in memory that depends on the number of distinct transitions and not on the number of
+ * steps; and five numbers of the agent: the sampled value, the mean value, the draws of prior and
+ * data noise, and the network's output.
  *
  * Cells form a list from the most to the least recently visited one. Two rules bound the memory.
  * Merging: cells whose codes have become equal are joined, and their counts are added. Forgetting:
@@ -55,7 +55,8 @@ typedef struct cells {
 } cells;
 
 /* The targets r + gamma V(next) of a pair over its n visits: their mean and variance for V of the
- * sample, and their mean for V of the mean. */
+ * sample, and their mean for V of the mean. The variance is that of r plus that of gamma V(next):
+ * their covariance is not known. */
 typedef struct cell_target {
   double n, sample, mean, variance;
 } cell_target;

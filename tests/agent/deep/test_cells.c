@@ -42,9 +42,9 @@ static void assert_sound(const cells *c) {
 
 /* ---- targets ---- */
 
-/* Two rewards of 1 and 3 before cell 0, one of 5 before cell 1, one of 7 before the end. With gamma
- * = 1/2 and V = (4, -2) the sums of rewards and of next values have their means and variances:
- * rewards 4 and 5, next values (2, 2, -1, 0): 3/4 and 9/4 - 9/16. */
+/* Rewards 1 and 3 before cell 0, 5 before cell 1, 7 before the end: mean 4, variance 5. With gamma
+ * = 1/2 and V = (4, -2) the next values are 2, 2, -1 and 0: mean 3/4, variance 9/4 - 9/16. The mean
+ * V is (8, 0), next values 4, 4, 0 and 0: mean 2. */
 static void targets_have_their_closed_form(void **state) {
   (void)state;
   rig r;
