@@ -109,7 +109,7 @@ static void different_vectors_have_different_names(void **state) {
         float x[9];
         uint8_t bytes[9];
         size_t rest = i;
-        for (int k = 0; k < length; k++, rest /= 3)
+        for (int k = 0; k < length && k < 9; k++, rest /= 3)
           x[k] = (float)(rest % 3), bytes[k] = (uint8_t)(rest % 3);
         const void *data = kind == LGV_OBS_BYTE ? (const void *)bytes : x;
         names[i] = name_of(&r, data);
