@@ -57,6 +57,7 @@
 #include "agent/deep/observation_code.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/stack.h"
 #include "math/kernels.h"
 #include "replay/replay.h"
 
@@ -148,7 +149,8 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   const lgv_env_spec *env = &problem->env;
   p->dqn.scale.obs = env->obs_form == LGV_FORM_DENSE &&
                      (env->obs_kind == LGV_OBS_FLOAT || env->vector > 0);
-  p->dqn.replay = INT64_MAX; /* there is none that could be too small for stacks and streams */
+  int64_t streams = problem->streams > 1 ? problem->streams : 1;
+  p->dqn.replay = streams * (lgv__frames(env) + 1); /* there is none: the least that passes */
   if (is_mlp(&p->dqn, env) && p->dqn.hidden.count == 1 && p->dqn.hidden.value[0] == 0)
     p->dqn.hidden = (lgv_ints){.count = 2, .value = {64, 64}};
   LGV_TRY(lgv__dqn_resolve(&p->dqn, problem, (dqn_sizes){0}, err));
@@ -439,7 +441,8 @@ static lgv_status plan(self *s, lgv_error *err) {
   take_stats(s);
   if (isfinite(s->stat[STAT_LOSS]) && isfinite(s->stat[STAT_Q_MEAN])) return LGV_OK;
   return lgv_fail(err, LGV_ERR_NUMERIC,
-                  "a value or the loss is not a finite number after %lld steps: lower optim.lr",
+                  "a value or the loss is not a finite number after %lld steps: scale the rewards, "
+                  "or lower optim.lr",
                   (long long)s->count[COUNT_STEPS]);
 }
 
