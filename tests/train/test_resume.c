@@ -273,6 +273,25 @@ static void running_scales_resume_exactly(void **state) {
   lgv_plan_free(plan);
 }
 
+/* Cells that were forgotten, and bins that were widened, before the run stops. */
+static void cells_resume_exactly(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"deepsea", "env.n=10 agent.cells=30 run.steps=900"},
+      {"deepsea", "env.n=6 env.features=pixels env.pixel_noise=0.3 run.steps=1800"},
+      {"cartpole", "agent.hidden=16 run.steps=1800"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (int n = 1; n <= 3; n += 2) {
+      char extra[256];
+      snprintf(extra, sizeof extra,
+               "run.envs=%d env.stack=%d run.eval_every=400 run.checkpoint_every=0 %s", n, n,
+               cases[i][1]);
+      lgv_plan *plan = make_plan(cases[i][0], "pathwise-lmcdqn", extra);
+      check_plan(plan, i == 0 ? 503 : 1503, i == 0 ? 777 : 1677);
+      lgv_plan_free(plan);
+    }
+}
+
 static void minibatch_samplers_resume_exactly(void **state) {
   (void)state;
   lgv_plan *plan = make_plan("riverswim", "lmc-lsvi",
@@ -458,6 +477,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(stacks_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(noisy_pictures_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(another_stack_is_refused_by_name, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(cells_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(minibatch_samplers_resume_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_run_that_looks_back_resumes_exactly, make_root,
                                       remove_root),

@@ -64,6 +64,7 @@
 #include "agent/deep/observation_code.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/stack.h"
 #include "math/kernels.h"
 #include "replay/replay.h"
 
@@ -155,7 +156,8 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   const lgv_env_spec *env = &problem->env;
   p->dqn.scale.obs =
       env->obs_form == LGV_FORM_DENSE && (env->obs_kind == LGV_OBS_FLOAT || env->vector > 0);
-  p->dqn.replay = 2; /* there is none */
+  int64_t streams = problem->streams > 1 ? problem->streams : 1;
+  p->dqn.replay = streams * (lgv__frames(env) + 1); /* there is none: the least that passes */
   if (is_mlp(&p->dqn, env) && p->dqn.hidden.count == 1 && p->dqn.hidden.value[0] == 0)
     p->dqn.hidden = (lgv_ints){.count = 2, .value = {64, 64}};
   LGV_TRY(lgv__dqn_resolve(&p->dqn, problem, (dqn_sizes){0}, err));
@@ -412,21 +414,17 @@ static double sweep(self *s, int64_t count) {
   return change;
 }
 
-/* The pairs that sweeps may compute, after the steps since the last ones. */
-static double work_left(const self *s) {
-  return (double)s->p->work * (double)(s->count[COUNT_STEPS] - s->count[COUNT_SWEPT]);
-}
-
-/* How many cells can be swept LEAST_SWEEPS times. */
-static int64_t affordable(const self *s) {
-  double cells = work_left(s) / (LEAST_SWEEPS * s->A);
+/* How many cells can be swept LEAST_SWEEPS times with the work of so many steps. */
+static int64_t affordable(const self *s, int64_t steps) {
+  double cells = (double)s->p->work * (double)steps / (LEAST_SWEEPS * s->A);
   return (int64_t)fmin(fmax(cells, 1), (double)s->cells.size[CELLS_COUNT]);
 }
 
-/* Sweeps until the sample has settled, or the work is done. */
-static void solve(self *s) {
-  int64_t cells = affordable(s);
-  double work = work_left(s), enough = 0.01 * (1 - s->p->dqn.gamma) * prior_of(s);
+/* Sweeps until the sample has settled, or the work of so many steps is done. */
+static void solve(self *s, int64_t steps) {
+  int64_t cells = affordable(s, steps);
+  double work = (double)s->p->work * (double)steps;
+  double enough = 0.01 * (1 - s->p->dqn.gamma) * prior_of(s);
   s->count[COUNT_SWEPT] = s->count[COUNT_STEPS];
   do work -= (double)(cells * s->A);
   while (sweep(s, cells) > enough && work > 0);
@@ -466,16 +464,17 @@ static lgv_status plan(self *s, lgv_error *err) {
   if (steps == 0) return LGV_OK;
   coarsen(s);
   int64_t every = s->p->dqn.update_every;
-  renew(s, affordable(s));
+  renew(s, affordable(s, steps));
   int64_t updates = s->count[COUNT_STEPS] / every - s->count[COUNT_PLANNED] / every;
   for (int64_t i = 0; i < updates; i++) update(s);
   refresh(s);
-  solve(s);
+  solve(s, steps);
   s->count[COUNT_PLANNED] = s->count[COUNT_STEPS];
   take_stats(s);
   if (isfinite(s->stat[STAT_LOSS]) && isfinite(s->stat[STAT_Q_MEAN])) return LGV_OK;
   return lgv_fail(err, LGV_ERR_NUMERIC,
-                  "a value or the loss is not a finite number after %lld steps: lower optim.lr",
+                  "a value or the loss is not a finite number after %lld steps: scale the rewards, "
+                  "or lower optim.lr",
                   (long long)s->count[COUNT_STEPS]);
 }
 
@@ -487,9 +486,9 @@ static int64_t meet(self *s, const uint8_t *encoded, const uint8_t *mask, bool *
   uint64_t key = lgv__observation_code(&s->code, encoded);
   int64_t cell = lgv__cells_find(c, key);
   *is_new = cell < 0;
-  if (!*is_new) return cell;
-  cell = lgv__cells_add(c, key, encoded);
+  if (*is_new) cell = lgv__cells_add(c, key, encoded);
   lgv__cells_keep_mask(c, cell, mask);
+  if (!*is_new) return cell;
   const float *f = lgv__net_forward(&s->net, s->w, input_of(s, encoded), 1, &s->act_tape);
   memcpy(c->base + cell * s->A, f, (size_t)s->A * sizeof *f);
   for (int64_t p = cell * s->A; p < (cell + 1) * s->A; p++) {
@@ -512,20 +511,20 @@ static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) 
   s->real[REAL_REWARD] = fmax(s->real[REAL_REWARD], fabs(t->reward));
   lgv__observation_code_see(&s->code, obs);
   lgv__observation_code_see(&s->code, next);
-  if (!lgv__cells_have_room(c)) lgv__cells_forget(c);
+  lgv__cells_make_room(c);
   int64_t from = meet(s, obs, t->obs.mask, &is_new);
   lgv__cells_visit(c, from);
   int64_t to = CELLS_END;
   if (!t->terminated) {
     to = meet(s, next, t->next.mask, &is_new);
-    lgv__cells_keep_mask(c, to, t->next.mask);
     lgv__cells_visit(c, to);
     lgv__observation_code_look(&s->code, is_new);
   }
   lgv__cells_count(c, from, t->action->choice, t->reward, to);
   s->count[COUNT_STEPS]++;
   if (c->count[from * s->A + t->action->choice] == 1)
-    solve(s); /* what the sample had promised there is known now */
+    /* what the sample had promised there is known now */
+    solve(s, s->count[COUNT_STEPS] - s->count[COUNT_SWEPT]);
   else
     sample_cell(s, from);
   return LGV_OK;
@@ -555,7 +554,7 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action
   } else {
     bool is_new;
     lgv__replay_encode(&s->env, obs, s->seen);
-    if (!lgv__cells_have_room(&s->cells)) lgv__cells_forget(&s->cells);
+    lgv__cells_make_room(&s->cells);
     int64_t cell = meet(s, s->seen, obs->mask, &is_new);
     for (int32_t a = 0; a < s->A; a++) s->values[a] = (double)s->cells.value[cell * s->A + a];
   }

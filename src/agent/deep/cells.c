@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { EDGES_PER_CELL = 8, NONE = -1 };
+enum { MOST_VISITS = 1 << 24 }; /* up to here a float counts exactly */
 
 /* ---- memory ---- */
 
@@ -133,6 +134,7 @@ static void add_edge(cells *c, int64_t pair, int32_t to, float times) {
 
 void lgv__cells_count(cells *c, int64_t cell, int32_t action, double reward, int64_t to) {
   int64_t pair = cell * c->actions + action;
+  if (c->count[pair] >= MOST_VISITS) return;
   c->count[pair]++;
   c->reward[pair] += reward;
   c->square[pair] += reward * reward;
@@ -300,6 +302,10 @@ void lgv__cells_forget(cells *c) {
   rebuild(c, known);
 }
 
+void lgv__cells_make_room(cells *c) {
+  while (!lgv__cells_have_room(c)) lgv__cells_forget(c);
+}
+
 /* ---- loaded cells ---- */
 
 static const char *slot_fault(const cells *c) {
@@ -326,17 +332,30 @@ static const char *list_fault(const cells *c) {
                                                         : "cell.older: not a list of all cells";
 }
 
+/* Whether two edges of a pair lead to one place. Their cells are known. */
+static bool has_twins(const cells *c, int64_t pair) {
+  int32_t ends = 0;
+  for (int32_t e = c->edge[pair]; e >= 0; e = c->next[e])
+    if (c->to[e] != CELLS_END) c->number[c->to[e]] = 0;
+  for (int32_t e = c->edge[pair]; e >= 0; e = c->next[e])
+    if ((*(c->to[e] == CELLS_END ? &ends : &c->number[c->to[e]]))++ > 0) return true;
+  return false;
+}
+
 /* Every edge belongs to one pair, and its count is that of the pair's visits. */
 static const char *edge_fault(const cells *c) {
   int64_t known = c->size[CELLS_COUNT], edges = c->size[CELLS_EDGES], seen = 0;
+  int32_t *is_seen = c->old_next;
+  memset(is_seen, 0, (size_t)edges * sizeof *is_seen);
   for (int64_t p = 0; p < known * c->actions; p++) {
     float n = 0;
-    for (int64_t e = c->edge[p]; e != NONE; e = c->next[e]) {
-      if (!lgv__is_within(e, 0, edges - 1) || ++seen > edges) return "pair.edge: not a list";
+    for (int64_t e = c->edge[p]; e != NONE; e = c->next[e], seen++) {
+      if (!lgv__is_within(e, 0, edges - 1) || is_seen[e]++) return "pair.edge: not a list";
       if (!lgv__is_within(c->to[e], CELLS_END, known - 1)) return "edge.to: an unknown cell";
       if (!(c->times[e] > 0)) return "edge.times: counter out of range";
       n += c->times[e];
     }
+    if (has_twins(c, p)) return "edge.to: two edges of a pair lead to one place";
     if (!(fabsf(n - c->count[p]) <= 1e-3f * n)) return "pair.count: not the sum over its edges";
     if (!isfinite(c->reward[p]) || !(c->square[p] >= 0) || !isfinite(c->square[p]))
       return "pair.reward: not finite";

@@ -3,10 +3,10 @@
  * A cell holds every observation with one code (observation_code.h), and one of them, the first, as
  * its example. A pair is a cell and an action. For each pair a cell keeps
  *     n, the sums of the rewards and of their squares, and the cells that followed, with counts,
- * so that the mean and the variance of its targets r + gamma V(next) are known for any V, in memory
- * that depends on the number of distinct transitions and not on the number of steps; and five
- * numbers of the agent: the sampled value, the mean value, the draws of prior and data noise, and
- * the network's output.
+ * so that the mean of its targets r + gamma V(next) and the variances of both terms are known for
+ * any V, in memory that depends on the number of distinct transitions and not on the number of
+ * steps; and five numbers of the agent: the sampled value, the mean value, the draws of prior and
+ * data noise, and the network's output.
  *
  * Cells form a list from the most to the least recently visited one. Two rules bound the memory.
  * Merging: cells whose codes have become equal are joined, and their counts are added. Forgetting:
@@ -55,7 +55,8 @@ typedef struct cells {
 } cells;
 
 /* The targets r + gamma V(next) of a pair over its n visits: their mean and variance for V of the
- * sample, and their mean for V of the mean. */
+ * sample, and their mean for V of the mean. The variance is that of r plus that of gamma V(next):
+ * their covariance is not known. */
 typedef struct cell_target {
   double n, sample, mean;
   double reward_variance, future_variance; /* of r, and of gamma V(next) */
@@ -80,7 +81,7 @@ void lgv__cells_keep_mask(cells *c, int64_t cell, const uint8_t *mask); /* NULL:
 static inline bool lgv__cells_allow(const cells *c, int64_t cell, int32_t action) {
   return !c->mask || c->mask[cell * c->actions + action];
 }
-/* Adds a transition; to: a cell or CELLS_END. */
+/* Adds a transition; to: a cell or CELLS_END. A pair that was visited 2^24 times keeps its data. */
 void lgv__cells_count(cells *c, int64_t cell, int32_t action, double reward, int64_t to);
 /* Of a pair that was tried. */
 cell_target lgv__cells_target(const cells *c, int64_t pair, double gamma);
@@ -92,5 +93,7 @@ static inline const uint8_t *cells_example(const cells *c, int64_t cell) {
 void lgv__cells_merge(cells *c);
 /* Removes the less recently visited half. */
 void lgv__cells_forget(cells *c);
+/* Forgets until there is room: the newest half may hold nearly all edges. */
+void lgv__cells_make_room(cells *c);
 
 #endif

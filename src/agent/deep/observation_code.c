@@ -110,11 +110,15 @@ static uint64_t name_bytes(const uint8_t *data, size_t count) {
   return mix(name, word);
 }
 
+/* The bin of a number; those that no integer can count share the last ones. */
+static int64_t bin_of(double x, double width) {
+  const double last = 0x1p62;
+  return width > 0 ? (int64_t)fmin(fmax(floor(x / width), -last), last) : 0;
+}
+
 static uint64_t name_vector(const observation_code *c, const void *data, uint64_t name) {
-  for (int64_t i = 0; i < vector_length(c->env); i++) {
-    double x = (double)vector_at(c->env, data, i), width = (double)c->width[i];
-    name = mix(name, width > 0 ? (uint64_t)(int64_t)floor(x / width) : 0);
-  }
+  for (int64_t i = 0; i < vector_length(c->env); i++)
+    name = mix(name, (uint64_t)bin_of((double)vector_at(c->env, data, i), (double)c->width[i]));
   return name;
 }
 

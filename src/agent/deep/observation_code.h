@@ -4,15 +4,18 @@
  * says how much of them the name depends on:
  *
  *   level 0      all bits: two observations are the same only if they are equal.
- *   level k > 0  a vector: the bins floor(x / width) of its numbers. A level has 64 / 2^((k - 1) /
- * 4) bins over the range of each number that was seen when the level was chosen; a width never
- * shrinks. a picture: at level 1, whether each pixel lies above the middle of the range seen in its
- * channel; at level k, in which quarter of that range the means of squares of 2^(k-1) x 2^(k-1)
- * pixels lie. Numbers beside a picture are binned as vectors are.
+ *   level k > 0  a vector: the bins floor(x / width) of its numbers. The width of a number is its
+ *                range, as seen when the level was set, divided by 64 / 2^((k - 1) / 4): 64 bins at
+ *                level 1, half as many every four levels, 2 at level 21, the last one. Widths never
+ *                shrink.
+ *                a picture: at level 1, whether each pixel lies above the middle of the range seen
+ *                in its channel; at level k, in which quarter of that range the means of squares of
+ *                2^(k-1) x 2^(k-1) pixels lie. The numbers beside it: as a vector's.
  *
- * Names only become coarser, and only if the data show that they are too fine
- * (lgv__observation_code_is_too_fine). So tasks with finitely many observations keep their exact
- * names, and continuous or noisy ones get the resolution that their data can fill. */
+ * The level rises when the data show that the code is too fine: see
+ * lgv__observation_code_is_too_fine. So tasks with finitely many observations keep their exact
+ * names, and continuous or noisy ones get the resolution that their data can fill. The bins of two
+ * levels are not nested: after a change of level, a cell has the name of its example. */
 #ifndef LGV_AGENT_DEEP_OBSERVATION_CODE_H
 #define LGV_AGENT_DEEP_OBSERVATION_CODE_H
 
@@ -39,15 +42,16 @@ uint64_t lgv__observation_code(const observation_code *c, const void *encoded);
 void lgv__observation_code_see(observation_code *c, const void *encoded);
 /* Counts a look; is_new: no cell had the name. */
 void lgv__observation_code_look(observation_code *c, bool is_new);
-/* cells: how many there are. Whether names are too fine:
- *   at level 0: after the first 1024 looks, if fewer than 2 % of them were repeats; after every
- * 4096 further ones, if fewer than half of these were. Pictures: the latter at every level.
- *   vectors, above level 0: if there are more than max(128, sqrt(looks)) cells.
- * Never at the last level, and never for indices. */
+/* cells: how many there are. Of a vector above level 0: whether there are more than max(128,
+ * sqrt(looks)), the number of bins that a sample of this size can fill. Of a picture, and at level
+ * 0: whether a window has ended of which more than half was new. A window ends with the first call
+ * after 4096 looks; the first one after 1024, of which fewer than 2 % must be repeats. Never for an
+ * index, nor at the last level. */
 bool lgv__observation_code_is_too_fine(observation_code *c, int64_t cells);
-/* To coarsen: restart, then raise the level until names are no longer too fine. Of vectors, a
- * restart begins at the first level again, since the range may have grown. */
+/* Returns a vector to level 0, so that the next levels follow the ranges seen by now. Pictures keep
+ * their level: their names follow the ranges at once. */
 void lgv__observation_code_restart(observation_code *c);
+/* Raises the level by 1, and the widths with it. */
 void lgv__observation_code_coarsen(observation_code *c);
 
 #endif

@@ -1,0 +1,582 @@
+/* Pathwise LMCDQN: the law of its samples, the noise of its targets, masks, evaluation, and what it
+ * solves. */
+#include "deep_helpers.h"
+
+#include "agent/deep/cells.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void succeed(lgv_status status, const lgv_error *err) {
+  if (status != LGV_OK) fail_msg("%s", err->message);
+}
+
+static void step(deep_rig *t, int from, int action, int to, double reward, bool terminated) {
+  lgv_error err = {0};
+  succeed(deep_observe(t, 0, from, action, to, reward, terminated, &err), &err);
+}
+
+static void end_episode(deep_rig *t) {
+  lgv_error err = {0};
+  succeed(t->type->end_episode(t->self, &err), &err);
+}
+
+/* Sets the network's outputs at all observations, in units of the prior: the weights of the last
+ * layer are 0, and its biases come last. */
+static void set_network(deep_rig *t, float left, float right) {
+  size_t count = 0;
+  float *w = deep_array(t, "w", &count);
+  w[count - 2] = left;
+  w[count - 1] = right;
+}
+
+#define FROZEN "agent.update_every=1000000000 "
+
+/* ---- the law ---- */
+
+/* The rewards of a pair: n of them, mean and variance. */
+typedef struct pair_data {
+  int cell, action;
+  double n, mean, variance;
+} pair_data;
+
+typedef struct law {
+  double mean, variance, correlation; /* correlation: between episodes */
+} law;
+
+/* Fixed targets: rewards that end the episode. The last pair was never tried. */
+static const pair_data law_pairs[] = {
+    {0, 1, 3, 2, 2.0 / 3}, {1, 1, 1, 1.5, 0}, {1, 0, 20, 0.5, 0.25}, {0, 0, 0, 0, 0}};
+enum { LAW_PAIRS = sizeof law_pairs / sizeof *law_pairs };
+static const double law_s0 = 2, law_sigma = 0.5, law_f[2] = {0.6, -0.4};
+
+static void open_law(deep_rig *t, const char *extra) {
+  char settings[256];
+  snprintf(settings, sizeof settings, FROZEN "agent.prior=2 agent.sigma=0.5 %s", extra);
+  deep_open(t, "pathwise-lmcdqn", deep_spec(4, 2), settings, NULL);
+  set_network(t, 0.3f, -0.2f);
+  for (int i = 0; i < 3; i++) step(t, 0, 1, 3, 1 + i, true);
+  step(t, 1, 1, 3, 1.5, true);
+  for (int i = 0; i < 20; i++) step(t, 1, 0, 3, i % 2, true);
+}
+
+/* N((k ybar + p f) / (k + p), 1 / (k + p)); M is the variance of the first pair. */
+static law expected_law(const pair_data *d, double rho) {
+  double noise = 2.0 / 3, p = 1 / (law_s0 * law_s0), k = 0;
+  if (d->n > 0) k = d->n / (law_sigma * law_sigma + d->variance + noise / (d->n * d->n));
+  return (law){(k * d->mean + p * law_f[d->action]) / (k + p), 1 / (k + p), rho};
+}
+
+enum { DRAWS = 20000 };
+
+/* The samples of each pair over many episodes, each of one step elsewhere. */
+static void draw_law(deep_rig *t, float sample[LAW_PAIRS][DRAWS]) {
+  const float *value = deep_array(t, "pair.value", NULL);
+  for (int i = -50; i < DRAWS; i++) {
+    step(t, 2, 0, 3, 0, true);
+    end_episode(t);
+    for (int k = 0; k < LAW_PAIRS && i >= 0; k++)
+      sample[k][i] = value[law_pairs[k].cell * 2 + law_pairs[k].action];
+  }
+}
+
+static law measure(const float *x) {
+  law m = {0};
+  for (int i = 0; i < DRAWS; i++) m.mean += (double)x[i] / DRAWS;
+  for (int i = 0; i < DRAWS; i++) {
+    double error = (double)x[i] - m.mean;
+    m.variance += error * error / DRAWS;
+    if (i > 0) m.correlation += error * ((double)x[i - 1] - m.mean) / (DRAWS - 1);
+  }
+  m.correlation /= m.variance;
+  return m;
+}
+
+/* Within 5 standard errors: draws with correlation rho count as T (1 - rho) / (1 + rho) for the
+ * mean and as T (1 - rho^2) / (1 + rho^2) for the variance, and the correlation has the variance
+ * (1 - rho^2) / T. */
+static bool agrees(law m, law e) {
+  double rho = e.correlation, T = DRAWS;
+  double of_mean = sqrt(e.variance * (1 + rho) / (1 - rho) / T);
+  double of_variance = e.variance * sqrt(2 * (1 + rho * rho) / (1 - rho * rho) / T);
+  return fabs(m.mean - e.mean) < 5 * of_mean && fabs(m.variance - e.variance) < 5 * of_variance &&
+         fabs(m.correlation - rho) < 5 * sqrt((1 - rho * rho) / T);
+}
+
+/* Different pairs are independent. */
+static double correlation_between(const float *x, const float *y) {
+  law a = measure(x), b = measure(y);
+  double sum = 0;
+  for (int i = 0; i < DRAWS; i++) sum += ((double)x[i] - a.mean) * ((double)y[i] - b.mean) / DRAWS;
+  return sum / sqrt(a.variance * b.variance);
+}
+
+static void samples_have_the_law_of_the_posterior(void **state) {
+  (void)state;
+  static float sample[LAW_PAIRS][DRAWS];
+  const double rhos[] = {0.5, 0, 0.8};
+  for (int r = 0; r < 3; r++) {
+    deep_rig t;
+    char extra[32];
+    double rho = rhos[r];
+    snprintf(extra, sizeof extra, "agent.rho=%g", rho);
+    open_law(&t, extra);
+    draw_law(&t, sample);
+    for (int k = 0; k < LAW_PAIRS; k++) {
+      law m = measure(sample[k]), e = expected_law(&law_pairs[k], rho);
+      if (!agrees(m, e))
+        fail_msg("rho %g, pair %d: mean %g (%g), variance %g (%g), correlation %g", rho, k, m.mean,
+                 e.mean, m.variance, e.variance, m.correlation);
+      assert_false(agrees(m, (law){e.mean, 2 * e.variance, rho}));
+      assert_false(agrees(m, (law){e.mean, e.variance / 2, rho}));
+      assert_false(agrees(m, (law){e.mean, e.variance, rho + 0.1}));
+      for (int j = 0; j < k; j++) {
+        double error = sqrt((1 + rho * rho) / (1 - rho * rho) / DRAWS);
+        assert_true(fabs(correlation_between(sample[j], sample[k])) < 5 * error);
+      }
+    }
+    deep_close(&t);
+  }
+}
+
+/* The mean is that of the law; an action that was never tried counts one deviation less. */
+static void means_are_those_of_the_posterior(void **state) {
+  (void)state;
+  deep_rig t;
+  open_law(&t, "");
+  end_episode(&t);
+  const float *mean = deep_array(&t, "pair.mean", NULL);
+  for (int k = 0; k < LAW_PAIRS; k++) {
+    const pair_data *d = &law_pairs[k];
+    double expected = expected_law(d, 0).mean - (d->n > 0 ? 0 : law_s0);
+    assert_float_equal(mean[d->cell * 2 + d->action], expected, 1e-5);
+  }
+  deep_close(&t);
+}
+
+/* The network must not promise more than data do: beyond two deviations of the prior and the means
+ * of tried pairs it is cut. */
+static void the_network_is_cut_to_what_data_support(void **state) {
+  (void)state;
+  const double rewards[] = {1, 10}, most[] = {4, 10};
+  for (int i = 0; i < 2; i++) {
+    deep_rig t;
+    deep_open(&t, "pathwise-lmcdqn", deep_spec(4, 2), FROZEN "agent.prior=2 agent.sigma=0.01",
+              NULL);
+    set_network(&t, 9, -9);
+    step(&t, 0, 1, 3, rewards[i], true);
+    step(&t, 1, 0, 3, 0, true);
+    end_episode(&t);
+    const float *mean = deep_array(&t, "pair.mean", NULL);
+    assert_float_equal(mean[0], most[i] - 2, 1e-3);
+    assert_float_equal(mean[3], -4 - 2, 1e-3);
+    deep_close(&t);
+  }
+}
+
+/* ---- the chain and the work ---- */
+
+/* All cells get new noise before an episode, also if the last step found a new pair, whose sweeps
+ * have used up the work of the steps so far. */
+static void every_episode_renews_all_noise(void **state) {
+  (void)state;
+  for (int is_new = 0; is_new <= 1; is_new++) {
+    deep_rig t;
+    float before[2][8];
+    deep_open(&t, "pathwise-lmcdqn", deep_spec(4, 2), FROZEN, NULL);
+    for (int i = 0; i < 4; i++) step(&t, i, 0, 3, 0, true);
+    const float *noise[] = {deep_array(&t, "pair.prior", NULL), deep_array(&t, "pair.noise", NULL)};
+    end_episode(&t);
+    for (int i = 0; i < 8; i++) step(&t, i % 4, 0, 3, 0, true);
+    step(&t, 3, is_new, 3, 0, true);
+    for (int k = 0; k < 2; k++) memcpy(before[k], noise[k], sizeof before[k]);
+    end_episode(&t);
+    for (int i = 0; i < 16; i++) assert_true(noise[i / 8][i % 8] != before[i / 8][i % 8]);
+    deep_close(&t);
+  }
+}
+
+/* agent.work = 40 pairs per step are 2 cells for 10 sweeps over 2 actions; 3 steps pay for 6. */
+static void work_bounds_the_cells_of_a_sweep(void **state) {
+  (void)state;
+  deep_rig t;
+  float before[40];
+  deep_open(&t, "pathwise-lmcdqn", deep_spec(20, 2), FROZEN "agent.work=40 agent.sweeps=10", NULL);
+  for (int i = 0; i < 20; i++) step(&t, i, 0, 3, 0, true);
+  end_episode(&t);
+  const float *value = deep_array(&t, "pair.value", NULL);
+  for (int i = 0; i < 3; i++) step(&t, i, 0, 3, 0, true);
+  memcpy(before, value, sizeof before);
+  end_episode(&t);
+  for (int i = 0; i < 40; i++) { /* the most recent: 2, 1, 0, 19, 18, 17; 3 was never an outcome */
+    bool renewed = i < 6 || i >= 34;
+    assert_int_equal(value[i] != before[i], renewed);
+  }
+  deep_close(&t);
+}
+
+/* One sweep carries a reward back along a whole episode. */
+static void a_sweep_carries_the_end_back_to_the_beginning(void **state) {
+  (void)state;
+  enum { LENGTH = 30 };
+  deep_rig t;
+  deep_open(&t, "pathwise-lmcdqn", deep_spec(LENGTH, 2),
+            FROZEN "agent.sweeps=1 agent.prior=100 agent.sigma=1e-4 agent.gamma=0.5", NULL);
+  for (int i = 0; i < LENGTH; i++) step(&t, i, 1, i + 1, 0, i == LENGTH - 1);
+  for (int i = 0; i < LENGTH; i++) step(&t, i, 1, i + 1, -1, i == LENGTH - 1);
+  end_episode(&t);
+  const float *mean = deep_array(&t, "pair.mean", NULL);
+  double y = 0;
+  for (int i = LENGTH - 1; i >= 0; i--) {
+    y = -0.5 + 0.5 * y; /* untried actions count -100 */
+    assert_float_equal(mean[i * 2 + 1], y, 1e-4);
+  }
+  deep_close(&t);
+}
+
+/* ---- the noise of targets ---- */
+
+enum { STATES = 6, LIST = 150 };
+
+typedef struct record {
+  int from, action, to; /* to: -1 if the step ended the episode */
+  double reward;
+} record;
+
+/* Mean and variance of the targets of a pair, with the values V. The variance is that of rewards
+ * plus that of next values, as if they were independent. */
+static pair_data data_of(const record *list, int from, int action, const double *V, double gamma) {
+  double n = 0, sum[2] = {0}, squares[2] = {0};
+  for (int i = 0; i < LIST; i++) {
+    if (list[i].from != from || list[i].action != action) continue;
+    const double part[2] = {list[i].reward, list[i].to < 0 ? 0 : gamma * V[list[i].to]};
+    n++;
+    for (int k = 0; k < 2; k++) sum[k] += part[k], squares[k] += part[k] * part[k];
+  }
+  if (n == 0) return (pair_data){from, action, 0, 0, 0};
+  double mean[2] = {sum[0] / n, sum[1] / n};
+  double variance = squares[0] / n - mean[0] * mean[0] + squares[1] / n - mean[1] * mean[1];
+  return (pair_data){from, action, n, mean[0] + mean[1], variance};
+}
+
+/* Random steps to later states, so that the sweeps converge; every value against the formula with v
+ * = sigma^2 + S + M / n^2, where S and M come from the list of steps. */
+static void targets_vary_as_their_list_says(void **state) {
+  (void)state;
+  const double gamma = 0.9, sigma = 0.3, s0 = 1.5, f[2] = {0.15, 0.3};
+  deep_rig t;
+  lgv_rng rng;
+  record list[LIST];
+  double V[STATES], mean_V[STATES], most = 0;
+  deep_open(&t, "pathwise-lmcdqn", deep_spec(STATES, 2),
+            FROZEN "agent.prior=1.5 agent.sigma=0.3 agent.gamma=0.9 agent.sweeps=60", NULL);
+  set_network(&t, 0.1f, 0.2f);
+  lgv_rng_seed(&rng, 1, "test");
+  for (int i = 0; i < STATES; i++) { /* so that cells have the numbers of states */
+    list[i] = (record){i, 0, -1, 1};
+    step(&t, i, 0, 0, 1, true);
+  }
+  for (int i = STATES; i < LIST; i++) {
+    int from = (int)lgv_rng_below(&rng, STATES),
+        action = from % 2 ? (int)lgv_rng_below(&rng, 2) : 0;
+    int to = from + 1 + (int)lgv_rng_below(&rng, 3);
+    list[i] = (record){from, action, to < STATES ? to : -1, lgv_rng_normal(&rng)};
+    step(&t, from, action, to < STATES ? to : 0, list[i].reward, to >= STATES);
+  }
+  end_episode(&t);
+  const float *value = deep_array(&t, "pair.value", NULL),
+              *mean = deep_array(&t, "pair.mean", NULL);
+  const float *x = deep_array(&t, "pair.prior", NULL), *zeta = deep_array(&t, "pair.noise", NULL);
+  const float *n = deep_array(&t, "pair.count", NULL);
+  for (int s = 0; s < STATES; s++) {
+    V[s] = fmax((double)value[2 * s], (double)value[2 * s + 1]);
+    mean_V[s] = fmax((double)mean[2 * s], (double)mean[2 * s + 1]);
+  }
+  for (int i = 0; i < 2 * STATES; i++)
+    most = fmax(most, data_of(list, i / 2, i % 2, V, gamma).variance);
+  assert_true(most > 0.5);
+  for (int i = 0; i < 2 * STATES; i++) {
+    pair_data d = data_of(list, i / 2, i % 2, V, gamma);
+    assert_float_equal(n[i], d.n, 0);
+    double prior = f[i % 2] + s0 * (double)x[i], p = 1 / (s0 * s0), k = 0;
+    if (d.n > 0) k = d.n / (sigma * sigma + d.variance + most / (d.n * d.n));
+    double q = (k * d.mean + sqrt(k) * (double)zeta[i] + p * prior) / (k + p);
+    assert_float_equal(value[i], q, 1e-4);
+    double y = data_of(list, i / 2, i % 2, mean_V, gamma).mean;
+    double m = d.n > 0 ? (k * y + p * f[i % 2]) / (k + p) : f[i % 2] - s0;
+    assert_float_equal(mean[i], m, 1e-4);
+  }
+  deep_close(&t);
+}
+
+/* s0: agent.prior, else a quarter of the greatest reward that is stated, else of the one seen; the
+ * mean of an action that was never tried shows it. */
+static void the_prior_follows_the_rewards(void **state) {
+  (void)state;
+  const struct {
+    const char *extra;
+    double low, high, seen, s0;
+  } cases[] = {{"agent.prior=3", -1, 20, 5, 3},
+               {"", -20, 1, 5, 5},
+               {"", -1, 20, 5, 5},
+               {"", 0, 0, 6, 1.5},
+               {"", 0, 0, -6, 1.5},
+               {"", 0, 0, 0.1, 0.25},
+               {"", -INFINITY, INFINITY, 6, 1.5}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    deep_rig t;
+    lgv_env_spec env = deep_spec(4, 2);
+    env.reward_min = cases[i].low, env.reward_max = cases[i].high;
+    deep_open(&t, "pathwise-lmcdqn", env, cases[i].extra, NULL);
+    step(&t, 0, 1, 3, cases[i].seen, true);
+    end_episode(&t);
+    const float *mean = deep_array(&t, "pair.mean", NULL);
+    const float *base = deep_array(&t, "pair.base", NULL);
+    assert_float_equal(mean[0], cases[i].s0 * ((double)base[0] - 1), 1e-4);
+    deep_close(&t);
+  }
+}
+
+/* ---- masks ---- */
+
+static void masked_step(deep_rig *t, int from, const uint8_t *from_mask, int action, int to,
+                        const uint8_t *to_mask, bool terminated) {
+  float a[DEEP_MOST_LENGTH], b[DEEP_MOST_LENGTH];
+  lgv_error err = {0};
+  lgv_transition x = {.obs = deep_obs(t, from, 0, a),
+                      .next = deep_obs(t, to, 1, b),
+                      .action = choice(action),
+                      .terminated = terminated};
+  x.obs.mask = from_mask;
+  x.next.mask = to_mask;
+  succeed(t->type->observe(t->self, &x, &err), &err);
+}
+
+static void open_masked(deep_rig *t) {
+  lgv_env_spec env = deep_spec(4, 2);
+  env.masked = true;
+  deep_open(t, "pathwise-lmcdqn", env, FROZEN, NULL);
+}
+
+/* The value of a state is that of its allowed actions, though a forbidden one is often greater. */
+static void forbidden_actions_have_no_part_in_values(void **state) {
+  (void)state;
+  const uint8_t both[] = {1, 1}, left[] = {1, 0};
+  deep_rig t;
+  int greater = 0;
+  open_masked(&t);
+  const float *value = deep_array(&t, "pair.value", NULL),
+              *best = deep_array(&t, "cell.best", NULL);
+  const float *mean_best = deep_array(&t, "cell.mean_best", NULL);
+  const float *mean = deep_array(&t, "pair.mean", NULL);
+  for (int i = 0; i < 200; i++) {
+    masked_step(&t, 0, both, 0, 1, left, false);
+    end_episode(&t);
+    assert_true(best[0] == fmaxf(value[0], value[1]));
+    assert_true(best[1] == value[2]);
+    assert_true(mean_best[1] == mean[2]);
+    greater += value[3] > value[2];
+  }
+  assert_in_range(greater, 50, 150);
+  deep_close(&t);
+}
+
+/* Also the first observation of an episode, which follows no other, brings its mask. */
+static void the_mask_of_a_cell_is_the_last_one_seen(void **state) {
+  (void)state;
+  const uint8_t both[] = {1, 1}, left[] = {1, 0}, right[] = {0, 1};
+  deep_rig t;
+  open_masked(&t);
+  const uint8_t *mask = deep_array(&t, "cell.mask", NULL);
+  masked_step(&t, 0, left, 0, 1, right, false);
+  assert_memory_equal(mask, ((uint8_t[]){1, 0, 0, 1}), 4);
+  masked_step(&t, 0, right, 1, 1, both, false);
+  assert_memory_equal(mask, ((uint8_t[]){0, 1, 1, 1}), 4);
+  masked_step(&t, 0, both, 1, 1, NULL, true);
+  assert_memory_equal(mask, ((uint8_t[]){1, 1, 1, 1}), 4);
+  deep_close(&t);
+}
+
+static void no_forbidden_action_is_chosen(void **state) {
+  (void)state;
+  const uint8_t left[] = {1, 0}, right[] = {0, 1};
+  deep_rig t;
+  lgv_error err = {0};
+  float data[DEEP_MOST_LENGTH];
+  open_masked(&t);
+  for (int i = 0; i < 200; i++) {
+    lgv_action action;
+    lgv_obs obs = deep_obs(&t, i % 4, 0, data);
+    obs.mask = i % 3 ? left : right;
+    lgv_mode mode = i % 5 ? LGV_TRAIN : LGV_EVAL;
+    succeed(t.type->act(t.self, &obs, mode, &action, &err), &err);
+    assert_int_equal(action.choice, i % 3 == 0);
+    masked_step(&t, i % 4, obs.mask, action.choice, i / 4 % 4, left, true);
+    end_episode(&t);
+  }
+  deep_close(&t);
+}
+
+/* ---- acting ---- */
+
+/* A copy of all kept arrays but the stream of evaluations, which may break ties. */
+static unsigned char *copy_state(const deep_rig *t, size_t *size) {
+  const lgv_layout *table = &t->arena.table;
+  unsigned char *copy = malloc(table->used);
+  *size = 0;
+  for (size_t i = 0; i < table->n_blocks; i++) {
+    const lgv_block *b = &table->blocks[i];
+    const unsigned char *data = table->base + b->offset;
+    if (!b->keep || data == (const unsigned char *)t->problem.eval) continue;
+    size_t bytes = b->count * lgv__dtype_size(b->dtype);
+    memcpy(copy + *size, data, bytes);
+    *size += bytes;
+  }
+  return copy;
+}
+
+static int chosen(deep_rig *t, int position, lgv_mode mode) {
+  float data[DEEP_MOST_LENGTH];
+  lgv_error err = {0};
+  lgv_action action;
+  lgv_obs obs = deep_obs(t, position, 0, data);
+  succeed(t->type->act(t->self, &obs, mode, &action, &err), &err);
+  return action.choice;
+}
+
+static void assert_q(deep_rig *t, int position, double left, double right) {
+  float data[DEEP_MOST_LENGTH];
+  double q[2];
+  lgv_error err = {0};
+  lgv_obs obs = deep_obs(t, position, 0, data);
+  succeed(t->type->q_values(t->self, &obs, q, &err), &err);
+  assert_float_equal(q[0], left, 1e-6);
+  assert_float_equal(q[1], right, 1e-6);
+}
+
+/* Known observations have the mean, an unknown one the network; nothing that is kept changes. */
+static void evaluation_uses_the_mean_and_leaves_the_state_alone(void **state) {
+  (void)state;
+  deep_rig t;
+  size_t size, again_size;
+  int differ = 0;
+  open_law(&t, "agent.cells=4");
+  const float *mean = deep_array(&t, "pair.mean", NULL),
+              *value = deep_array(&t, "pair.value", NULL);
+  for (int i = 0; i < 50; i++) {
+    step(&t, 0, 1, 3, 1, true);
+    end_episode(&t);
+    unsigned char *before = copy_state(&t, &size);
+    for (int k = 0; k < 2; k++) {
+      assert_q(&t, k, (double)mean[2 * k], (double)mean[2 * k + 1]);
+      assert_int_equal(chosen(&t, k, LGV_EVAL), mean[2 * k + 1] > mean[2 * k]);
+    }
+    assert_q(&t, 2, law_f[0], law_f[1]);
+    assert_int_equal(chosen(&t, 2, LGV_EVAL), 0);
+    unsigned char *after = copy_state(&t, &again_size);
+    assert_int_equal(size, again_size);
+    assert_memory_equal(before, after, size);
+    free(before), free(after);
+    for (int k = 0; k < 2; k++) {
+      assert_int_equal(chosen(&t, k, LGV_TRAIN), value[2 * k + 1] > value[2 * k]);
+      differ += (value[2 * k + 1] > value[2 * k]) != (mean[2 * k + 1] > mean[2 * k]);
+    }
+  }
+  assert_true(differ > 0);
+  deep_close(&t);
+}
+
+/* In units of the prior. */
+static void the_network_learns_the_values_of_tried_pairs(void **state) {
+  (void)state;
+  deep_rig t;
+  deep_open(&t, "pathwise-lmcdqn", deep_spec(4, 2), "agent.prior=2 agent.sigma=0.01 optim.lr=3e-3",
+            NULL);
+  for (int i = 0; i < 400; i++) {
+    step(&t, i % 4, i % 4 == 3, 3, 1 + i % 4, true);
+    end_episode(&t);
+  }
+  const float *base = deep_array(&t, "pair.base", NULL);
+  for (int i = 0; i < 4; i++) assert_float_equal(base[2 * i + (i == 3)], 0.5 * (1 + i), 0.05);
+  deep_close(&t);
+}
+
+/* ---- whole runs ---- */
+
+/* Few cells: the agent forgets all the time, sums stay sound, and nothing fails. */
+static void forgetting_keeps_the_cells_sound(void **state) {
+  (void)state;
+  const int sizes[] = {4, 5, 7, 16};
+  for (int k = 0; k < 4; k++) {
+    deep_rig t;
+    lgv_rng rng;
+    char extra[64];
+    size_t checks = 0;
+    snprintf(extra, sizeof extra, "agent.cells=%d agent.hidden=8", sizes[k]);
+    deep_open(&t, "pathwise-lmcdqn", deep_spec(40, 2), extra, NULL);
+    lgv_rng_seed(&rng, 1, "test");
+    for (int i = 0; i < 200; i++) {
+      deep_walk(&t, 8, &rng);
+      chosen(&t, (int)lgv_rng_below(&rng, 40), LGV_TRAIN);
+      for (size_t b = 0; b < t.arena.table.n_blocks; b++) {
+        const lgv_block *block = &t.arena.table.blocks[b];
+        if (!block->check) continue;
+        checks++;
+        const char *fault = block->check(block->check_context);
+        if (fault) fail_msg("%s", fault);
+      }
+    }
+    assert_true(checks >= 3 * 200);
+    deep_close(&t);
+  }
+}
+
+/* Observations that lead everywhere: the cells have room for them, not for their transitions. */
+static void crowded_cells_make_room_for_transitions(void **state) {
+  (void)state;
+  deep_rig t;
+  lgv_rng rng;
+  deep_open(&t, "pathwise-lmcdqn", deep_spec(48, 2), "agent.cells=50 agent.hidden=8", NULL);
+  lgv_rng_seed(&rng, 1, "test");
+  deep_walk(&t, 4000, &rng); /* of 48 x 2 x 49 different ones; there is room for 400 */
+  deep_close(&t);
+}
+
+/* Within 140 episodes, whatever is observed: five in a row with the greatest return, 0.99. Random
+ * actions find it once in 1024 episodes. */
+static void deep_sea_is_solved_from_any_observation(void **state) {
+  (void)state;
+  static const char *const features[] = {"one-hot", "coordinates", "pixels"};
+  for (int k = 0; k < 3; k++) {
+    char extra[128];
+    snprintf(extra, sizeof extra,
+             "env.n=10 env.features=%s run.episodes=140 run.stop_return=0.9 run.stop_window=5",
+             features[k]);
+    lgv_plan *plan = make_plan("deepsea", "pathwise-lmcdqn", extra);
+    lgv_summary summary = run_plan(plan, 17);
+    if (isnan(summary.solved_episode)) fail_msg("%s: not solved", features[k]);
+    lgv_plan_free(plan);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(samples_have_the_law_of_the_posterior),
+      cmocka_unit_test(means_are_those_of_the_posterior),
+      cmocka_unit_test(the_network_is_cut_to_what_data_support),
+      cmocka_unit_test(every_episode_renews_all_noise),
+      cmocka_unit_test(work_bounds_the_cells_of_a_sweep),
+      cmocka_unit_test(a_sweep_carries_the_end_back_to_the_beginning),
+      cmocka_unit_test(targets_vary_as_their_list_says),
+      cmocka_unit_test(the_prior_follows_the_rewards),
+      cmocka_unit_test(forbidden_actions_have_no_part_in_values),
+      cmocka_unit_test(the_mask_of_a_cell_is_the_last_one_seen),
+      cmocka_unit_test(no_forbidden_action_is_chosen),
+      cmocka_unit_test(evaluation_uses_the_mean_and_leaves_the_state_alone),
+      cmocka_unit_test(the_network_learns_the_values_of_tried_pairs),
+      cmocka_unit_test(forgetting_keeps_the_cells_sound),
+      cmocka_unit_test(crowded_cells_make_room_for_transitions),
+      cmocka_unit_test(deep_sea_is_solved_from_any_observation),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
