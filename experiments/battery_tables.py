@@ -64,13 +64,14 @@ TASKS = {
     "DeepSea 20, pixels": {"name": "deepsea", "n": "20", "features": "pixels"},
     "DeepSea 20, coordinates": {"name": "deepsea", "n": "20", "features": "coordinates"},
 }
+DEFAULTS = {"reward": "step", "features": "one-hot"}  # where a configuration leaves them open
 
 
 def task_of(env):
     """The task of an env section, or None."""
     texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in env.items()}
     for task, settings in TASKS.items():
-        if all(texts.get(key) == value for key, value in settings.items()):
+        if all(texts.get(key, DEFAULTS.get(key)) == value for key, value in settings.items()):
             return task
     return None
 
