@@ -704,7 +704,6 @@ class PathwiseLMCDQNParams(DeepParams, AdamParams, total=False):
     prior: float | None
     sigma: float | None
     rho: float | None
-    sweeps: int | None
     work: int | None
     cells: int | None
 

@@ -162,7 +162,7 @@ static bool runs(const lgv_env_type *env, const char *agent, const char *extra, 
 static const char *cheap_settings(const lgv_agent_type *type) {
   if (type->traits & LGV_NEEDS_STATES) return "";
   bool has_cells = strcmp(type->name, "pathwise-lmcdqn") == 0;
-  return has_cells ? "agent.hidden=8 agent.cells=100 agent.sweeps=2 agent.batch=4 "
+  return has_cells ? "agent.hidden=8 agent.cells=100 agent.work=1000 agent.batch=4 "
                      "agent.update_every=4"
                    : "agent.hidden=8 agent.replay=200 agent.warmup=40 agent.batch=4 "
                      "agent.update_every=4";
