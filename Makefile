@@ -104,7 +104,7 @@ test-tsan: $(SETUP) $(VENV) ## run the quick tests under the thread sanitizer
 # that would take hours: networks that learn, every agent, thousands of files. The address sanitizer
 # covers these.
 VALGRIND_TESTS ?= ^(test_|fuzz_)
-VALGRIND_NOT   ?= ^test_(bench|cli|dqn_(gauss|learn|returns)|env_(atari|gym|remote)|net$$|resume|run_(envs|hostile|kills|trainer)|smoke)
+VALGRIND_NOT   ?= ^test_(bench|cli|dqn_(learn|returns)|env_(atari|gym|remote)|net$$|resume|run_(envs|hostile|kills|trainer)|smoke)
 
 test-valgrind: $(SETUP) ## run three quarters of the quick C tests under valgrind's memcheck
 	@scripts/setup valgrind

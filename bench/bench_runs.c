@@ -30,7 +30,7 @@ static const struct {
     {"N-Chain, adam-lmcdqn, preset small: run", CHAIN "agent.name=adam-lmcdqn", 1100, 1000, 1,
      "step"},
     {"N-Chain, dqn: run", CHAIN PAPER "agent.name=dqn", 1100, 1000, 1, "step"},
-    {"N-Chain, gn-lmcdqn: run", CHAIN "agent.name=gn-lmcdqn", 1100, 1000, 1, "step"},
+    {"N-Chain, pathwise-lmcdqn: run", CHAIN "agent.name=pathwise-lmcdqn", 1100, 1000, 1, "step"},
     {"CartPole, dqn: run", CART PAPER "agent.name=dqn", 1100, 1000, 1, "step"},
     {"RiverSwim, lmc-lsvi, J = 1000, exact: run", RIVER "agent.updates=1000", 100, 100, 1, "step"},
     {"RiverSwim, lmc-lsvi, J = 1000, loop: run", RIVER "agent.updates=1000 agent.sampler=loop", 100,

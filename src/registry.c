@@ -4,6 +4,8 @@
 
 #include "math/kernels.h"
 
+#include <string.h>
+
 /* The descriptor's name after lgv__env_, and the file that holds it. Environments in another
  * process come last. */
 #define ENVS(X)                                                                                    \
@@ -45,7 +47,7 @@
   DEEP(fg_lmcdqn, "src/agent/deep/langevin_dqn.c")                                                 \
   DEEP(ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                                  \
   DEEP(fg_ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                               \
-  DEEP(gn_lmcdqn, "src/agent/deep/agent_gn_lmcdqn.c") DEEP(pathwise_lmcdqn, "src/agent/deep/agent_pathwise_lmcdqn.c")
+  DEEP(pathwise_lmcdqn, "src/agent/deep/agent_pathwise_lmcdqn.c")
 
 #define DECLARE_ENV(name, file) extern const lgv_env_type lgv__env_##name;
 #define DECLARE_AGENT(name, file) extern const lgv_agent_type lgv__agent_##name;
@@ -64,6 +66,15 @@ const lgv_env_type *const lgv__envs[] = {ENVS(ENV) NULL};
 const lgv_agent_type *const lgv__agents[] = {AGENTS(AGENT, AGENT) NULL};
 const char *const lgv__env_files[] = {ENVS(FILE_OF) NULL};
 const char *const lgv__agent_files[] = {AGENTS(FILE_OF, FILE_OF) NULL};
+
+/* Names that agents had before, and their current ones. */
+static const char *const former_names[][2] = {{"gn-lmcdqn", "pathwise-lmcdqn"}};
+
+const char *lgv__current_name(const char *name) {
+  for (size_t i = 0; i < sizeof former_names / sizeof *former_names; i++)
+    if (strcmp(former_names[i][0], name) == 0) return former_names[i][1];
+  return name;
+}
 
 static const lgv_builtin *const builtins[] = {AGENTS(NO_BUILTIN, BUILTIN)};
 

@@ -48,6 +48,9 @@ _MODULES = {
     "Interrupted": "_library",
 }
 
+# Former names of agents, and their current ones.
+_FORMER = {"GNLMCDQN": "PathwiseLMCDQN"}
+
 
 def agents() -> "dict[str, type]":
     """Every agent: its class by its name in Python."""
@@ -63,6 +66,9 @@ def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(f"module 'langevin' has no attribute '{name}'")
     module = _MODULES.get(name)
+    if name in _FORMER:
+        warnings.warn(f"langevin.{name} has been replaced by langevin.{_FORMER[name]}", FutureWarning, stacklevel=2)
+        return getattr(sys.modules[__name__], _FORMER[name])
     if module:
         value = getattr(importlib.import_module(f"langevin.{module}"), name)
     else:

@@ -202,16 +202,16 @@ class PSRL(LinearAgent):
     ) -> None: ...
 
 class DeepParams(TypedDict, total=False):
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
     hidden: Sequence[int] | int | None
+    layer_norm: bool | None
     gamma: float | None
     batch: int | None
-    updates: int | None
+    update_every: int | None
 
 class DQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari', 'zoo'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -219,7 +219,7 @@ class DQNParams(DeepParams, AdamParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     loss: Literal['mse', 'huber'] | None
@@ -245,9 +245,6 @@ class DQN(Agent):
 
 class DoubleDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -255,7 +252,7 @@ class DoubleDQNParams(DeepParams, AdamParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     loss: Literal['mse', 'huber'] | None
@@ -281,9 +278,6 @@ class DoubleDQN(Agent):
 
 class PrioritizedDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -291,7 +285,7 @@ class PrioritizedDQNParams(DeepParams, AdamParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     loss: Literal['mse', 'huber'] | None
@@ -317,9 +311,6 @@ class PrioritizedDQN(Agent):
 
 class C51Params(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -327,7 +318,7 @@ class C51Params(DeepParams, AdamParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     prioritized: bool | None
@@ -355,9 +346,6 @@ class C51(Agent):
 
 class QRDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -365,7 +353,7 @@ class QRDQNParams(DeepParams, AdamParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     prioritized: bool | None
@@ -392,9 +380,6 @@ class QRDQN(Agent):
 
 class IQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -402,7 +387,7 @@ class IQNParams(DeepParams, AdamParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     prioritized: bool | None
@@ -431,9 +416,6 @@ class IQN(Agent):
 
 class NoisyNetDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -441,7 +423,7 @@ class NoisyNetDQNParams(DeepParams, AdamParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     loss: Literal['mse', 'huber'] | None
@@ -463,9 +445,6 @@ class NoisyNetDQN(Agent):
 
 class BootstrappedDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -473,7 +452,7 @@ class BootstrappedDQNParams(DeepParams, AdamParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     loss: Literal['mse', 'huber'] | None
@@ -497,9 +476,6 @@ class BootstrappedDQN(Agent):
 
 class HyperAgentParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -507,7 +483,7 @@ class HyperAgentParams(DeepParams, AdamParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     grad_clip: float | None
@@ -527,9 +503,6 @@ class HyperAgent(Agent):
 
 class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
     preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -537,7 +510,7 @@ class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     loss: Literal['mse', 'huber'] | None
@@ -558,9 +531,6 @@ class AdamLMCDQN(Agent):
 
 class LMCDQNParams(DeepParams, SGLDParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -568,7 +538,7 @@ class LMCDQNParams(DeepParams, SGLDParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     loss: Literal['mse', 'huber'] | None
@@ -589,9 +559,6 @@ class LMCDQN(Agent):
 
 class PSGLDDQNParams(DeepParams, PSGLDParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -599,7 +566,7 @@ class PSGLDDQNParams(DeepParams, PSGLDParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     loss: Literal['mse', 'huber'] | None
@@ -620,9 +587,6 @@ class PSGLDDQN(Agent):
 
 class LangevinDQNParams(DeepParams, LangevinAdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -630,7 +594,7 @@ class LangevinDQNParams(DeepParams, LangevinAdamParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     loss: Literal['mse', 'huber'] | None
@@ -651,9 +615,6 @@ class LangevinDQN(Agent):
 
 class FGLMCDQNParams(DeepParams, ASGLDParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -661,7 +622,7 @@ class FGLMCDQNParams(DeepParams, ASGLDParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     loss: Literal['mse', 'huber'] | None
@@ -683,9 +644,6 @@ class FGLMCDQN(Agent):
 
 class ULMCDQNParams(DeepParams, ULMCParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -693,7 +651,7 @@ class ULMCDQNParams(DeepParams, ULMCParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     loss: Literal['mse', 'huber'] | None
@@ -714,9 +672,6 @@ class ULMCDQN(Agent):
 
 class FGULMCDQNParams(DeepParams, ULMCParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: bool | None
@@ -724,7 +679,7 @@ class FGULMCDQNParams(DeepParams, ULMCParams, total=False):
     n_step: int | None
     replay: int | None
     warmup: int | None
-    update_every: int | None
+    updates: int | None
     target_every: int | None
     double: bool | None
     loss: Literal['mse', 'huber'] | None
@@ -744,19 +699,18 @@ class FGULMCDQN(Agent):
         **params: Unpack[FGULMCDQNParams],
     ) -> None: ...
 
-class GNLMCDQNParams(DeepParams, total=False):
+class PathwiseLMCDQNParams(DeepParams, AdamParams, total=False):
+    preset: Literal['auto', 'small', 'atari'] | None
+    prior: float | None
     sigma: float | None
-    step: float | None
-    upper_step: float | None
-    prior_output: float | None
-    prior_bias: float | None
-    capacity: int | None
-    curvature_decay: float | None
+    rho: float | None
+    work: int | None
+    cells: int | None
 
-class GNLMCDQN(Agent):
-    """One Langevin chain on the posterior, with a Gauss-Newton preconditioner. help(langevin.GNLMCDQN) explains the parameters."""
+class PathwiseLMCDQN(Agent):
+    """Deep exploration: a Langevin chain on the noise of a posterior over any observation. help(langevin.PathwiseLMCDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, 
-        **params: Unpack[GNLMCDQNParams],
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        **params: Unpack[PathwiseLMCDQNParams],
     ) -> None: ...

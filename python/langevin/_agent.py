@@ -397,12 +397,16 @@ class Agent:
         """Q of every action, (actions) or (n, actions), by which the agent acts in evaluations. The agent does not
         change."""
         with self._only:
-            pointer = self.handle.pointer
             batch = self._read(observation)
-            packed = self._pack(batch, self._stages_of(stage, None, batch.count))
-            q = np.empty((batch.count, self._spec.actions.count))
-            call("lgv_agent_q_values", pointer, packed, batch.count, q.ctypes.data)
+            q = self._values_of(batch, stage)
             return q if batch.batched else q[0]
+
+    def _values_of(self, batch: Any, stage: Any) -> np.ndarray:
+        pointer = self.handle.pointer
+        packed = self._pack(batch, self._stages_of(stage, None, batch.count))
+        q = np.empty((batch.count, self._spec.actions.count))
+        call("lgv_agent_q_values", pointer, packed, batch.count, q.ctypes.data)
+        return q
 
     # ---- For your own loop
 

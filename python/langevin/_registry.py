@@ -129,6 +129,7 @@ WORDS = {
     "mountain": "Mountain",
     "nchain": "NChain",
     "noisynet": "NoisyNet",
+    "pathwise": "Pathwise",
     "prioritized": "Prioritized",
     "riverswim": "RiverSwim",
     "switches": "Switches",

@@ -17,6 +17,7 @@ import numpy as np
 from langevin import _network_numbers as numbers
 from langevin._library import BYTES, ONE_HOT, THERMOMETER, UsageError
 from langevin._network_numbers import Arrays, Shape
+from langevin._observation_reader import Batch
 
 try:
     import torch
@@ -277,9 +278,9 @@ class MeanNetwork(Network):
 
 
 class QNetwork(QModule):
-    """An agent with one network."""
+    """An agent with one network, or a table in its place."""
 
-    def __init__(self, agent: Any, params: dict, arrays: Arrays, network: Network):
+    def __init__(self, agent: Any, params: dict, arrays: Arrays, network: nn.Module):
         super().__init__(agent, params, arrays)
         self.network = network
 
@@ -322,8 +323,8 @@ class PriorNetwork(Network):
         return self.weight * super().forward(x, beside)
 
 
-class PriorTable(nn.Module):
-    """The values of a prior over one-hot or thermometer observations, by the number of the observation."""
+class IndexTable(nn.Module):
+    """Values over one-hot or thermometer observations, by the number of the observation."""
 
     values: Tensor
 
@@ -366,19 +367,6 @@ def check_stages(stage: Union[int, Tensor], count: int, stages: int) -> Tensor:
     return found
 
 
-class QActions(QModule):
-    """An agent with a network for each action."""
-
-    def __init__(self, agent: Any, params: dict, arrays: Arrays, networks: List[Network]):
-        super().__init__(agent, params, arrays)
-        self.networks = nn.ModuleList(networks)
-
-    def forward(self, observations: Tensor) -> Tensor:
-        x, _ = self.inputs(observations)
-        q = torch.cat([network(x)[:, 0] for network in self.networks], 1)
-        return q[0] if self.inputs.is_single(observations) else q
-
-
 class QTable(nn.Module):
     """A linear agent: Q of the current episode by stage and state."""
 
@@ -412,18 +400,23 @@ def make_ensemble(agent: Any, params: dict, arrays: Arrays) -> QEnsemble:
     priors: List[nn.Module] = []
     if "prior.w" in arrays:  # over indices: the values are kept
         table = arrays["prior"].reshape(-1, members, spec.actions.count)
-        priors = [PriorTable(table, spec.obs_form == THERMOMETER)]
+        priors = [IndexTable(table, spec.obs_form == THERMOMETER)]
     elif "prior" in arrays:
         vectors = numbers.split_copies(arrays["prior"], copies)
         priors = [PriorNetwork(shape, values, float(params["prior_scale"])) for values in vectors]
     return QEnsemble(agent, params, arrays, networks, priors)
 
 
-def make_actions(agent: Any, params: dict, arrays: Arrays) -> QActions:
-    spec = agent._spec
-    shape = Shape(tuple(spec.obs_shape), 0, (), tuple(params["hidden"]), 1, (1,))
-    vectors = numbers.split_copies(arrays["w"], spec.actions.count)
-    return QActions(agent, params, arrays, [Network(shape, values) for values in vectors])
+def make_table(agent: Any, params: dict, arrays: Arrays) -> QNetwork:
+    """Of an agent whose values are those of counted observations, not of its network alone."""
+    spec, length = agent._spec, int(agent._spec.obs_shape[0])
+    if spec.obs_form not in (ONE_HOT, THERMOMETER):
+        raise UsageError(f"the values of {agent._entry.name} belong to codes of observations and are no network: to_torch() "
+                         "takes it with one-hot and thermometer observations only")  # fmt: skip
+    thermometer = spec.obs_form == THERMOMETER
+    rows = np.tri(length + 1, length, -1) if thermometer else np.eye(length + 1, length, -1)
+    q = agent._values_of(Batch(True, length + 1, rows.astype(np.float32), None), 0)
+    return QNetwork(agent, params, arrays, IndexTable(q[:, None].astype(np.float32), thermometer))
 
 
 def make_mean(agent: Any, params: dict, arrays: Arrays) -> QNetwork:
@@ -451,5 +444,5 @@ def to_torch(agent: Any) -> nn.Module:
     params, arrays = agent.params, dict(agent._views(readonly=True))
     if "lsvi.q" in arrays:
         return QTable(agent, arrays["lsvi.q"]).eval()
-    special = {"bootstrapped-dqn": make_ensemble, "gn-lmcdqn": make_actions, "hyperagent": make_mean}
+    special = {"bootstrapped-dqn": make_ensemble, "pathwise-lmcdqn": make_table, "hyperagent": make_mean}
     return special.get(agent._entry.name, make_network)(agent, params, arrays).eval()

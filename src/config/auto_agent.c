@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The agents of the rule: the first explores deeply, the second takes every discrete action. */
-#define POSTERIOR "gn-lmcdqn"
+#define POSTERIOR "pathwise-lmcdqn"
 #define GENERAL "adam-lmcdqn"
 
 const char *lgv_auto_agent(const lgv_env_spec *env) {

@@ -83,6 +83,7 @@ bool lgv_registry_get(const char *kind, size_t index, lgv_entry *entry) {
 }
 
 bool lgv_registry_find(const char *kind, const char *name, lgv_entry *entry) {
+  if (strcmp(kind, "agent") == 0) name = lgv__current_name(name);
   for (size_t i = 0; lgv_registry_get(kind, i, entry); i++)
     if (strcmp(entry->name, name) == 0) return true;
   return false;

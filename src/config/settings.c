@@ -209,13 +209,26 @@ lgv_status lgv__settings_env_type(const lgv_settings *settings, const lgv_env_ty
   return unknown_name(settings, "env", "env.name", err);
 }
 
+/* The agent of the library with this name, or NULL. A former name is accepted with a notice. */
+static const lgv_agent_type *find_builtin(const lgv_settings *settings, const char *name) {
+  const char *current = lgv__current_name(name);
+  char text[160];
+  size_t i = 0;
+  while (lgv__agents[i] && strcmp(lgv__agents[i]->name, current) != 0) i++;
+  if (current != name && settings->notice) {
+    snprintf(text, sizeof text, "the agent %s has been replaced by %s: name that one", name,
+             current);
+    settings->notice(settings->notice_context, text);
+  }
+  return lgv__agents[i];
+}
+
 lgv_status lgv__settings_agent_type(const lgv_settings *settings, const lgv_agent_type **type,
                                     lgv_error *err) {
   const char *name = lgv_settings_get(settings, "agent.name");
   for (size_t i = 0; name && i < settings->n_agents; i++)
     if (strcmp((*type = settings->agents[i])->name, name) == 0) return LGV_OK;
-  for (size_t i = 0; name && lgv__agents[i]; i++)
-    if (strcmp((*type = lgv__agents[i])->name, name) == 0) return LGV_OK;
+  if (name && (*type = find_builtin(settings, name))) return LGV_OK;
   return unknown_name(settings, "agent", "agent.name", err);
 }
 

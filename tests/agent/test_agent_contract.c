@@ -82,8 +82,6 @@ static void problems_too_large_for_any_memory_are_refused(void **state) {
   wrong[3].states = INT64_C(1) << 31;
   wrong[3].horizon = INT64_C(1) << 33;
   for (size_t a = 0; lgv__agents[a]; a++) {
-    if (strcmp(lgv__agents[a]->name, "gn-lmcdqn") == 0)
-      continue; /* asks for that memory, and gets none */
     lgv_settings *settings = make_settings("riverswim", lgv__agents[a]->name, "");
     bool by_states = lgv__agents[a]->traits & LGV_NEEDS_STATES;
     for (size_t i = 0; i < (by_states ? 4 : 1); i++) {
@@ -146,7 +144,6 @@ static void numbers_that_are_not_finite_reach_no_network(void **state) {
   dense.obs_form = LGV_FORM_DENSE;
   for (size_t a = 0; lgv__agents[a]; a++) {
     if (lgv__agents[a]->traits & LGV_NEEDS_STATES) continue;
-    if (strcmp(lgv__agents[a]->name, "gn-lmcdqn") == 0) continue; /* sparse observations alone */
     lgv_agent *agent = make_agent(lgv__agents[a]->name, &dense);
     lgv_error err = {0};
     lgv_action action;

@@ -131,7 +131,7 @@ static const variant variants[] = {
      true, 0},
     {"ulmc-dqn", "", ACT, 0, 0},
     {"fg-ulmc-dqn", "", ACT, 0, 0},
-    {"gn-lmcdqn", "", ACT, 0, true},
+    {"pathwise-lmcdqn", "agent.cells=20", ACT, 0, true},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
@@ -433,10 +433,10 @@ static void add_variant(int v, int at, int turn) {
   const lgv_env_spec *env = &problems[at].env;
   policy p = {.rule = variants[v].rule, .by_stage = variants[v].by_stage, .exact = is_index(at)};
   char settings[500];
-  bool gn = variants[v].states_only;
+  bool has_cells = variants[v].states_only;
   snprintf(settings, sizeof settings, "%s %s %s %s", variants[v].settings, scaling(at, turn),
-           gn ? "agent.hidden=6" : network(at, turn),
-           gn ? "" : "agent.replay=100 agent.warmup=8 agent.batch=8");
+           has_cells ? "agent.hidden=6" : network(at, turn),
+           has_cells ? "" : "agent.replay=100 agent.warmup=8 agent.batch=8");
   snprintf(p.label, sizeof p.label, "%s over %s, %s", variants[v].agent, problems[at].name,
            settings);
   lgv_agent *agent = make_agent(variants[v].agent, settings, env);
@@ -570,6 +570,9 @@ static void refusals_are_clear(void **state) {
   expect_refusal(agent, path, "2nd", LGV_ERR_USAGE, "cannot begin the name");
   expect_refusal(agent, path, "", LGV_ERR_USAGE, "cannot begin the name");
   expect_refusal(agent, missing, "policy", LGV_ERR_IO, "No such file or directory");
+  lgv_agent_free(agent);
+  agent = make_agent("pathwise-lmcdqn", NULL, &env); /* of vectors it has cells, not values */
+  expect_refusal(agent, path, "policy", LGV_ERR_USAGE, "pathwise-lmcdqn cannot be exported");
   lgv_agent_free(agent);
   assert_int_equal(access(path, F_OK), -1);
 }

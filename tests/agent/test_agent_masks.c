@@ -25,10 +25,10 @@ static bool is_linear(const lgv_agent_type *type) { return type->traits & LGV_NE
 
 static lgv_plan *plan_of(const lgv_agent_type *type, const char *env, const char *extra) {
   static const char deep[] = "agent.hidden=8 agent.replay=200 agent.warmup=40 agent.batch=4",
-                    gauss_newton[] = "agent.hidden=8 agent.updates=2";
-  bool gn = strcmp(type->name, "gn-lmcdqn") == 0;
+                    cells[] = "agent.hidden=8 agent.cells=100 agent.batch=4";
+  bool has_cells = strcmp(type->name, "pathwise-lmcdqn") == 0;
   char all[500];
-  snprintf(all, sizeof all, "%s %s", is_linear(type) ? "" : gn ? gauss_newton : deep, extra);
+  snprintf(all, sizeof all, "%s %s", is_linear(type) ? "" : has_cells ? cells : deep, extra);
   return make_mask_plan(env, type->name, all);
 }
 
@@ -68,16 +68,13 @@ static void the_handle_refuses_a_forbidden_action(void **state) {
 
 /* The linear agents have a test of their own. With the values of forbidden actions in its targets,
  * the agent stays near the start, which pays 8/100. */
-static void gn_lmcdqn_leaves_the_trap(void **state) {
+static void pathwise_lmcdqn_leaves_the_trap(void **state) {
   (void)state;
-  for (int batch = 0; batch < 2; batch++) {
-    lgv_plan *plan = make_mask_plan("trap", "gn-lmcdqn",
-                                    batch ? "agent.batch=3 run.episodes=400 run.eval_every=100"
-                                          : "run.episodes=400 run.eval_every=100");
-    lgv_summary summary = run_plan(plan, 1);
-    assert_true(summary.final_return > TRAP_VALUE - 0.01);
-    lgv_plan_free(plan);
-  }
+  lgv_plan *plan = make_mask_plan("trap", "pathwise-lmcdqn",
+                                  "agent.prior=1 run.episodes=400 run.eval_every=100");
+  lgv_summary summary = run_plan(plan, 1);
+  assert_true(summary.final_return > TRAP_VALUE - 0.01);
+  lgv_plan_free(plan);
 }
 
 static void runs_with_masks_resume(void **state) {
@@ -137,7 +134,7 @@ static void forge_mask(const lgv_plan *plan, const char *directory, const char *
 static void forged_masks_are_refused(void **state) {
   (void)state;
   static const char *const cases[][2] = {
-      {"psrl", "lsvi.masks"}, {"gn-lmcdqn", "pairs.masks"}, {"dqn", "env.mask"}};
+      {"psrl", "lsvi.masks"}, {"pathwise-lmcdqn", "cell.mask"}, {"dqn", "env.mask"}};
   char directory[PATH_MAX];
   join(directory, root, "forged");
   for (int i = 0; i < 3; i++) {
@@ -189,7 +186,7 @@ static void the_end_of_a_task_changes_no_mask(void **state) {
   float data[TRAP_STATES] = {1};
   const uint8_t some[TRAP_ACTIONS] = {0, 1, 1}, none[TRAP_ACTIONS] = {0};
   lgv_agent *agent;
-  lgv_settings *settings = make_settings(NULL, "gn-lmcdqn", NULL);
+  lgv_settings *settings = make_settings(NULL, "pathwise-lmcdqn", NULL);
   assert_int_equal(trap_spec(&params, &spec, &err), LGV_OK);
   assert_int_equal(lgv_agent_create(settings, &spec, 10, 0, 1, &agent, &err), LGV_OK);
   lgv_transition t = {.obs = {.data = data, .mask = some},
@@ -197,7 +194,7 @@ static void the_end_of_a_task_changes_no_mask(void **state) {
                       .action = choice(1),
                       .terminated = true};
   assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_OK);
-  assert_memory_equal(agent_array(agent, "pairs.masks", NULL), some, TRAP_ACTIONS);
+  assert_memory_equal(agent_array(agent, "cell.mask", NULL), some, TRAP_ACTIONS);
   lgv_agent_free(agent);
   lgv_settings_free(settings);
 }
@@ -206,7 +203,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_agent_takes_a_forbidden_action),
       cmocka_unit_test(the_handle_refuses_a_forbidden_action),
-      cmocka_unit_test(gn_lmcdqn_leaves_the_trap),
+      cmocka_unit_test(pathwise_lmcdqn_leaves_the_trap),
       cmocka_unit_test(runs_with_masks_resume),
       cmocka_unit_test(forged_masks_are_refused),
       cmocka_unit_test(a_mask_that_allows_nothing_is_refused),

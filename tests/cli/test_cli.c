@@ -115,6 +115,8 @@ static void help_is_printed_and_names_are_corrected(void **state) {
   assert_says(out, "a number in (0, 1e12]");
   expect("help riverswim", 0);
   assert_says(out, "osband | strehl-littman | stay-only");
+  expect("help agent gn-lmcdqn", 0); /* a former name */
+  assert_says(out, "agent pathwise-lmcdqn: ");
   expect_refusal("help agent lmc-lsv", "did you mean 'lmc-lsvi'?");
   expect_refusal("help riversim", "did you mean 'riverswim'?");
   expect_refusal("help agent riverswim", "there is no agent 'riverswim'");

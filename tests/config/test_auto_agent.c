@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static const char posterior[] = "gn-lmcdqn", general[] = "adam-lmcdqn";
+static const char posterior[] = "pathwise-lmcdqn", general[] = "adam-lmcdqn";
 
 /* A spec with observations of this form. */
 static lgv_env_spec make_spec(lgv_obs_form form, lgv_action_space actions) {

@@ -114,6 +114,36 @@ static void unknown_names_are_refused_and_the_nearest_named(void **state) {
   }
 }
 
+static void keep_notice(void *context, const char *text) { snprintf(context, 200, "%s", text); }
+
+/* The new agent, and a notice that says so; an agent of the caller's with that name wins. */
+static void former_names_of_agents_are_accepted(void **state) {
+  (void)state;
+  char notice[200] = "", name[64];
+  lgv_settings *s = make_settings("nchain", "gn-lmcdqn", NULL);
+  lgv_agent_type own = cycle_type;
+  lgv_plan *plan;
+  lgv_entry entry;
+  lgv_settings_on_notice(s, keep_notice, notice);
+  assert_int_equal(lgv_plan_create(s, &plan, NULL), LGV_OK);
+  assert_int_equal(lgv_plan_get(plan, "agent.name", name, sizeof name, NULL), LGV_OK);
+  assert_string_equal(name, "pathwise-lmcdqn");
+  assert_says(notice, "gn-lmcdqn has been replaced by pathwise-lmcdqn");
+  lgv_plan_free(plan);
+  assert_true(lgv_registry_find("agent", "gn-lmcdqn", &entry));
+  assert_string_equal(entry.name, "pathwise-lmcdqn");
+  assert_false(lgv_registry_find("env", "gn-lmcdqn", &entry));
+  own.name = "gn-lmcdqn";
+  notice[0] = '\0';
+  assert_int_equal(lgv_settings_add_agent(s, &own, NULL), LGV_OK);
+  assert_int_equal(lgv_plan_create(s, &plan, NULL), LGV_OK);
+  assert_int_equal(lgv_plan_get(plan, "agent.name", name, sizeof name, NULL), LGV_OK);
+  assert_string_equal(name, "gn-lmcdqn");
+  assert_string_equal(notice, "");
+  lgv_plan_free(plan);
+  lgv_settings_free(s);
+}
+
 static void the_line_survives_a_long_path(void **state) {
   (void)state;
   lgv_settings *s = make_settings("riverswim", "lmc-lsvi", NULL);
@@ -188,6 +218,7 @@ int main(void) {
       cmocka_unit_test(an_assignment_has_a_key_and_an_equals_sign),
       cmocka_unit_test(unknown_keys_are_refused_and_the_nearest_named),
       cmocka_unit_test(unknown_names_are_refused_and_the_nearest_named),
+      cmocka_unit_test(former_names_of_agents_are_accepted),
       cmocka_unit_test(the_line_survives_a_long_path),
       cmocka_unit_test(ones_own_descriptors_come_before_the_registrys),
       cmocka_unit_test(descriptors_without_what_is_called_are_refused),

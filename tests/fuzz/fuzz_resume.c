@@ -21,7 +21,7 @@ static const char *const kinds[][3] = {
     {"deepsea", "bootstrapped-dqn",
      "env.n=3 agent.hidden=4 agent.replay=24 agent.warmup=8 agent.batch=3 agent.heads=3 "
      "agent.members=networks"},
-    {"nchain", "gn-lmcdqn", "env.n=4 agent.hidden=4 agent.capacity=40 agent.updates=1"},
+    {"nchain", "pathwise-lmcdqn", "env.n=4 agent.hidden=4 agent.cells=10 agent.batch=3"},
     {"acrobot", "dqn",
      "env.horizon=30 run.eval_every=20 agent.hidden=4 agent.replay=24 agent.warmup=8 "
      "agent.batch=3"},

@@ -274,7 +274,7 @@ def test_wrong_allowed():
 def test_every_agent_solves_a_trap(name, tmp_path):
     """None takes what is forbidden, and none counts on it."""
     mdp = langevin.TabularMDP(*trap(), 4, allowed=ALLOWED)
-    agent = langevin.agents()[name](mdp, seed=1, **({"warmup": 50, "gamma": 0.9} if name not in LINEAR + ["GNLMCDQN"] else {}))
+    agent = langevin.agents()[name](mdp, seed=1, **({"warmup": 50, "gamma": 0.9} if name not in LINEAR + ["PathwiseLMCDQN"] else {}))
     agent.learn(episodes=300)
     assert agent.returns.max() <= 1.5 + 1e-9
     agent.save(tmp_path / "agent")

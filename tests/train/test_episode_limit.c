@@ -333,12 +333,12 @@ static void the_bootstrapped_member_changes_at_truncations(void **state) {
   end_lesson(&l);
 }
 
-static void gn_lmcdqn_plans_at_truncations(void **state) {
+static void pathwise_lmcdqn_plans_at_truncations(void **state) {
   (void)state;
-  lesson l = make_lesson("loop", "gn-lmcdqn", NULL, 2000);
+  lesson l = make_lesson("loop", "pathwise-lmcdqn", NULL, 2000);
   size_t count = 0;
   teach(&l, 101); /* one step into the second episode */
-  const float *w = agent_array(l.agent, "w", &count);
+  const float *w = agent_array(l.agent, "pair.prior", &count); /* the chain */
   float *before = malloc(count * sizeof *w);
   memcpy(before, w, count * sizeof *w);
   teach(&l, 98);
@@ -410,7 +410,7 @@ static void a_run_without_ends_says_so_once(void **state) {
 /* Checkpoints lie within episodes: the truncation comes at the same step as without a kill. */
 static void a_killed_run_truncates_at_the_same_steps(void **state) {
   (void)state;
-  const char *const agents[] = {"bootstrapped-dqn", "gn-lmcdqn", "adam-lmcdqn"};
+  const char *const agents[] = {"bootstrapped-dqn", "pathwise-lmcdqn", "adam-lmcdqn"};
   lgv_rng rng;
   lgv_rng_seed(&rng, 1, "kills");
   for (size_t a = 0; a < sizeof agents / sizeof *agents; a++) {
@@ -442,7 +442,7 @@ static void a_killed_run_truncates_at_the_same_steps(void **state) {
 static void cliff_walking_ends_for_every_kind_of_agent(void **state) {
   (void)state;
   if (!gym_is_there()) skip();
-  const char *const agents[] = {"dqn", "adam-lmcdqn", "bootstrapped-dqn", "gn-lmcdqn"};
+  const char *const agents[] = {"dqn", "adam-lmcdqn", "bootstrapped-dqn", "pathwise-lmcdqn"};
   for (size_t a = 0; a < sizeof agents / sizeof *agents; a++) {
     lgv_summary summary = play("gym:CliffWalking-v1", agents[a], "run.steps=1000 run.eval_every=0");
     assert_true(summary.episodes >= 10);
@@ -460,7 +460,7 @@ int main(void) {
       cmocka_unit_test(a_shorter_limit_wins_over_the_horizon),
       cmocka_unit_test(every_agent_ends_episodes),
       cmocka_unit_test(the_bootstrapped_member_changes_at_truncations),
-      cmocka_unit_test(gn_lmcdqn_plans_at_truncations),
+      cmocka_unit_test(pathwise_lmcdqn_plans_at_truncations),
       cmocka_unit_test(a_trainer_has_the_limit_of_a_run),
       cmocka_unit_test(a_run_without_ends_says_so_once),
       cmocka_unit_test(a_killed_run_truncates_at_the_same_steps),

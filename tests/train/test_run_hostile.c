@@ -42,16 +42,16 @@ static const char *size_of(const char *env) {
 static lgv_plan *plan_of(const char *env, const char *agent, const char *extra) {
   static const char deep[] = "agent.hidden=4 agent.replay=24 agent.warmup=8 agent.batch=3 "
                              "agent.target_every=2",
-                    gauss_newton[] = "agent.hidden=4 agent.capacity=40 agent.updates=1";
+                    cells[] = "agent.hidden=4 agent.cells=10 agent.batch=3";
   bool linear = false;
   for (size_t i = 0; lgv__agents[i]; i++)
     if (strcmp(lgv__agents[i]->name, agent) == 0)
       linear = lgv__agents[i]->traits & LGV_NEEDS_HORIZON;
   char all[900];
   snprintf(all, sizeof all, "%s %s %s %s", small, size_of(env),
-           linear                            ? ""
-           : strcmp(agent, "gn-lmcdqn") == 0 ? gauss_newton
-                                             : deep,
+           linear                                  ? ""
+           : strcmp(agent, "pathwise-lmcdqn") == 0 ? cells
+                                                   : deep,
            extra);
   lgv_settings *settings = make_settings(env, agent, all);
   lgv_plan *plan = NULL;
@@ -186,7 +186,7 @@ static void every_kind_of_state_survives(void **state) {
       {"deepsea", "bootstrapped-dqn", "agent.members=networks agent.heads=3 agent.preset=small"},
       {"cartpole", "hyperagent", "run.envs=2 agent.sigma=0.1"},
       {"nchain", "adam-lmcdqn", "agent.stages=per-stage agent.n_step=1 agent.double=false"},
-      {"nchain", "gn-lmcdqn", "env.features=one-hot agent.batch=2"},
+      {"cartpole", "pathwise-lmcdqn", "run.envs=2 agent.cells=40"},
       {"cartpole", "dqn", "run.envs=2 agent.normalize_obs=true agent.scale_rewards=true"},
       {"riverswim", "dqn", "run.stop_return=1e9 run.stop_window=3"},
       {"cartpole", "dqn", "env.stack=3 run.envs=2"},
@@ -236,9 +236,11 @@ static const lie lies[] = {
     {"deepsea", "bootstrapped-dqn", "agent.heads=3", "agent.member", 0, 3, "outside the ensemble"},
     {"deepsea", "bootstrapped-dqn", "agent.heads=3", "agent.rows.at", 0, 1 << 20, "another time"},
     {"deepsea", "hyperagent", "", "agent.index", 0, 3, "an index that is no direction"},
-    {"nchain", "gn-lmcdqn", "", "agent.data.slot", 0, 99, "a slot of no entry"},
-    {"nchain", "gn-lmcdqn", "", "agent.pairs.states", 0, 7, "more states than observations"},
-    {"nchain", "gn-lmcdqn", "", "agent.batch.order", 0, -1, "an unknown state"},
+    {"nchain", "pathwise-lmcdqn", "", "agent.cell.slot", 0, 99, "an unknown cell"},
+    {"nchain", "pathwise-lmcdqn", "", "agent.cell.older", 0, 99, "not a list of all cells"},
+    {"nchain", "pathwise-lmcdqn", "", "agent.pair.edge", 0, 99, "not a list"},
+    {"nchain", "pathwise-lmcdqn", "", "agent.edge.to", 0, 99, "an unknown cell"},
+    {"nchain", "pathwise-lmcdqn", "", "agent.edge.times", 0, 0, "out of range"},
     {"cartpole", "dqn", "agent.normalize_obs=true", "agent.obs.count", 0, -1, "out of range"},
     {"cartpole", "dqn", "agent.normalize_obs=true", "agent.obs.squares", 3, -1, "a variance"},
     {"cartpole", "dqn", "agent.scale_rewards=true", "agent.return.squares", 0, -1, "a variance"},

@@ -161,10 +161,11 @@ static bool runs(const lgv_env_type *env, const char *agent, const char *extra, 
 /* Small networks and few updates: masks do not depend on them. */
 static const char *cheap_settings(const lgv_agent_type *type) {
   if (type->traits & LGV_NEEDS_STATES) return "";
-  bool gauss_newton = strcmp(type->name, "gn-lmcdqn") == 0;
-  return gauss_newton ? "agent.hidden=8 agent.updates=2"
-                      : "agent.hidden=8 agent.replay=200 agent.warmup=40 agent.batch=4 "
-                        "agent.update_every=4";
+  bool has_cells = strcmp(type->name, "pathwise-lmcdqn") == 0;
+  return has_cells ? "agent.hidden=8 agent.cells=100 agent.work=1000 agent.batch=4 "
+                     "agent.update_every=4"
+                   : "agent.hidden=8 agent.replay=200 agent.warmup=40 agent.batch=4 "
+                     "agent.update_every=4";
 }
 
 static void no_agent_takes_a_forbidden_action(void **state) {

@@ -10,14 +10,14 @@
 enum { STEPS = 40 };
 
 static const char small[] = "agent.preset=small agent.hidden=4 agent.replay=24 agent.warmup=8 "
-                            "agent.batch=3 agent.target_every=2";
+                            "agent.batch=3 agent.target_every=2",
+                  small_cells[] = "agent.preset=small agent.hidden=4 agent.cells=24 agent.batch=3";
 
-static bool is_deep(const lgv_agent_type *type) {
-  return !(type->traits & LGV_NEEDS_STATES) && strcmp(type->name, "gn-lmcdqn") != 0;
-}
+static bool is_deep(const lgv_agent_type *type) { return !(type->traits & LGV_NEEDS_STATES); }
 
 static lgv_agent *try_agent(const char *name, const lgv_env_spec *spec, lgv_error *err) {
-  lgv_settings *settings = make_settings(NULL, name, small);
+  bool has_cells = strcmp(name, "pathwise-lmcdqn") == 0;
+  lgv_settings *settings = make_settings(NULL, name, has_cells ? small_cells : small);
   lgv_agent *agent = NULL;
   lgv_status status = lgv_agent_create(settings, spec, 0, STEPS, 1, &agent, err);
   if (status != LGV_OK) assert_true(agent == NULL && strlen(err->message) > 0);
