@@ -7,8 +7,11 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 const char *const lgv__scale_input_names[] = {"auto", "false", "true", "channels", NULL};
+const char *const lgv__normalize_names[] = {"false", "true", "auto", NULL};
+const char *const lgv__scale_rewards_names[] = {"false", "true", "range", NULL};
 
 static const float most_deviations = 10; /* inputs beyond are cut */
 
@@ -23,6 +26,11 @@ int32_t lgv__running_scale_choice(const lgv_env_spec *env) {
   return small ? SCALE_CHANNELS : SCALE_TRUE;
 }
 
+static bool has_dense_floats(const lgv_env_spec *env) {
+  bool bytes = env->obs_kind == LGV_OBS_BYTE;
+  return bytes ? env->vector > 0 : env->obs_form == LGV_FORM_DENSE;
+}
+
 lgv_status lgv__running_scale_resolve(running_scale_params *p, const lgv_env_spec *env,
                                       lgv_error *err) {
   bool bytes = env->obs_kind == LGV_OBS_BYTE;
@@ -32,6 +40,7 @@ lgv_status lgv__running_scale_resolve(running_scale_params *p, const lgv_env_spe
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.scale_input = channels divides bytes, and these observations are "
                     "floats: for dense floats set agent.normalize_obs = true");
+  if (p->obs == NORMALIZE_AUTO) p->obs = has_dense_floats(env) ? NORMALIZE_TRUE : NORMALIZE_FALSE;
   if (!p->obs) return LGV_OK;
   if (bytes && env->vector == 0)
     return lgv_fail(err, LGV_ERR_USAGE,
@@ -104,6 +113,13 @@ static int64_t bytes_of(const lgv_env_spec *env) {
 /* Channels of one picture of a stack. */
 static int32_t depth_of(const lgv_env_spec *env) { return lgv__stack_one(env).obs_shape[2]; }
 
+static const char *greatest_fault(const void *greatest) {
+  const double *size = greatest;
+  for (int i = 0; i < 2; i++)
+    if (!(size[i] >= 0 && size[i] <= DBL_MAX)) return "a greatest return that cannot be";
+  return NULL;
+}
+
 static const char *now_fault(const void *scale) {
   const running_scale *s = scale;
   for (int64_t i = 0; i < s->streams; i++)
@@ -111,11 +127,31 @@ static const char *now_fault(const void *scale) {
   return NULL;
 }
 
+static void layout_greatest(running_scale *s, lgv_layout *layout) {
+  s->greatest = lgv_layout_array(layout, "return.greatest", LGV_F64, 2, LGV_KEEP);
+  lgv_layout_check(layout, greatest_fault, s->greatest);
+}
+
 static void layout_returns(running_scale *s, lgv_layout *layout) {
   static const char *const names[] = {"return.count", "return.mean", "return.squares"};
-  layout_moments(&s->returns, names, 1, DBL_MAX, layout);
+  if (s->p->rewards == REWARDS_BY_DEVIATION)
+    layout_moments(&s->returns, names, 1, DBL_MAX, layout);
+  else
+    layout_greatest(s, layout);
   s->now = lgv_layout_array(layout, "return.now", LGV_F64, (size_t)s->streams, LGV_KEEP);
   lgv_layout_check(layout, now_fault, s);
+}
+
+/* The map, and the statistics that it was made of. */
+static void layout_map(running_scale *s, lgv_layout *layout) {
+  size_t inputs = (size_t)inputs_of(s->env), floats = (size_t)s->obs.size;
+  s->shift = lgv_layout_array(layout, "obs.shift", LGV_F32, inputs, LGV_SCRATCH);
+  s->gain = lgv_layout_array(layout, "obs.gain", LGV_F32, inputs, LGV_SCRATCH);
+  s->mapped.count = lgv_layout_array(layout, "mapped.count", LGV_I64, 1, LGV_SCRATCH);
+  s->mapped.mean = lgv_layout_array(layout, "mapped.mean", LGV_F64, floats, LGV_SCRATCH);
+  s->mapped.squares = lgv_layout_array(layout, "mapped.squares", LGV_F64, floats, LGV_SCRATCH);
+  size_t channels = s->p->input == SCALE_CHANNELS ? (size_t)depth_of(s->env) : 0;
+  s->mapped_most = lgv_layout_array(layout, "mapped.most", LGV_U8, channels, LGV_SCRATCH);
 }
 
 void lgv__running_scale_layout(running_scale *s, const running_scale_params *p,
@@ -129,8 +165,7 @@ void lgv__running_scale_layout(running_scale *s, const running_scale_params *p,
   if (p->obs) layout_moments(&s->obs, names, inputs - (size_t)bytes_of(env), FLT_MAX, layout);
   if (p->input == SCALE_CHANNELS)
     s->most = lgv_layout_array(layout, "obs.most", LGV_U8, (size_t)depth_of(env), LGV_KEEP);
-  s->shift = lgv_layout_array(layout, "obs.shift", LGV_F32, inputs, LGV_SCRATCH);
-  s->gain = lgv_layout_array(layout, "obs.gain", LGV_F32, inputs, LGV_SCRATCH);
+  layout_map(s, layout);
 }
 
 /* ---- training ---- */
@@ -163,7 +198,12 @@ void lgv__running_scale_add(running_scale *s, int64_t stream, const lgv_transiti
   if (!s->p->rewards) return;
   double before = begins ? 0 : s->now[stream];
   s->now[stream] = s->gamma * before + t->reward;
-  follow(&s->returns, 0, s->now[stream], (double)++*s->returns.count);
+  if (s->greatest) {
+    s->greatest[0] = fmax(s->greatest[0], fabs(s->now[stream]));
+    s->greatest[1] = fmax(s->greatest[1], fabs(t->reward));
+  } else {
+    follow(&s->returns, 0, s->now[stream], (double)++*s->returns.count);
+  }
 }
 
 /* ---- use ---- */
@@ -186,15 +226,46 @@ static void map_floats(const running_scale *s) {
   }
 }
 
+/* Whether the last map was made of today's statistics. Its count is one more than theirs, so that 0
+ * means that there is none. Loading may replace statistics by others with the same count. */
+static bool is_mapped(const running_scale *s) {
+  size_t size = (size_t)s->obs.size * sizeof *s->obs.mean;
+  if (*s->mapped.count != 1 + (s->p->obs ? *s->obs.count : 0)) return false;
+  if (s->most && memcmp(s->mapped_most, s->most, (size_t)depth_of(s->env)) != 0) return false;
+  return !s->p->obs || (memcmp(s->mapped.mean, s->obs.mean, size) == 0 &&
+                        memcmp(s->mapped.squares, s->obs.squares, size) == 0);
+}
+
+static void note_mapped(const running_scale *s) {
+  size_t size = (size_t)s->obs.size * sizeof *s->obs.mean;
+  *s->mapped.count = 1 + (s->p->obs ? *s->obs.count : 0);
+  if (s->most) memcpy(s->mapped_most, s->most, (size_t)depth_of(s->env));
+  if (!s->p->obs) return;
+  memcpy(s->mapped.mean, s->obs.mean, size);
+  memcpy(s->mapped.squares, s->obs.squares, size);
+}
+
 net_map lgv__running_scale_map(const running_scale *s) {
   if (!s->gain) return (net_map){0};
-  if (bytes_of(s->env) > 0) map_bytes(s);
-  map_floats(s);
+  if (!is_mapped(s)) {
+    if (bytes_of(s->env) > 0) map_bytes(s);
+    map_floats(s);
+    note_mapped(s);
+  }
   return (net_map){s->shift, s->gain, s->p->obs ? most_deviations : INFINITY};
+}
+
+static double gain_of_returns(const running_moments *m) {
+  return m->squares[0] > 0 ? gain_of(m, 0) : 1;
+}
+
+static double gain_of_range(const double *greatest) {
+  double most = fmax(1, REWARDS_RANGE * greatest[1]);
+  return greatest[0] > 0 ? fmin(REWARDS_RANGE / greatest[0], most) : 1;
 }
 
 void lgv__running_scale_rewards(const running_scale *s, float *rewards, int64_t count) {
   if (!s->p->rewards) return;
-  float gain = (float)gain_of(&s->returns, 0);
+  float gain = (float)(s->greatest ? gain_of_range(s->greatest) : gain_of_returns(&s->returns));
   for (int64_t i = 0; i < count; i++) rewards[i] *= gain;
 }

@@ -5,13 +5,21 @@
  * agent.normalize_obs, of dense floats, among them those beside a picture of bytes: the mean and
  * the variance of every number over all observations so far. A network sees
  *     clip((x - mean) / sqrt(variance + 1e-8), -10, 10).
+ * `auto` is `true` wherever there are such floats.
  *
  * agent.scale_input = channels, of pictures of bytes: the largest byte so far in each channel, at
  * least 1, by which the channel is divided. The pictures of a stack share their channels.
  *
- * agent.scale_rewards: the variance of the discounted return so far, G <- gamma G + r from the
- * first step of an episode on, over all steps of all streams. Targets use the rewards of a
- * minibatch, n-step sums included, times 1 / sqrt(variance + 1e-8).
+ * agent.scale_rewards: the discounted return so far, G <- gamma G + r from the first step of an
+ * episode on, over all steps of all streams. Targets use the rewards of a minibatch, n-step sums
+ * included, times a factor:
+ *     true    1 / sqrt(variance of G + 1e-8), or 1 as long as G has not varied;
+ *     range   min(100 / greatest |G|, max(1, 100 * greatest |r|)).
+ * With `range`, the greatest return is worth 100, whatever its units, so that noise and ridge of a
+ * Langevin agent have the same strength everywhere. The second bound leaves rewards alone while all
+ * of them are small against 1: they may be those that distract from a large one not yet found
+ * (N-Chain pays 0.001 at its near end and 1 at the far one), and magnified they would drown the
+ * noise that could find it. The greatest values never fall, so nor does the unit.
  *
  * With fewer than two values, means count as 0 and deviations as 1. The moments follow Welford's
  * recurrence (1962) in double precision, value by value in the order of the calls, so that neither
@@ -31,11 +39,16 @@
 
 /* Of agent.scale_input. */
 enum { SCALE_AUTO, SCALE_FALSE, SCALE_TRUE, SCALE_CHANNELS };
-extern const char *const lgv__scale_input_names[];
+/* Of agent.normalize_obs; resolved, it is one of the first two. */
+enum { NORMALIZE_FALSE, NORMALIZE_TRUE, NORMALIZE_AUTO };
+/* Of agent.scale_rewards. */
+enum { REWARDS_AS_THEY_ARE, REWARDS_BY_DEVIATION, REWARDS_BY_RANGE };
+enum { REWARDS_RANGE = 100 }; /* what the greatest return becomes */
+extern const char *const lgv__scale_input_names[], *const lgv__normalize_names[],
+                                                       *const lgv__scale_rewards_names[];
 
 typedef struct running_scale_params {
-  int32_t input;
-  bool obs, rewards;
+  int32_t input, obs, rewards;
 } running_scale_params;
 
 /* The mean and the variance of each of several numbers. */
@@ -55,7 +68,10 @@ typedef struct running_scale {
   running_moments obs; /* in use with agent.normalize_obs */
   uint8_t *most;       /* (channels of one picture): the largest bytes; else NULL; 0 counts as 1 */
   float *shift, *gain; /* (inputs): the last map; bytes have no shift */
-  running_moments returns; /* of G: in use with agent.scale_rewards */
+  running_moments mapped;  /* of obs when the last map was made; its count is 0 if there is none */
+  uint8_t *mapped_most;    /* the same of most */
+  running_moments returns; /* of G: in use with agent.scale_rewards = true */
+  double *greatest;        /* (2): the sizes of G and r: in use with agent.scale_rewards = range */
   double *now;             /* (streams): G of the current episodes */
 } running_scale;
 
@@ -76,7 +92,7 @@ void lgv__running_scale_add(running_scale *s, int64_t stream, const lgv_transiti
                             bool begins);
 /* How a network sees observations now, until the next call. */
 net_map lgv__running_scale_map(const running_scale *s);
-/* Multiplies rewards by the factor of the moment, if agent.scale_rewards is on. */
+/* Multiplies rewards by the factor of the moment, unless agent.scale_rewards is false. */
 void lgv__running_scale_rewards(const running_scale *s, float *rewards, int64_t count);
 
 #endif

@@ -151,6 +151,83 @@ static void statistics_are_those_of_a_second_pass(void **state) {
   rig_close(&r);
 }
 
+/* The factor of today's rewards. */
+static double factor(const rig *r) {
+  float reward = 1;
+  lgv__running_scale_rewards(&r->scale, &reward, 1);
+  return (double)reward;
+}
+
+/* Episodes of one step, all with the same reward: there is no deviation to divide by. */
+static void returns_that_never_vary_are_left_alone(void **state) {
+  (void)state;
+  rig r = {.params = {.rewards = REWARDS_BY_DEVIATION}, .env = floats(1), .streams = 1, .gamma = 1};
+  rig_open(&r);
+  const float x = 0;
+  for (int i = 0; i < 9; i++) {
+    add(&r, 0, &x, &x, 5, true);
+    assert_true(factor(&r) == 1);
+  }
+  add(&r, 0, &x, &x, 15, true); /* variance 100 (1/10) (9/10) */
+  assert_near(factor(&r), 1 / sqrt(9 + 1e-8));
+  rig_close(&r);
+}
+
+/* Rewards of one stream of range 100 / |G|: each row is one step, with the factor after it. */
+static void the_greatest_return_becomes_100(void **state) {
+  (void)state;
+  static const struct {
+    double reward, factor;
+    bool begins;
+  } steps[] = {
+      {0, 1, true},                         /* nothing is known */
+      {0.001, 1, false},                    /* small rewards stay */
+      {0.001, 1, true},                     /* |G| = 0.001 */
+      {-0.02, 2, true},                     /* at most 100 |r| */
+      {0.5, 50, true},                      /* 100 / |G| = 200, and 100 |r| = 50 */
+      {0.5, 50, false},                     /* |G| = 0.75 */
+      {1, 100 / 1.375, false},              /* 1 + 0.5 * 0.75 */
+      {0, 100 / 1.375, false},              /* G falls, the greatest stays */
+      {-300, 100 / (300 - 0.34375), false}, /* 0.5 * 0.6875 */
+      {-300, 1.0 / 3, true},                /* an episode of its own */
+      {-300, 100 / 450.0, false},           /* its second step */
+      {7, 100 / 450.0, true},               /* the unit does not fall */
+  };
+  rig r = {.params = {.rewards = REWARDS_BY_RANGE}, .env = floats(1), .streams = 2, .gamma = 0.5};
+  rig_open(&r);
+  const float x = 0;
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    add(&r, 1, &x, &x, steps[i].reward, steps[i].begins);
+    if (fabs(factor(&r) / steps[i].factor - 1) > 1e-6) fail_msg("step %zu: %g", i, factor(&r));
+  }
+  add(&r, 0, &x, &x, 600, true); /* the other stream has returns of its own */
+  assert_near(factor(&r), 1.0 / 6);
+  rig_close(&r);
+}
+
+/* The map is kept until statistics change, whether a transition or a loaded file changes them. */
+static void the_map_follows_every_change(void **state) {
+  (void)state;
+  rig r = {.params = {.obs = NORMALIZE_TRUE}, .env = floats(2), .streams = 1};
+  rig_open(&r);
+  const float x[2] = {1, 2}, y[2] = {3, 6}, z[2] = {5, 1};
+  lgv__running_scale_map(&r.scale);
+  add(&r, 0, x, y, 0, true);
+  net_map map = lgv__running_scale_map(&r.scale);
+  assert_true(map.shift[0] == 2 && map.shift[1] == 4);
+  r.scale.gain[0] = 77; /* nothing has changed: it is not made again */
+  assert_true(lgv__running_scale_map(&r.scale).gain[0] == 77);
+  add(&r, 0, y, z, 0, false);
+  map = lgv__running_scale_map(&r.scale);
+  assert_true(map.shift[0] == 3 && map.shift[1] == 3);
+  assert_near((double)map.gain[0], 1 / sqrt(8 / 3.0 + 1e-8));
+  r.scale.obs.mean[1] = 9; /* as many observations, other numbers */
+  assert_true(lgv__running_scale_map(&r.scale).shift[1] == 9);
+  r.scale.obs.squares[0] = 27;
+  assert_near((double)lgv__running_scale_map(&r.scale).gain[0], 1 / sqrt(9 + 1e-8));
+  rig_close(&r);
+}
+
 /* A stack of two pictures with two channels each: the newest picture counts, and its channels are
  * those of the older one, too. */
 static void channels_are_divided_by_their_largest_byte(void **state) {
@@ -232,6 +309,26 @@ static void the_choice_follows_the_observations(void **state) {
   }
 }
 
+static void auto_normalizes_dense_floats(void **state) {
+  (void)state;
+  lgv_env_spec one_hot = floats(5), thermometer = floats(5), beside = pictures(7, 7, 3);
+  one_hot.obs_form = LGV_FORM_ONE_HOT;
+  thermometer.obs_form = LGV_FORM_THERMOMETER;
+  beside.vector = 2;
+  const struct {
+    lgv_env_spec env;
+    int32_t resolved;
+  } rows[] = {{floats(5), NORMALIZE_TRUE},          {one_hot, NORMALIZE_FALSE},
+              {thermometer, NORMALIZE_FALSE},       {pictures(7, 7, 3), NORMALIZE_FALSE},
+              {pictures(9, 1, 1), NORMALIZE_FALSE}, {beside, NORMALIZE_TRUE}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    running_scale_params params = {.obs = NORMALIZE_AUTO};
+    lgv_error err = {0};
+    assert_int_equal(lgv__running_scale_resolve(&params, &rows[i].env, &err), LGV_OK);
+    assert_int_equal(params.obs, rows[i].resolved);
+  }
+}
+
 /* What the checks of the arrays say, or NULL. */
 static const char *fault_of(const rig *r) {
   const lgv_layout *table = &r->arena.table;
@@ -273,6 +370,18 @@ static void loaded_numbers_that_cannot_be_are_named(void **state) {
   *m->count = 2;
   *g->count = INT64_MAX;
   assert_string_equal(fault_of(&r), "counter out of range");
+  rig_close(&r);
+}
+
+static void a_loaded_range_that_cannot_be_is_named(void **state) {
+  (void)state;
+  rig r = {.params = {.rewards = REWARDS_BY_RANGE}, .env = floats(1), .streams = 1, .gamma = 1};
+  rig_open(&r);
+  assert_null(fault_of(&r));
+  assert_fault(&r, &r.scale.greatest[0], -1, "a greatest return");
+  assert_fault(&r, &r.scale.greatest[1], NAN, "a greatest return");
+  assert_fault(&r, &r.scale.greatest[1], INFINITY, "a greatest return");
+  assert_fault(&r, &r.scale.now[0], NAN, "a return");
   rig_close(&r);
 }
 
@@ -461,10 +570,15 @@ int main(void) {
       cmocka_unit_test(moments_have_their_closed_form),
       cmocka_unit_test(few_and_constant_observations_are_harmless),
       cmocka_unit_test(statistics_are_those_of_a_second_pass),
+      cmocka_unit_test(returns_that_never_vary_are_left_alone),
+      cmocka_unit_test(the_greatest_return_becomes_100),
+      cmocka_unit_test(the_map_follows_every_change),
       cmocka_unit_test(channels_are_divided_by_their_largest_byte),
       cmocka_unit_test(floats_beside_a_picture_are_normalized),
       cmocka_unit_test(the_choice_follows_the_observations),
+      cmocka_unit_test(auto_normalizes_dense_floats),
       cmocka_unit_test(loaded_numbers_that_cannot_be_are_named),
+      cmocka_unit_test(a_loaded_range_that_cannot_be_is_named),
       cmocka_unit_test_setup_teardown(evaluation_leaves_the_statistics_alone, make_root,
                                       remove_root),
       cmocka_unit_test(every_observation_counts_once),
