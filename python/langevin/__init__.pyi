@@ -213,8 +213,8 @@ class DQNParams(DeepParams, AdamParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -249,8 +249,8 @@ class DoubleDQNParams(DeepParams, AdamParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -285,8 +285,8 @@ class PrioritizedDQNParams(DeepParams, AdamParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -321,8 +321,8 @@ class C51Params(DeepParams, AdamParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -359,8 +359,8 @@ class QRDQNParams(DeepParams, AdamParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -396,8 +396,8 @@ class IQNParams(DeepParams, AdamParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -435,8 +435,8 @@ class NoisyNetDQNParams(DeepParams, AdamParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -467,8 +467,8 @@ class BootstrappedDQNParams(DeepParams, AdamParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -495,14 +495,14 @@ class BootstrappedDQN(Agent):
     ) -> None: ...
 
 class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
-    preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari'] | None
+    preset: Literal['auto', 'small', 'atari'] | None
     net: Literal['auto', 'mlp', 'conv', 'nature'] | None
     conv: str | None
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -512,7 +512,11 @@ class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None
@@ -532,8 +536,8 @@ class LMCDQNParams(DeepParams, SGLDParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -543,7 +547,11 @@ class LMCDQNParams(DeepParams, SGLDParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None
@@ -563,8 +571,8 @@ class PSGLDDQNParams(DeepParams, PSGLDParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -574,7 +582,11 @@ class PSGLDDQNParams(DeepParams, PSGLDParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None
@@ -594,8 +606,8 @@ class LangevinDQNParams(DeepParams, LangevinAdamParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -605,7 +617,11 @@ class LangevinDQNParams(DeepParams, LangevinAdamParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None
@@ -625,8 +641,8 @@ class FGLMCDQNParams(DeepParams, ASGLDParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -636,7 +652,11 @@ class FGLMCDQNParams(DeepParams, ASGLDParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None
@@ -657,8 +677,8 @@ class ULMCDQNParams(DeepParams, ULMCParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -668,7 +688,11 @@ class ULMCDQNParams(DeepParams, ULMCParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None
@@ -688,8 +712,8 @@ class FGULMCDQNParams(DeepParams, ULMCParams, total=False):
     layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'range'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -699,7 +723,11 @@ class FGULMCDQNParams(DeepParams, ULMCParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None

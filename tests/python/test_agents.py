@@ -58,12 +58,12 @@ def test_repeated_learn_equals_one(env, stated):
 
 
 def test_schedules():
-    """Without a stated budget nothing decays."""
+    """Without a stated budget the step size stays, and epsilon falls over epsilon_steps."""
 
     def trained(**stated):
         return langevin.AdamLMCDQN("langevin/CartPole-v0", seed=3, **stated).learn(2000).parameters()["w"].copy()
 
-    assert np.array_equal(trained(), trained(schedule_steps=2000, final_lr=1))
+    assert np.array_equal(trained(), trained(schedule_steps=2000, final_lr=1, epsilon_share=0))
     assert not np.array_equal(trained(), trained(schedule_steps=2000))
 
 

@@ -69,7 +69,7 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
   LGV_BOOL_ROW(dqn_params, dueling, "dueling", "false", "split the last hidden layer into two streams, for the value and the advantages: Q = V + A - mean A"), \
   LGV_CHOICE_ROW(dqn_params, scale.input, "scale_input", "auto", lgv__scale_input_names, "true: divide bytes by 255; channels: divide them by the largest seen so far in their channel; auto: true for pictures of at least 36 x 36, channels for smaller ones"), \
   LGV_CHOICE_ROW(dqn_params, scale.obs, "normalize_obs", "false", lgv__normalize_names, "for dense floats: subtract the running mean of the observations, divide by their running deviation, clip at -10 and 10; auto: true if there are dense floats"), \
-  LGV_CHOICE_ROW(dqn_params, scale.rewards, "scale_rewards", "false", lgv__scale_rewards_names, "true: learn from rewards divided by the running deviation of the discounted return; range: from rewards of which the greatest discounted return so far makes 100, except that small ones are magnified by at most 100 times the greatest. Values are in these units, records are not"), \
+  LGV_CHOICE_ROW(dqn_params, scale.rewards, "scale_rewards", "false", lgv__scale_rewards_names, "true: learn from rewards divided by the running deviation of the discounted return; limited: from rewards times 20 / that deviation, but at most by 50 min(R, 1/R), or by 1 if that is less, R being the greatest reward so far. Values are in these units, records are not"), \
   LGV_REAL_ROW(dqn_params, gamma, "gamma", "0.99", 0, 1, 0, "discount"), \
   LGV_INT_ROW(dqn_params, n_step, "n_step", "1", 1, 1000, "rewards in a target before it bootstraps"), \
   LGV_INT_ROW(dqn_params, batch, "batch", "32", 1, 65536, "transitions in a minibatch"), \

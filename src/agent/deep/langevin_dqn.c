@@ -63,6 +63,7 @@ static const char *const stages_names[] = {"shared", "per-stage", NULL};
   DQN_LOSS_ROW, \
   DQN_SHARED_BIAS_ROW, \
   DQN_ONE_HOT_GAIN_ROW, \
+  DQN_GRAD_CLIP_ROW, \
   EPSILON_SCHEDULE_ROWS("0", "0", "0"), \
   LGV_REAL_ROW(params, epsilon_share, "epsilon_share", "0", 0, 1, 0, "share of the run over which the probability falls; 0, or a run of unknown length: agent.epsilon_steps"), \
   LGV_REAL_ROW(params, final_lr, "final_lr", "1", 0, 1, 0, "share of optim.lr to which the step size falls linearly by the end of the run; 1: it stays constant"), \
@@ -335,11 +336,12 @@ static void policy_parts(const void *self_, lgv_policy_parts *parts) {
  * falls, and evaluation uses the mean of 2000 samples. The 1 of a one-hot observation of n states
  * counts sqrt(n), as it would if its entries were normalized. */
 static const lgv_preset adam_lmcdqn_presets[] = {
-    {"small", "agent.normalize_obs=auto agent.scale_rewards=range agent.one_hot_gain=1 "
+    {"small", "agent.normalize_obs=auto agent.scale_rewards=limited agent.one_hot_gain=1 "
               "agent.hidden=64,64 agent.warmup=1000 agent.epsilon_start=1 agent.epsilon_end=0.02 "
               "agent.epsilon_share=0.2 agent.epsilon_steps=20000 agent.update_every=1 "
               "agent.batch=64 agent.replay=50000 agent.n_step=10 agent.double=true "
-              "agent.target_every=1000 agent.final_lr=0.05 agent.average=2000 optim.lr=2e-3 "
+              "agent.target_every=1000 agent.grad_clip=1000 agent.final_lr=0.05 agent.average=2000 "
+              "optim.lr=2e-3 "
               "optim.a=0.1 optim.beta=3e3 optim.l2=0.02 optim.form=paper"},
     {"atari", DQN_ATARI_LOOP "optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 optim.form=code"},
     {0}};

@@ -11,9 +11,10 @@
 
 const char *const lgv__scale_input_names[] = {"auto", "false", "true", "channels", NULL};
 const char *const lgv__normalize_names[] = {"false", "true", "auto", NULL};
-const char *const lgv__scale_rewards_names[] = {"false", "true", "range", NULL};
+const char *const lgv__scale_rewards_names[] = {"false", "true", "limited", NULL};
 
 static const float most_deviations = 10; /* inputs beyond are cut */
+static const double most_gain = 50;      /* of rewards of size 1 with REWARDS_LIMITED */
 
 /* ---- parameters ---- */
 
@@ -114,10 +115,8 @@ static int64_t bytes_of(const lgv_env_spec *env) {
 static int32_t depth_of(const lgv_env_spec *env) { return lgv__stack_one(env).obs_shape[2]; }
 
 static const char *greatest_fault(const void *greatest) {
-  const double *size = greatest;
-  for (int i = 0; i < 2; i++)
-    if (!(size[i] >= 0 && size[i] <= DBL_MAX)) return "a greatest return that cannot be";
-  return NULL;
+  double size = *(const double *)greatest;
+  return size >= 0 && size <= DBL_MAX ? NULL : "a greatest reward that cannot be";
 }
 
 static const char *now_fault(const void *scale) {
@@ -127,19 +126,14 @@ static const char *now_fault(const void *scale) {
   return NULL;
 }
 
-static void layout_greatest(running_scale *s, lgv_layout *layout) {
-  s->greatest = lgv_layout_array(layout, "return.greatest", LGV_F64, 2, LGV_KEEP);
-  lgv_layout_check(layout, greatest_fault, s->greatest);
-}
-
 static void layout_returns(running_scale *s, lgv_layout *layout) {
   static const char *const names[] = {"return.count", "return.mean", "return.squares"};
-  if (s->p->rewards == REWARDS_BY_DEVIATION)
-    layout_moments(&s->returns, names, 1, DBL_MAX, layout);
-  else
-    layout_greatest(s, layout);
+  layout_moments(&s->returns, names, 1, DBL_MAX, layout);
   s->now = lgv_layout_array(layout, "return.now", LGV_F64, (size_t)s->streams, LGV_KEEP);
   lgv_layout_check(layout, now_fault, s);
+  if (s->p->rewards != REWARDS_LIMITED) return;
+  s->greatest = lgv_layout_array(layout, "reward.greatest", LGV_F64, 1, LGV_KEEP);
+  lgv_layout_check(layout, greatest_fault, s->greatest);
 }
 
 /* The map, and the statistics that it was made of. */
@@ -198,12 +192,8 @@ void lgv__running_scale_add(running_scale *s, int64_t stream, const lgv_transiti
   if (!s->p->rewards) return;
   double before = begins ? 0 : s->now[stream];
   s->now[stream] = s->gamma * before + t->reward;
-  if (s->greatest) {
-    s->greatest[0] = fmax(s->greatest[0], fabs(s->now[stream]));
-    s->greatest[1] = fmax(s->greatest[1], fabs(t->reward));
-  } else {
-    follow(&s->returns, 0, s->now[stream], (double)++*s->returns.count);
-  }
+  follow(&s->returns, 0, s->now[stream], (double)++*s->returns.count);
+  if (s->greatest) *s->greatest = fmax(*s->greatest, fabs(t->reward));
 }
 
 /* ---- use ---- */
@@ -255,17 +245,16 @@ net_map lgv__running_scale_map(const running_scale *s) {
   return (net_map){s->shift, s->gain, s->p->obs ? most_deviations : INFINITY};
 }
 
-static double gain_of_returns(const running_moments *m) {
-  return m->squares[0] > 0 ? gain_of(m, 0) : 1;
-}
-
-static double gain_of_range(const double *greatest) {
-  double most = fmax(1, REWARDS_RANGE * greatest[1]);
-  return greatest[0] > 0 ? fmin(REWARDS_RANGE / greatest[0], most) : 1;
+static double gain_of_rewards(const running_scale *s) {
+  if (s->returns.squares[0] == 0) return 1; /* there is no deviation yet */
+  double gain = gain_of(&s->returns, 0);
+  if (!s->greatest) return gain;
+  double most = most_gain * fmin(*s->greatest, 1 / *s->greatest);
+  return fmin(REWARDS_DEVIATION * gain, fmax(1, most));
 }
 
 void lgv__running_scale_rewards(const running_scale *s, float *rewards, int64_t count) {
   if (!s->p->rewards) return;
-  float gain = (float)(s->greatest ? gain_of_range(s->greatest) : gain_of_returns(&s->returns));
+  float gain = (float)gain_of_rewards(s);
   for (int64_t i = 0; i < count; i++) rewards[i] *= gain;
 }

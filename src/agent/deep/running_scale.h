@@ -13,13 +13,13 @@
  * agent.scale_rewards: the discounted return so far, G <- gamma G + r from the first step of an
  * episode on, over all steps of all streams. Targets use the rewards of a minibatch, n-step sums
  * included, times a factor:
- *     true    1 / sqrt(variance of G + 1e-8), or 1 as long as G has not varied;
- *     range   min(100 / greatest |G|, max(1, 100 * greatest |r|)).
- * With `range`, the greatest return is worth 100, whatever its units, so that noise and ridge of a
- * Langevin agent have the same strength everywhere. The second bound leaves rewards alone while all
- * of them are small against 1: they may be those that distract from a large one not yet found
- * (N-Chain pays 0.001 at its near end and 1 at the far one), and magnified they would drown the
- * noise that could find it. The greatest values never fall, so nor does the unit.
+ *     true      1 / sigma, sigma = sqrt(variance of G + 1e-8), or 1 as long as G has not varied;
+ *     limited   min(20 / sigma, max(1, 50 min(R, 1 / R))), R the greatest |r| so far.
+ * `limited` is for agents whose noise or ridge has the units of the values: these are then about 20
+ * in every task. The second bound is for rewards that are rare, so that sigma says little: one of
+ * size 1 becomes 50 at most. It leaves rewards alone while all of them are small against 1, since
+ * those may distract from a large one not yet found (N-Chain pays 0.001 at its near end and 1 at
+ * the far one), and magnified they would drown the noise that could find it.
  *
  * With fewer than two values, means count as 0 and deviations as 1. The moments follow Welford's
  * recurrence (1962) in double precision, value by value in the order of the calls, so that neither
@@ -42,8 +42,8 @@ enum { SCALE_AUTO, SCALE_FALSE, SCALE_TRUE, SCALE_CHANNELS };
 /* Of agent.normalize_obs; resolved, it is one of the first two. */
 enum { NORMALIZE_FALSE, NORMALIZE_TRUE, NORMALIZE_AUTO };
 /* Of agent.scale_rewards. */
-enum { REWARDS_AS_THEY_ARE, REWARDS_BY_DEVIATION, REWARDS_BY_RANGE };
-enum { REWARDS_RANGE = 100 }; /* what the greatest return becomes */
+enum { REWARDS_AS_THEY_ARE, REWARDS_SCALED, REWARDS_LIMITED };
+enum { REWARDS_DEVIATION = 20 }; /* of returns with REWARDS_LIMITED */
 extern const char *const lgv__scale_input_names[], *const lgv__normalize_names[],
                                                        *const lgv__scale_rewards_names[];
 
@@ -70,8 +70,8 @@ typedef struct running_scale {
   float *shift, *gain; /* (inputs): the last map; bytes have no shift */
   running_moments mapped;  /* of obs when the last map was made; its count is 0 if there is none */
   uint8_t *mapped_most;    /* the same of most */
-  running_moments returns; /* of G: in use with agent.scale_rewards = true */
-  double *greatest;        /* (2): the sizes of G and r: in use with agent.scale_rewards = range */
+  running_moments returns; /* of G: in use with agent.scale_rewards */
+  double *greatest;        /* (1): |r|: with REWARDS_LIMITED; else NULL */
   double *now;             /* (streams): G of the current episodes */
 } running_scale;
 

@@ -161,7 +161,7 @@ static double factor(const rig *r) {
 /* Episodes of one step, all with the same reward: there is no deviation to divide by. */
 static void returns_that_never_vary_are_left_alone(void **state) {
   (void)state;
-  rig r = {.params = {.rewards = REWARDS_BY_DEVIATION}, .env = floats(1), .streams = 1, .gamma = 1};
+  rig r = {.params = {.rewards = REWARDS_SCALED}, .env = floats(1), .streams = 1, .gamma = 1};
   rig_open(&r);
   const float x = 0;
   for (int i = 0; i < 9; i++) {
@@ -173,35 +173,31 @@ static void returns_that_never_vary_are_left_alone(void **state) {
   rig_close(&r);
 }
 
-/* Rewards of one stream of range 100 / |G|: each row is one step, with the factor after it. */
-static void the_greatest_return_becomes_100(void **state) {
+/* Episodes of one step, so that G = r, and its deviation is that of the rewards so far. */
+static void returns_are_scaled_to_20_within_limits(void **state) {
   (void)state;
   static const struct {
-    double reward, factor;
-    bool begins;
-  } steps[] = {
-      {0, 1, true},                         /* nothing is known */
-      {0.001, 1, false},                    /* small rewards stay */
-      {0.001, 1, true},                     /* |G| = 0.001 */
-      {-0.02, 2, true},                     /* at most 100 |r| */
-      {0.5, 50, true},                      /* 100 / |G| = 200, and 100 |r| = 50 */
-      {0.5, 50, false},                     /* |G| = 0.75 */
-      {1, 100 / 1.375, false},              /* 1 + 0.5 * 0.75 */
-      {0, 100 / 1.375, false},              /* G falls, the greatest stays */
-      {-300, 100 / (300 - 0.34375), false}, /* 0.5 * 0.6875 */
-      {-300, 1.0 / 3, true},                /* an episode of its own */
-      {-300, 100 / 450.0, false},           /* its second step */
-      {7, 100 / 450.0, true},               /* the unit does not fall */
+    double reward, limit; /* that holds after it; 0: none does */
+  } rows[] = {
+      {0.001, 1}, {0, 1},              /* small rewards stay */
+      {-0.1, 5},  {0.5, 25},  {0, 25}, /* 50 R */
+      {0, 25},    {0, 25},    {2, 25}, /* 50 / R */
+      {-2, 0},    {2, 0},              /* 20 / sigma is about 20 */
+      {-20, 2.5}, {500, 0},            /* 20 / sigma is about 0.1 */
+      {0, 0},     {0.001, 0},          /* R does not fall */
   };
-  rig r = {.params = {.rewards = REWARDS_BY_RANGE}, .env = floats(1), .streams = 2, .gamma = 0.5};
+  rig r = {.params = {.rewards = REWARDS_LIMITED}, .env = floats(1), .streams = 1, .gamma = 0.5};
   rig_open(&r);
   const float x = 0;
-  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-    add(&r, 1, &x, &x, steps[i].reward, steps[i].begins);
-    if (fabs(factor(&r) / steps[i].factor - 1) > 1e-6) fail_msg("step %zu: %g", i, factor(&r));
+  for (size_t n = 1; n <= sizeof rows / sizeof *rows; n++) {
+    add(&r, 0, &x, &x, rows[n - 1].reward, true);
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i < n; i++) mean += rows[i].reward / (double)n;
+    for (size_t i = 0; i < n; i++) variance += pow(rows[i].reward - mean, 2) / (double)n;
+    double free = 20 / sqrt(variance + 1e-8), limit = rows[n - 1].limit;
+    if (limit > 0) assert_true(free > 1.1 * limit || n == 1);
+    assert_near(factor(&r), limit > 0 ? limit : free);
   }
-  add(&r, 0, &x, &x, 600, true); /* the other stream has returns of its own */
-  assert_near(factor(&r), 1.0 / 6);
   rig_close(&r);
 }
 
@@ -373,14 +369,14 @@ static void loaded_numbers_that_cannot_be_are_named(void **state) {
   rig_close(&r);
 }
 
-static void a_loaded_range_that_cannot_be_is_named(void **state) {
+static void a_loaded_reward_that_cannot_be_is_named(void **state) {
   (void)state;
-  rig r = {.params = {.rewards = REWARDS_BY_RANGE}, .env = floats(1), .streams = 1, .gamma = 1};
+  rig r = {.params = {.rewards = REWARDS_LIMITED}, .env = floats(1), .streams = 1, .gamma = 1};
   rig_open(&r);
   assert_null(fault_of(&r));
-  assert_fault(&r, &r.scale.greatest[0], -1, "a greatest return");
-  assert_fault(&r, &r.scale.greatest[1], NAN, "a greatest return");
-  assert_fault(&r, &r.scale.greatest[1], INFINITY, "a greatest return");
+  assert_fault(&r, r.scale.greatest, -1, "a greatest reward");
+  assert_fault(&r, r.scale.greatest, NAN, "a greatest reward");
+  assert_fault(&r, r.scale.greatest, INFINITY, "a greatest reward");
   assert_fault(&r, &r.scale.now[0], NAN, "a return");
   rig_close(&r);
 }
@@ -571,14 +567,14 @@ int main(void) {
       cmocka_unit_test(few_and_constant_observations_are_harmless),
       cmocka_unit_test(statistics_are_those_of_a_second_pass),
       cmocka_unit_test(returns_that_never_vary_are_left_alone),
-      cmocka_unit_test(the_greatest_return_becomes_100),
+      cmocka_unit_test(returns_are_scaled_to_20_within_limits),
       cmocka_unit_test(the_map_follows_every_change),
       cmocka_unit_test(channels_are_divided_by_their_largest_byte),
       cmocka_unit_test(floats_beside_a_picture_are_normalized),
       cmocka_unit_test(the_choice_follows_the_observations),
       cmocka_unit_test(auto_normalizes_dense_floats),
       cmocka_unit_test(loaded_numbers_that_cannot_be_are_named),
-      cmocka_unit_test(a_loaded_range_that_cannot_be_is_named),
+      cmocka_unit_test(a_loaded_reward_that_cannot_be_is_named),
       cmocka_unit_test_setup_teardown(evaluation_leaves_the_statistics_alone, make_root,
                                       remove_root),
       cmocka_unit_test(every_observation_counts_once),
