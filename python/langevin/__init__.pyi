@@ -214,7 +214,7 @@ class DQNParams(DeepParams, AdamParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -250,7 +250,7 @@ class DoubleDQNParams(DeepParams, AdamParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -286,7 +286,7 @@ class PrioritizedDQNParams(DeepParams, AdamParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -322,7 +322,7 @@ class C51Params(DeepParams, AdamParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -360,7 +360,7 @@ class QRDQNParams(DeepParams, AdamParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -397,7 +397,7 @@ class IQNParams(DeepParams, AdamParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -436,7 +436,7 @@ class NoisyNetDQNParams(DeepParams, AdamParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -468,7 +468,7 @@ class BootstrappedDQNParams(DeepParams, AdamParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -502,7 +502,7 @@ class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -537,7 +537,7 @@ class LMCDQNParams(DeepParams, SGLDParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -572,7 +572,7 @@ class PSGLDDQNParams(DeepParams, PSGLDParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -607,7 +607,7 @@ class LangevinDQNParams(DeepParams, LangevinAdamParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -642,7 +642,7 @@ class FGLMCDQNParams(DeepParams, ASGLDParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -678,7 +678,7 @@ class ULMCDQNParams(DeepParams, ULMCParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -713,7 +713,7 @@ class FGULMCDQNParams(DeepParams, ULMCParams, total=False):
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
-    scale_rewards: Literal['false', 'true', 'range'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None

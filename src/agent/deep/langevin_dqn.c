@@ -338,7 +338,7 @@ static void policy_parts(const void *self_, lgv_policy_parts *parts) {
 static const lgv_preset adam_lmcdqn_presets[] = {
     {"small", "agent.normalize_obs=auto agent.scale_rewards=limited agent.one_hot_gain=1 "
               "agent.hidden=64,64 agent.warmup=1000 agent.epsilon_start=1 agent.epsilon_end=0.02 "
-              "agent.epsilon_share=0.2 agent.epsilon_steps=20000 agent.update_every=1 "
+              "agent.epsilon_share=0.2 agent.epsilon_steps=10000 agent.update_every=1 "
               "agent.batch=64 agent.replay=50000 agent.n_step=10 agent.double=true "
               "agent.target_every=1000 agent.grad_clip=1000 agent.final_lr=0.05 agent.average=2000 "
               "optim.lr=2e-3 "

@@ -179,12 +179,12 @@ static void returns_are_scaled_to_20_within_limits(void **state) {
   static const struct {
     double reward, limit; /* that holds after it; 0: none does */
   } rows[] = {
-      {0.001, 1}, {0, 1},              /* small rewards stay */
-      {-0.1, 5},  {0.5, 25},  {0, 25}, /* 50 R */
-      {0, 25},    {0, 25},    {2, 25}, /* 50 / R */
-      {-2, 0},    {2, 0},              /* 20 / sigma is about 20 */
-      {-20, 2.5}, {500, 0},            /* 20 / sigma is about 0.1 */
-      {0, 0},     {0.001, 0},          /* R does not fall */
+      {0.001, 1}, {0, 1},             /* small rewards stay */
+      {-0.1, 5},  {0.5, 25},          /* 50 R */
+      {0, 25},    {0, 25},   {0, 25}, /* R does not fall */
+      {2, 25},                        /* 50 / R */
+      {-2, 0},    {2, 0},             /* 20 / sigma is about 20 */
+      {-20, 2.5}, {500, 0},           /* 20 / sigma is about 0.1 */
   };
   rig r = {.params = {.rewards = REWARDS_LIMITED}, .env = floats(1), .streams = 1, .gamma = 0.5};
   rig_open(&r);
