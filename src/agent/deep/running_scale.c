@@ -14,7 +14,9 @@ const char *const lgv__normalize_names[] = {"false", "true", "auto", NULL};
 const char *const lgv__scale_rewards_names[] = {"false", "true", "limited", NULL};
 
 static const float most_deviations = 10; /* inputs beyond are cut */
-static const double most_gain = 50;      /* of rewards of size 1 with REWARDS_LIMITED */
+/* With REWARDS_LIMITED: the most that a reward of size 1 becomes, and how much larger than the
+ * least the greatest may be for that. */
+static const double most_reward = 50, most_ratio = 100;
 
 /* ---- parameters ---- */
 
@@ -114,9 +116,10 @@ static int64_t bytes_of(const lgv_env_spec *env) {
 /* Channels of one picture of a stack. */
 static int32_t depth_of(const lgv_env_spec *env) { return lgv__stack_one(env).obs_shape[2]; }
 
-static const char *greatest_fault(const void *greatest) {
-  double size = *(const double *)greatest;
-  return size >= 0 && size <= DBL_MAX ? NULL : "a greatest reward that cannot be";
+static const char *sizes_fault(const void *sizes) {
+  const double *size = sizes;
+  bool ok = size[0] >= 0 && size[0] <= size[1] && size[1] <= DBL_MAX;
+  return ok ? NULL : "sizes of rewards that cannot be";
 }
 
 static const char *now_fault(const void *scale) {
@@ -132,8 +135,8 @@ static void layout_returns(running_scale *s, lgv_layout *layout) {
   s->now = lgv_layout_array(layout, "return.now", LGV_F64, (size_t)s->streams, LGV_KEEP);
   lgv_layout_check(layout, now_fault, s);
   if (s->p->rewards != REWARDS_LIMITED) return;
-  s->greatest = lgv_layout_array(layout, "reward.greatest", LGV_F64, 1, LGV_KEEP);
-  lgv_layout_check(layout, greatest_fault, s->greatest);
+  s->sizes = lgv_layout_array(layout, "reward.sizes", LGV_F64, 2, LGV_KEEP);
+  lgv_layout_check(layout, sizes_fault, s->sizes);
 }
 
 /* The map, and the statistics that it was made of. */
@@ -185,6 +188,11 @@ static void see(running_scale *s, const lgv_obs *obs) {
   if (s->most) see_bytes(s, data);
 }
 
+static void see_size(double sizes[2], double size) {
+  sizes[0] = sizes[1] > 0 ? fmin(sizes[0], size) : size;
+  sizes[1] = fmax(sizes[1], size);
+}
+
 void lgv__running_scale_add(running_scale *s, int64_t stream, const lgv_transition *t,
                             bool begins) {
   if (begins) see(s, &t->obs);
@@ -193,7 +201,7 @@ void lgv__running_scale_add(running_scale *s, int64_t stream, const lgv_transiti
   double before = begins ? 0 : s->now[stream];
   s->now[stream] = s->gamma * before + t->reward;
   follow(&s->returns, 0, s->now[stream], (double)++*s->returns.count);
-  if (s->greatest) *s->greatest = fmax(*s->greatest, fabs(t->reward));
+  if (s->sizes && t->reward != 0) see_size(s->sizes, fabs(t->reward));
 }
 
 /* ---- use ---- */
@@ -245,12 +253,16 @@ net_map lgv__running_scale_map(const running_scale *s) {
   return (net_map){s->shift, s->gain, s->p->obs ? most_deviations : INFINITY};
 }
 
+static double limit_of(const double sizes[2]) {
+  double least = sizes[0], greatest = sizes[1];
+  if (greatest > most_ratio * least) return 1;
+  return fmax(1, most_reward * fmin(greatest, 1 / greatest));
+}
+
 static double gain_of_rewards(const running_scale *s) {
   if (s->returns.squares[0] == 0) return 1; /* there is no deviation yet */
   double gain = gain_of(&s->returns, 0);
-  if (!s->greatest) return gain;
-  double most = most_gain * fmin(*s->greatest, 1 / *s->greatest);
-  return fmin(REWARDS_DEVIATION * gain, fmax(1, most));
+  return s->sizes ? fmin(REWARDS_DEVIATION * gain, limit_of(s->sizes)) : gain;
 }
 
 void lgv__running_scale_rewards(const running_scale *s, float *rewards, int64_t count) {

@@ -14,12 +14,13 @@
  * episode on, over all steps of all streams. Targets use the rewards of a minibatch, n-step sums
  * included, times a factor:
  *     true      1 / sigma, sigma = sqrt(variance of G + 1e-8), or 1 as long as G has not varied;
- *     limited   min(20 / sigma, max(1, 50 min(R, 1 / R))), R the greatest |r| so far.
+ *     limited   min(20 / sigma, L), L = max(1, 50 min(R, 1 / R)), R the greatest |r| so far; but
+ *               L = 1 once R is more than 100 times the least |r| > 0.
  * `limited` is for agents whose noise or ridge has the units of the values: these are then about 20
- * in every task. The second bound is for rewards that are rare, so that sigma says little: one of
- * size 1 becomes 50 at most. It leaves rewards alone while all of them are small against 1, since
- * those may distract from a large one not yet found (N-Chain pays 0.001 at its near end and 1 at
- * the far one), and magnified they would drown the noise that could find it.
+ * in every task. L is for rewards that are rare, so that sigma says little: one of size 1 becomes
+ * 50 at most. Rewards that are small, against 1 or against others, are not magnified: they may
+ * distract from a large one that is hard to find (N-Chain pays 0.001 at its near end and 1 at the
+ * far one), and magnified they would drown the noise that could find it.
  *
  * With fewer than two values, means count as 0 and deviations as 1. The moments follow Welford's
  * recurrence (1962) in double precision, value by value in the order of the calls, so that neither
@@ -71,8 +72,8 @@ typedef struct running_scale {
   running_moments mapped;  /* of obs when the last map was made; its count is 0 if there is none */
   uint8_t *mapped_most;    /* the same of most */
   running_moments returns; /* of G: in use with agent.scale_rewards */
-  double *greatest;        /* (1): |r|: with REWARDS_LIMITED; else NULL */
-  double *now;             /* (streams): G of the current episodes */
+  double *sizes; /* (2): the least and the greatest |r| > 0: with REWARDS_LIMITED; else NULL */
+  double *now;   /* (streams): G of the current episodes */
 } running_scale;
 
 /* Chooses for `auto`; refuses what does not fit the observations. */

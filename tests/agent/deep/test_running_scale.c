@@ -179,12 +179,12 @@ static void returns_are_scaled_to_20_within_limits(void **state) {
   static const struct {
     double reward, limit; /* that holds after it; 0: none does */
   } rows[] = {
-      {0.001, 1}, {0, 1},             /* small rewards stay */
-      {-0.1, 5},  {0.5, 25},          /* 50 R */
-      {0, 25},    {0, 25},   {0, 25}, /* R does not fall */
-      {2, 25},                        /* 50 / R */
-      {-2, 0},    {2, 0},             /* 20 / sigma is about 20 */
-      {-20, 2.5}, {500, 0},           /* 20 / sigma is about 0.1 */
+      {0, 1},    {0.01, 1}, {0.01, 1},                   /* small rewards stay */
+      {-0.1, 5}, {0.5, 25},                              /* 50 R */
+      {0, 25},   {0, 25},   {0, 25},   {0, 25}, {0, 25}, /* R does not fall */
+      {0, 25},   {-1, 50},                               /* R is 100 times the least */
+      {1.02, 1},                                         /* R is more than that */
+      {100, 0},                                          /* 20 / sigma is about 0.8 */
   };
   rig r = {.params = {.rewards = REWARDS_LIMITED}, .env = floats(1), .streams = 1, .gamma = 0.5};
   rig_open(&r);
@@ -195,7 +195,7 @@ static void returns_are_scaled_to_20_within_limits(void **state) {
     for (size_t i = 0; i < n; i++) mean += rows[i].reward / (double)n;
     for (size_t i = 0; i < n; i++) variance += pow(rows[i].reward - mean, 2) / (double)n;
     double free = 20 / sqrt(variance + 1e-8), limit = rows[n - 1].limit;
-    if (limit > 0) assert_true(free > 1.1 * limit || n == 1);
+    if (limit > 0) assert_true(free > 1.1 * limit);
     assert_near(factor(&r), limit > 0 ? limit : free);
   }
   rig_close(&r);
@@ -369,14 +369,29 @@ static void loaded_numbers_that_cannot_be_are_named(void **state) {
   rig_close(&r);
 }
 
-static void a_loaded_reward_that_cannot_be_is_named(void **state) {
+/* 50 / R for rewards above 1, and 1 from 50 on; sigma is tiny. */
+static void large_rare_rewards_are_magnified_less(void **state) {
+  (void)state;
+  static const double rows[][2] = {{2, 25}, {4, 12.5}, {40, 1.25}, {80, 1}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    rig r = {.params = {.rewards = REWARDS_LIMITED}, .env = floats(1), .streams = 1, .gamma = 1};
+    rig_open(&r);
+    const float x = 0;
+    for (int n = 0; n < 100000; n++) add(&r, 0, &x, &x, n == 0 ? -rows[i][0] : 0, true);
+    assert_near(factor(&r), rows[i][1]);
+    rig_close(&r);
+  }
+}
+
+static void loaded_sizes_of_rewards_that_cannot_be_are_named(void **state) {
   (void)state;
   rig r = {.params = {.rewards = REWARDS_LIMITED}, .env = floats(1), .streams = 1, .gamma = 1};
   rig_open(&r);
   assert_null(fault_of(&r));
-  assert_fault(&r, r.scale.greatest, -1, "a greatest reward");
-  assert_fault(&r, r.scale.greatest, NAN, "a greatest reward");
-  assert_fault(&r, r.scale.greatest, INFINITY, "a greatest reward");
+  assert_fault(&r, &r.scale.sizes[0], -1, "sizes of rewards");
+  assert_fault(&r, &r.scale.sizes[0], 1, "sizes of rewards"); /* the least above the greatest */
+  assert_fault(&r, &r.scale.sizes[1], NAN, "sizes of rewards");
+  assert_fault(&r, &r.scale.sizes[1], INFINITY, "sizes of rewards");
   assert_fault(&r, &r.scale.now[0], NAN, "a return");
   rig_close(&r);
 }
@@ -568,13 +583,14 @@ int main(void) {
       cmocka_unit_test(statistics_are_those_of_a_second_pass),
       cmocka_unit_test(returns_that_never_vary_are_left_alone),
       cmocka_unit_test(returns_are_scaled_to_20_within_limits),
+      cmocka_unit_test(large_rare_rewards_are_magnified_less),
       cmocka_unit_test(the_map_follows_every_change),
       cmocka_unit_test(channels_are_divided_by_their_largest_byte),
       cmocka_unit_test(floats_beside_a_picture_are_normalized),
       cmocka_unit_test(the_choice_follows_the_observations),
       cmocka_unit_test(auto_normalizes_dense_floats),
       cmocka_unit_test(loaded_numbers_that_cannot_be_are_named),
-      cmocka_unit_test(a_loaded_reward_that_cannot_be_is_named),
+      cmocka_unit_test(loaded_sizes_of_rewards_that_cannot_be_are_named),
       cmocka_unit_test_setup_teardown(evaluation_leaves_the_statistics_alone, make_root,
                                       remove_root),
       cmocka_unit_test(every_observation_counts_once),
