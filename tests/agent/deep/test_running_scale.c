@@ -181,7 +181,7 @@ static void returns_are_scaled_to_20_within_limits(void **state) {
   } rows[] = {
       {0, 1},    {0.01, 1}, {0.01, 1},                   /* small rewards stay */
       {-0.1, 5}, {0.5, 25},                              /* 50 R */
-      {0, 25},   {0, 25},   {0, 25},   {0, 25}, {0, 25}, /* R does not fall */
+      {0.1, 25}, {0, 25},   {0, 25},   {0, 25}, {0, 25}, /* R does not fall */
       {0, 25},   {-1, 50},                               /* R is 100 times the least */
       {1.02, 1},                                         /* R is more than that */
       {100, 0},                                          /* 20 / sigma is about 0.8 */
