@@ -198,8 +198,7 @@ static bool has_preset(const topic *t, const char *name) {
 }
 
 static void print_auto(const topic *t) {
-  printf("agent.preset = auto takes `atari` for pictures of at least 36 x 36, %selse `small`.\n",
-         has_preset(t, "one-hot") ? "`one-hot` for one-hot observations, " : "");
+  puts("agent.preset = auto takes `atari` for pictures of at least 36 x 36, else `small`.");
   puts(t->plan ? "* marks the one used here." : "--env NAME shows the values on an environment.");
 }
 

@@ -24,7 +24,7 @@ WANTED = 1.8
 PARTS = {
     "all": ["agent.warmup=32"],
     "no updates": ["agent.warmup=99999"],
-    "emulation": ["agent.warmup=99999", "agent.warmup_actions=uniform"],
+    "emulation": ["agent.warmup=99999", "agent.epsilon_start=1"],
 }
 
 

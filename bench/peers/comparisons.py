@@ -17,8 +17,8 @@ from measure import best, ours_run
 
 TOLERANCE = 1e-5
 CHAIN, HIDDEN, BATCH, ACTIONS = 100, [32, 32], 32, 18
-PAPER = {"hidden": HIDDEN, "batch": BATCH, "n_step": 1, "double": False, "average": 0, "final_lr": 1, "l2": 0}
-ALWAYS = {"update_every": 1, "warmup": 50, "target_every": 100, "warmup_actions": "uniform"}
+PAPER = {"hidden": HIDDEN, "batch": BATCH, "n_step": 1, "double": False, "average": 0, "final_lr": 1, "l2": 0, "scale_rewards": False, "grad_clip": 0}
+ALWAYS = {"update_every": 1, "warmup": 50, "target_every": 100, "epsilon_start": 1, "epsilon_end": 0}
 
 
 @dataclasses.dataclass

@@ -214,8 +214,8 @@ class DQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari', 'zoo'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -247,8 +247,8 @@ class DoubleDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -280,8 +280,8 @@ class PrioritizedDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -313,8 +313,8 @@ class C51Params(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -348,8 +348,8 @@ class QRDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -382,8 +382,8 @@ class IQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -418,8 +418,8 @@ class NoisyNetDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -447,8 +447,8 @@ class BootstrappedDQNParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -476,10 +476,15 @@ class BootstrappedDQN(Agent):
 
 class HyperAgentParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
+class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
+    preset: Literal['auto', 'small', 'atari'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -516,7 +521,11 @@ class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None
@@ -533,8 +542,8 @@ class LMCDQNParams(DeepParams, SGLDParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -544,7 +553,11 @@ class LMCDQNParams(DeepParams, SGLDParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None
@@ -561,8 +574,8 @@ class PSGLDDQNParams(DeepParams, PSGLDParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -572,7 +585,11 @@ class PSGLDDQNParams(DeepParams, PSGLDParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None
@@ -589,8 +606,8 @@ class LangevinDQNParams(DeepParams, LangevinAdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -600,7 +617,11 @@ class LangevinDQNParams(DeepParams, LangevinAdamParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None
@@ -617,8 +638,8 @@ class FGLMCDQNParams(DeepParams, ASGLDParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -628,7 +649,11 @@ class FGLMCDQNParams(DeepParams, ASGLDParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None
@@ -646,8 +671,8 @@ class ULMCDQNParams(DeepParams, ULMCParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -657,7 +682,11 @@ class ULMCDQNParams(DeepParams, ULMCParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None
@@ -674,8 +703,8 @@ class FGULMCDQNParams(DeepParams, ULMCParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
@@ -685,7 +714,11 @@ class FGULMCDQNParams(DeepParams, ULMCParams, total=False):
     loss: Literal['mse', 'huber'] | None
     shared_bias: bool | None
     one_hot_gain: float | None
-    warmup_actions: Literal['greedy', 'uniform'] | None
+    grad_clip: float | None
+    epsilon_start: float | None
+    epsilon_end: float | None
+    epsilon_steps: int | None
+    epsilon_share: float | None
     final_lr: float | None
     average: int | None
     stages: Literal['shared', 'per-stage'] | None

@@ -251,13 +251,10 @@ static const lgv_preset *find_preset(const lgv_preset *presets, const char *name
   return NULL;
 }
 
-static const char *preset_name(const lgv_settings *settings, const lgv_agent_type *type,
-                               const lgv_env_spec *env) {
+static const char *preset_name(const lgv_settings *settings, const lgv_env_spec *env) {
   const char *name = lgv_settings_get(settings, "agent.preset");
   if (name && strcmp(name, "auto") != 0) return name;
-  if (lgv__is_large_picture(env->obs_form, env->obs_shape)) return "atari";
-  return env->obs_form == LGV_FORM_ONE_HOT && find_preset(type->presets, "one-hot") ? "one-hot"
-                                                                                    : "small";
+  return lgv__is_large_picture(env->obs_form, env->obs_shape) ? "atari" : "small";
 }
 
 lgv_status lgv__settings_copy(const lgv_settings *from, lgv_settings *to, lgv_error *err) {
@@ -309,7 +306,7 @@ static lgv_status unknown_preset(const lgv_agent_type *type, const char *name, l
 lgv_status lgv__settings_with_preset(const lgv_settings *settings, const lgv_agent_type *type,
                                      const lgv_env_spec *env, lgv_settings **completed,
                                      lgv_error *err) {
-  const char *name = preset_name(settings, type, env);
+  const char *name = preset_name(settings, env);
   const lgv_preset *preset = find_preset(type->presets, name);
   *completed = NULL;
   if (!preset && lgv_settings_get(settings, "agent.preset")) return unknown_preset(type, name, err);

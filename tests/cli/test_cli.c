@@ -152,24 +152,22 @@ static bool has_row(const char *const *words, size_t count) {
     if (!has_row(row, sizeof row / sizeof *row)) fail_msg("no row of %s ... in %s", row[0], out);  \
   } while (0)
 
-/* n_step is 1 in the table of adam-lmcdqn and 30 in its preset small, which is what a user gets. */
+/* n_step is 1 in the table of adam-lmcdqn and 10 in its preset small, which is what a user gets. */
 static void help_shows_presets_beside_defaults(void **state) {
   (void)state;
   expect("help agent adam-lmcdqn", 0);
   assert_says(out, "source: src/agent/deep/langevin_dqn.c\n");
-  assert_row("parameter", "default", "small", "one-hot", "cyclic", "atari", "accepts;");
-  assert_row("agent.n_step", "1", "30");
-  assert_row("optim.lr", "1e-4", "2e-3", "1e-3");
+  assert_row("parameter", "default", "small", "atari", "accepts;");
+  assert_row("agent.n_step", "1", "10");
+  assert_row("optim.lr", "1e-4", "2e-3");
   expect("help agent dqn", 0);
   assert_says(out, "auto | small | atari | zoo;");
   assert_row("optim.name", "adam", "rmsprop"); /* of zoo */
   assert_says(out, "auto takes `atari` for pictures of at least 36 x 36, else `small`");
   expect("help agent adam-lmcdqn --env nchain", 0);
-  assert_row("parameter", "on", "nchain", "default", "*small", "one-hot");
+  assert_row("parameter", "on", "nchain", "default", "*small", "atari");
   assert_row("agent.preset", "small", "auto", "auto");
-  assert_row("agent.n_step", "30", "1", "30");
-  expect("help adam-lmcdqn --env deepsea", 0);
-  assert_row("parameter", "on", "deepsea", "default", "small", "*one-hot");
+  assert_row("agent.n_step", "10", "1", "10");
   expect("help agent lmc-lsvi --env riverswim", 0);
   assert_row("agent.gram", "diagonal", "auto");
   expect("help env atari", 0);
@@ -181,9 +179,8 @@ static void help_shows_presets_beside_defaults(void **state) {
     snprintf(words, sizeof words, "help %s --env nchain", not_of_agents[i]);
     expect_refusal(words, "--env belongs to `langevin help agent NAME`");
   }
-  expect_refusal(
-      "run --env nchain --agent dqn --set agent.preset=one-hot --steps 10",
-      "the agent dqn has no preset 'one-hot': agent.preset is one of auto, small, atari");
+  expect_refusal("run --env nchain --agent dqn --set agent.preset=zoom --steps 10",
+                 "the agent dqn has no preset 'zoom': agent.preset is one of auto, small, atari");
   expect("list agents --json", 0);
   assert_one_json_object(out);
   assert_says(out, "\"source\": \"src/agent/deep/agent_c51.c\"");

@@ -58,12 +58,12 @@ def test_repeated_learn_equals_one(env, stated):
 
 
 def test_schedules():
-    """Without a stated budget nothing decays."""
+    """Without a stated budget the step size stays, and epsilon falls over epsilon_steps."""
 
     def trained(**stated):
         return langevin.AdamLMCDQN("langevin/CartPole-v0", seed=3, **stated).learn(2000).parameters()["w"].copy()
 
-    assert np.array_equal(trained(), trained(schedule_steps=2000, final_lr=1))
+    assert np.array_equal(trained(), trained(schedule_steps=2000, final_lr=1, epsilon_share=0))
     assert not np.array_equal(trained(), trained(schedule_steps=2000))
 
 
@@ -288,7 +288,7 @@ def test_vector_modes(corridor, mode):
 
 def test_native_vector():
     envs = gymnasium.make_vec("langevin/NChain-v0", num_envs=4, n=5)
-    agent = langevin.AdamLMCDQN(envs, seed=0, **SMALL)
+    agent = langevin.AdamLMCDQN(envs, seed=0, schedule_steps=4000, **SMALL)
     agent.learn(4000)
     assert (agent.lengths == 13).all() and agent.returns.max() == 10
 
@@ -405,7 +405,7 @@ def test_signatures():
 
 def test_help_shows_defaults_beside_presets():
     text = " ".join(langevin.AdamLMCDQN.__doc__.split())
-    assert "Default 1 (presets: small 30, atari 3); a whole number in [1, 1000]" in text  # n_step
+    assert "Default 1 (presets: small 10, atari 3); a whole number in [1, 1000]" in text  # n_step
     assert "zoo" not in langevin.DoubleDQN._entry.find("preset").choices  # dqn has it, double-dqn has not
     assert "Presets (preset=...): small, atari" in langevin.DoubleDQN.__doc__
 

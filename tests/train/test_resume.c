@@ -259,8 +259,8 @@ static void running_scales_resume_exactly(void **state) {
       snprintf(extra, sizeof extra,
                "run.envs=%d run.update_threads=%d run.steps=400 run.eval_every=90 "
                "run.checkpoint_every=0 agent.warmup=50 agent.replay=300 agent.batch=16 "
-               "agent.normalize_obs=true agent.scale_rewards=true",
-               n, n == 1 ? 2 : 1);
+               "agent.normalize_obs=true agent.scale_rewards=%s",
+               n, n == 1 ? 2 : 1, a % 2 ? "true" : "limited");
       lgv_plan *plan = make_plan(agents[a][0], agents[a][1], extra);
       check_plan(plan, 153, 277);
       lgv_plan_free(plan);

@@ -110,7 +110,9 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   params *p = params_;
   double low = p->v_min, high = p->v_max;
-  if (!p->base.dqn.scale.rewards) range_of_returns(&problem->env, p->base.dqn.gamma, &low, &high);
+  int32_t scaled = p->base.dqn.scale.rewards;
+  if (scaled == REWARDS_LIMITED) low *= REWARDS_DEVIATION, high *= REWARDS_DEVIATION;
+  if (!scaled) range_of_returns(&problem->env, p->base.dqn.gamma, &low, &high);
   if (!lgv__params_is_set(param_table, is_set, "v_min")) p->v_min = low;
   if (!lgv__params_is_set(param_table, is_set, "v_max")) p->v_max = high;
   if (!(p->v_min < p->v_max))

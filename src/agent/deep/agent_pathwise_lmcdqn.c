@@ -154,8 +154,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   (void)is_set;
   params *p = params_;
   const lgv_env_spec *env = &problem->env;
-  p->dqn.scale.obs =
-      env->obs_form == LGV_FORM_DENSE && (env->obs_kind == LGV_OBS_FLOAT || env->vector > 0);
+  p->dqn.scale.obs = NORMALIZE_AUTO;
   int64_t streams = problem->streams > 1 ? problem->streams : 1;
   p->dqn.replay = streams * (lgv__frames(env) + 1); /* there is none: the least that passes */
   if (is_mlp(&p->dqn, env) && p->dqn.hidden.count == 1 && p->dqn.hidden.value[0] == 0)

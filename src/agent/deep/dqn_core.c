@@ -325,14 +325,22 @@ static void advise_on_inputs(const dqn *c, char *text, size_t size) {
   }
 }
 
+/* A remedy for the rewards. Scaled ones are at fault only if they are too large for a float. */
+static const char *advice_on_rewards(const dqn *c) {
+  if (!c->p->scale.rewards) return "set agent.scale_rewards = true, or ";
+  for (int64_t i = 0; i < c->batch.size; i++)
+    if (!isfinite(c->batch.reward[i])) return "scale the rewards of the environment, or ";
+  return "";
+}
+
 static lgv_status not_finite(const dqn *c, const char *what, lgv_error *err) {
   char inputs[160];
   advise_on_inputs(c, inputs, sizeof inputs);
   bool can_change_loss = !c->sizes.distributional && c->p->loss != DQN_HUBER;
-  return lgv_fail(
-      err, LGV_ERR_NUMERIC, "%s is not a finite number in update %lld: %s%s%slower optim.lr", what,
-      (long long)c->count[DQN_UPDATES], inputs, can_change_loss ? "set agent.loss = huber, " : "",
-      c->p->scale.rewards ? "" : "set agent.scale_rewards = true, or ");
+  return lgv_fail(err, LGV_ERR_NUMERIC,
+                  "%s is not a finite number in update %lld: %s%s%slower optim.lr", what,
+                  (long long)c->count[DQN_UPDATES], inputs,
+                  can_change_loss ? "set agent.loss = huber, " : "", advice_on_rewards(c));
 }
 
 lgv_status lgv__dqn_end_update(dqn *c, lgv_error *err) {

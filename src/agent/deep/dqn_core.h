@@ -68,8 +68,8 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
   LGV_BOOL_ROW(dqn_params, layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier"), \
   LGV_BOOL_ROW(dqn_params, dueling, "dueling", "false", "split the last hidden layer into two streams, for the value and the advantages: Q = V + A - mean A"), \
   LGV_CHOICE_ROW(dqn_params, scale.input, "scale_input", "auto", lgv__scale_input_names, "true: divide bytes by 255; channels: divide them by the largest seen so far in their channel; auto: true for pictures of at least 36 x 36, channels for smaller ones"), \
-  LGV_BOOL_ROW(dqn_params, scale.obs, "normalize_obs", "false", "for dense floats: subtract the running mean of the observations, divide by their running deviation, clip at -10 and 10"), \
-  LGV_BOOL_ROW(dqn_params, scale.rewards, "scale_rewards", "false", "learn from rewards divided by the running deviation of the discounted return; values are in these units, records are not"), \
+  LGV_CHOICE_ROW(dqn_params, scale.obs, "normalize_obs", "false", lgv__normalize_names, "for dense floats: subtract the running mean of the observations, divide by their running deviation, clip at -10 and 10; auto: true if there are dense floats"), \
+  LGV_CHOICE_ROW(dqn_params, scale.rewards, "scale_rewards", "false", lgv__scale_rewards_names, "true: learn from rewards divided by the running deviation of the discounted return; limited: from rewards times 20 / that deviation, where rare rewards of about 1 become 50 at most and small ones, against 1 or against others, are not magnified. Values are in these units, records are not"), \
   LGV_REAL_ROW(dqn_params, gamma, "gamma", "0.99", 0, 1, 0, "discount"), \
   LGV_INT_ROW(dqn_params, n_step, "n_step", "1", 1, 1000, "rewards in a target before it bootstraps"), \
   LGV_INT_ROW(dqn_params, batch, "batch", "32", 1, 65536, "transitions in a minibatch"), \

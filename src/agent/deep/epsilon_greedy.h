@@ -17,10 +17,13 @@ typedef struct epsilon_greedy_params {
 } epsilon_greedy_params;
 
 /* clang-format off */
+/* With these defaults. */
+#define EPSILON_SCHEDULE_ROWS(from, to, over) \
+  LGV_REAL_ROW(epsilon_greedy_params, epsilon.start, "epsilon_start", from, 0, 1, 0, "probability of a uniform action until agent.warmup"), \
+  LGV_REAL_ROW(epsilon_greedy_params, epsilon.end, "epsilon_end", to, 0, 1, 0, "final probability of a uniform action"), \
+  LGV_INT_ROW(epsilon_greedy_params, epsilon.steps, "epsilon_steps", over, 0, 1e12, "environment steps over which the probability falls, from agent.warmup on")
 #define EPSILON_PARAM_ROWS \
-  LGV_REAL_ROW(epsilon_greedy_params, epsilon.start, "epsilon_start", "1", 0, 1, 0, "probability of a uniform action until agent.warmup"), \
-  LGV_REAL_ROW(epsilon_greedy_params, epsilon.end, "epsilon_end", "0.01", 0, 1, 0, "final probability of a uniform action"), \
-  LGV_INT_ROW(epsilon_greedy_params, epsilon.steps, "epsilon_steps", "1000", 0, 1e12, "environment steps over which the probability falls, from agent.warmup on"), \
+  EPSILON_SCHEDULE_ROWS("1", "0.01", "1000"), \
   LGV_REAL_ROW(epsilon_greedy_params, epsilon.eval, "epsilon_eval", "0", 0, 1, 0, "probability of a uniform action in evaluations")
 /* clang-format on */
 

@@ -5,10 +5,13 @@
  * underdamped chain. The agents, each with its equation and its presets, are at the end of the
  * file.
  *
- * Acting is greedy in the current sample w, in training and in evaluation; the optimizer (optim.*)
- * decides which chain w follows. Where all rewards are positive, greedy acting alone never leaves
- * the action that it tried first, since the other's value is still near 0: agent.warmup_actions =
- * uniform gives the replay some of each.
+ * Acting is greedy in the current sample w; the optimizer (optim.*) decides which chain w follows.
+ * Where all rewards are positive, greedy acting alone never leaves the action that it tried first,
+ * since the other's value is still near 0: agent.epsilon_start = 1 makes actions uniform until
+ * agent.warmup and gives the replay some of each. Afterwards the probability of a uniform action
+ * falls to agent.epsilon_end: over the share agent.epsilon_share of the budget that lgv_problem
+ * states, and over agent.epsilon_steps steps if it states none or the share is 0. Evaluation is
+ * greedy.
  *
  * agent.stages = shared (as in the published code): one network for all stages, a discount, a
  * target network, and J = agent.updates gradient steps every agent.update_every steps.
@@ -33,7 +36,7 @@
  * The feel-good term (agent.feel_good > 0) subtracts eta_fg * mean over the minibatch of max_a
  * Q(s_1, a), s_1 being the first observation of the episode that a transition comes from: optimism
  * where episodes begin. The gradient goes through the maximum. */
-#include "agent/deep/dqn_core.h"
+#include "agent/deep/epsilon_greedy.h"
 #include "agent/export.h"
 #include "base/arena.h"
 #include "base/error.h"
@@ -43,17 +46,16 @@
 #include <string.h>
 
 enum { SHARED, PER_STAGE };
-enum { GREEDY, UNIFORM };
 
 typedef struct params {
-  dqn_params dqn;
-  int32_t stages, warmup_actions;
+  epsilon_greedy_params base;
+  double epsilon_share;
+  int32_t stages;
   double feel_good, final_lr;
   int64_t average;
 } params;
 
 static const char *const stages_names[] = {"shared", "per-stage", NULL};
-static const char *const warmup_names[] = {"greedy", "uniform", NULL};
 
 /* clang-format off */
 #define PARAM_ROWS \
@@ -61,7 +63,9 @@ static const char *const warmup_names[] = {"greedy", "uniform", NULL};
   DQN_LOSS_ROW, \
   DQN_SHARED_BIAS_ROW, \
   DQN_ONE_HOT_GAIN_ROW, \
-  LGV_CHOICE_ROW(params, warmup_actions, "warmup_actions", "greedy", warmup_names, "actions until agent.warmup: of the initial network, or uniform"), \
+  DQN_GRAD_CLIP_ROW, \
+  EPSILON_SCHEDULE_ROWS("0", "0", "0"), \
+  LGV_REAL_ROW(params, epsilon_share, "epsilon_share", "0", 0, 1, 0, "share of the run over which the probability falls; 0, or a run of unknown length: agent.epsilon_steps"), \
   LGV_REAL_ROW(params, final_lr, "final_lr", "1", 0, 1, 0, "share of optim.lr to which the step size falls linearly by the end of the run; 1: it stays constant"), \
   LGV_INT_ROW(params, average, "average", "0", 0, 1e9, "evaluation uses the mean of the parameters over about this many updates; 0: the current parameters"), \
   LGV_CHOICE_ROW(params, stages, "stages", "shared", stages_names, "shared: one network; per-stage: one for each stage, fitted in a backward sweep before every episode")
@@ -86,7 +90,7 @@ typedef struct self {
 
 static lgv_status resolve_per_stage(params *p, const bool *is_set, const lgv_problem *problem,
                                     lgv_error *err) {
-  dqn_params *d = &p->dqn;
+  dqn_params *d = &p->base.dqn;
   if (problem->env.horizon == 0)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.stages = per-stage needs an environment whose episodes have a fixed "
@@ -110,7 +114,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   params *p = params_;
   if (p->stages == PER_STAGE) LGV_TRY(resolve_per_stage(p, is_set, problem, err));
-  return lgv__dqn_resolve(&p->dqn, problem, (dqn_sizes){0}, err);
+  return lgv__dqn_resolve(&p->base.dqn, problem, (dqn_sizes){0}, err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
@@ -118,7 +122,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   s->p = params_;
   s->H = s->p->stages == PER_STAGE ? problem->env.horizon : 0;
   dqn_sizes sizes = {.copies = s->H, .with_first = s->p->feel_good > 0, .no_target = s->H > 0};
-  lgv__dqn_layout(&s->core, &s->p->dqn, problem, sizes, out);
+  lgv__dqn_layout(&s->core, &s->p->base.dqn, problem, sizes, out);
   s->episodes = lgv_layout_array(out, "episodes", LGV_I64, 1, LGV_KEEP);
   lgv_layout_check(out, lgv__counter_fault, s->episodes);
   s->steps_planned = problem->steps;
@@ -126,7 +130,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   size_t all = (size_t)(s->core.sizes.copies * s->core.dim);
   s->w_mean = s->p->average > 0 ? lgv_layout_array(out, "w_mean", LGV_F32, all, LGV_KEEP) : NULL;
   if (s->H == 0) return;
-  s->order = lgv_layout_array(out, "order", LGV_I64, (size_t)s->p->dqn.replay, LGV_SCRATCH);
+  s->order = lgv_layout_array(out, "order", LGV_I64, (size_t)s->p->base.dqn.replay, LGV_SCRATCH);
   s->start = lgv_layout_array(out, "start", LGV_I64, (size_t)s->H + 1, LGV_SCRATCH);
 }
 
@@ -138,7 +142,24 @@ static lgv_status open_agent(void *self_, lgv_error *err) {
   return LGV_OK;
 }
 
+/* The share of the stated budget that is spent; 0 without one. */
+static double progress(const self *s) {
+  if (s->steps_planned > 0)
+    return fmin(1, (double)s->core.count[DQN_STEPS] / (double)s->steps_planned);
+  if (s->episodes_planned > 0) return fmin(1, (double)s->episodes[0] / (double)s->episodes_planned);
+  return 0;
+}
+
 /* ---- acting ---- */
+
+static double epsilon(const self *s) {
+  const epsilon_params *p = &s->p->base.epsilon;
+  const dqn *c = &s->core;
+  bool has_budget = s->steps_planned > 0 || s->episodes_planned > 0;
+  if (!has_budget || s->p->epsilon_share == 0) return epsilon_of(p, c);
+  if (c->count[DQN_STEPS] < c->p->warmup) return p->start;
+  return p->start + (p->end - p->start) * fmin(1, progress(s) / s->p->epsilon_share);
+}
 
 /* The parameters that act at the observation. */
 static lgv_status actor(self *s, const lgv_obs *obs, lgv_mode mode, const float **w,
@@ -157,11 +178,11 @@ static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action
   dqn *c = &s->core;
   const float *w = NULL;
   LGV_TRY(actor(s, obs, mode, &w, err));
-  bool warms_up = mode == LGV_TRAIN && c->count[DQN_STEPS] < c->p->warmup;
-  if (warms_up && s->p->warmup_actions == UNIFORM)
+  double chance = mode == LGV_TRAIN ? epsilon(s) : 0;
+  if (chance == 1)
     lgv__dqn_uniform(c, obs, mode, action);
   else
-    lgv__dqn_greedy(c, lgv__dqn_values(c, w, obs), obs, mode, action);
+    lgv__dqn_epsilon_greedy(c, lgv__dqn_values(c, w, obs), chance, obs, mode, action);
   return LGV_OK;
 }
 
@@ -190,14 +211,6 @@ static void add_feel_good(self *s) {
       first += lgv__part_choices(&c->env.actions, p);
     }
   }
-}
-
-/* The share of the stated budget that is spent; 0 without one. */
-static double progress(const self *s) {
-  if (s->steps_planned > 0)
-    return fmin(1, (double)s->core.count[DQN_STEPS] / (double)s->steps_planned);
-  if (s->episodes_planned > 0) return fmin(1, (double)s->episodes[0] / (double)s->episodes_planned);
-  return 0;
 }
 
 static void average(self *s, int64_t k) {
@@ -302,7 +315,7 @@ static void policy_parts(const void *self_, lgv_policy_parts *parts) {
     .stats = lgv__dqn_stats, .set_stream = lgv__dqn_set_stream, .q_values = q_values,              \
   }
 
-#define SMALL_LOOP "agent.warmup=200 agent.warmup_actions=uniform agent.updates=4 "
+#define SMALL_LOOP "agent.warmup=200 agent.epsilon_start=1 agent.updates=4 "
 
 /* adam-lmcdqn. Ishfaq et al., "Provable and practical: efficient exploration in reinforcement
  * learning via Langevin Monte Carlo" (ICLR 2024), Algorithm 2, with the optimizer Adam SGLD of Kim
@@ -315,43 +328,26 @@ static void policy_parts(const void *self_, lgv_policy_parts *parts) {
  * network every 500 updates. As in that code, parameters are single floats: at beta = 1e16 rounding
  * takes nearly all of the noise away, which optim.compensated = true would keep.
  *
- * The presets for small problems are not from the paper. `small`: noise large enough to move the
- * policy, an l2 term in the part of the ridge of the paper's loss, thirty rewards in a target and a
- * target network that stays for 500 updates; a step size that falls, and evaluation by the mean of
- * 2000 samples. `one-hot`, where the observation only names a state: inputs so large that the rows
- * of the first layer, one per state, move far more than the layers that all states share, and begin
- * with values that differ; one-step targets, which carry the values of actions not yet tried back
- * to the states before them; no l2 term. `cyclic`, the same where an episode can return to a state
- * it left (a wall to walk against): there the maximum over noisy values feeds itself, so that
- * targets are double, and evaluation by samples of one moment can run in circles, so that it uses
- * their mean, at a step size that falls. */
-#define ONE_HOT_LOOP                                                                               \
-  "agent.warmup=1000 agent.warmup_actions=uniform agent.update_every=1 agent.hidden=64,64 "        \
-  "agent.one_hot_gain=3 agent.replay=100000 agent.target_every=200 optim.lr=1e-3 optim.a=0.1 "     \
-  "optim.form=paper "
-
+ * The preset `small`, for everything that is not a large picture, is not from the paper. Inputs and
+ * values have the same size in every task (running_scale.h), so that one noise and one l2 term, in
+ * the part of the ridge of the paper's loss, fit all of them. Uniform actions, fewer and fewer over
+ * a fifth of the run, show what is easy to find; the noise, large enough to move the policy, finds
+ * what is not. Targets have ten rewards and a network that stays for 1000 updates; the step size
+ * falls, and evaluation uses the mean of 2000 samples. The 1 of a one-hot observation of n states
+ * counts sqrt(n), as it would if its entries were normalized. */
 static const lgv_preset adam_lmcdqn_presets[] = {
-    {"small", "agent.warmup=1000 agent.warmup_actions=uniform agent.update_every=1 agent.batch=64 "
-              "agent.replay=20000 agent.n_step=30 agent.double=true agent.target_every=500 "
-              "agent.final_lr=0.05 agent.average=2000 optim.lr=2e-3 optim.a=0.01 optim.beta=3e3 "
-              "optim.l2=0.03 optim.form=paper"},
-    {"one-hot", ONE_HOT_LOOP "optim.beta=3e3"},
-    {"cyclic", ONE_HOT_LOOP "agent.double=true agent.final_lr=0.05 agent.average=1000 "
-                            "optim.beta=3e4"},
+    {"small", "agent.normalize_obs=auto agent.scale_rewards=limited agent.one_hot_gain=1 "
+              "agent.hidden=64,64 agent.warmup=1000 agent.epsilon_start=1 agent.epsilon_end=0.02 "
+              "agent.epsilon_share=0.2 agent.epsilon_steps=10000 agent.update_every=1 "
+              "agent.batch=64 agent.replay=50000 agent.n_step=10 agent.double=true "
+              "agent.target_every=1000 agent.grad_clip=1000 agent.final_lr=0.05 agent.average=2000 "
+              "optim.lr=2e-3 "
+              "optim.a=0.1 optim.beta=3e3 optim.l2=0.02 optim.form=paper"},
     {"atari", DQN_ATARI_LOOP "optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 optim.form=code"},
     {0}};
-static const char *const adam_lmcdqn_preset_names[] = {"auto",   "small", "one-hot",
-                                                       "cyclic", "atari", NULL};
-static const lgv_param adam_lmcdqn_table[] = {
-    DQN_PRESET_ROW(
-        adam_lmcdqn_preset_names,
-        "atari for pictures of at least 36 x 36, one-hot for one-hot observations, else small"),
-    PARAM_ROWS,
-    {0}};
-
 const lgv_agent_type lgv__agent_adam_lmcdqn =
     LANGEVIN_DQN("adam-lmcdqn", "Langevin Monte Carlo DQN with Adam SGLD (the paper's Algorithm 2)",
-                 adam_lmcdqn_table, adam_lmcdqn_presets);
+                 param_table, adam_lmcdqn_presets);
 const lgv_builtin lgv__builtin_adam_lmcdqn = {"asgld", policy_parts};
 
 /* lmc-dqn. The update of Algorithm 1 of Ishfaq et al. (ICLR 2024), line 9, on a network, which is

@@ -7,10 +7,16 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 const char *const lgv__scale_input_names[] = {"auto", "false", "true", "channels", NULL};
+const char *const lgv__normalize_names[] = {"false", "true", "auto", NULL};
+const char *const lgv__scale_rewards_names[] = {"false", "true", "limited", NULL};
 
 static const float most_deviations = 10; /* inputs beyond are cut */
+/* With REWARDS_LIMITED: the most that a reward of size 1 becomes, and how much larger than the
+ * least the greatest may be for that. */
+static const double most_reward = 50, most_ratio = 100;
 
 /* ---- parameters ---- */
 
@@ -23,6 +29,11 @@ int32_t lgv__running_scale_choice(const lgv_env_spec *env) {
   return small ? SCALE_CHANNELS : SCALE_TRUE;
 }
 
+static bool has_dense_floats(const lgv_env_spec *env) {
+  bool bytes = env->obs_kind == LGV_OBS_BYTE;
+  return bytes ? env->vector > 0 : env->obs_form == LGV_FORM_DENSE;
+}
+
 lgv_status lgv__running_scale_resolve(running_scale_params *p, const lgv_env_spec *env,
                                       lgv_error *err) {
   bool bytes = env->obs_kind == LGV_OBS_BYTE;
@@ -32,6 +43,7 @@ lgv_status lgv__running_scale_resolve(running_scale_params *p, const lgv_env_spe
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.scale_input = channels divides bytes, and these observations are "
                     "floats: for dense floats set agent.normalize_obs = true");
+  if (p->obs == NORMALIZE_AUTO) p->obs = has_dense_floats(env) ? NORMALIZE_TRUE : NORMALIZE_FALSE;
   if (!p->obs) return LGV_OK;
   if (bytes && env->vector == 0)
     return lgv_fail(err, LGV_ERR_USAGE,
@@ -104,6 +116,12 @@ static int64_t bytes_of(const lgv_env_spec *env) {
 /* Channels of one picture of a stack. */
 static int32_t depth_of(const lgv_env_spec *env) { return lgv__stack_one(env).obs_shape[2]; }
 
+static const char *sizes_fault(const void *sizes) {
+  const double *size = sizes;
+  bool ok = size[0] >= 0 && size[0] <= size[1] && size[1] <= DBL_MAX;
+  return ok ? NULL : "sizes of rewards that cannot be";
+}
+
 static const char *now_fault(const void *scale) {
   const running_scale *s = scale;
   for (int64_t i = 0; i < s->streams; i++)
@@ -116,6 +134,21 @@ static void layout_returns(running_scale *s, lgv_layout *layout) {
   layout_moments(&s->returns, names, 1, DBL_MAX, layout);
   s->now = lgv_layout_array(layout, "return.now", LGV_F64, (size_t)s->streams, LGV_KEEP);
   lgv_layout_check(layout, now_fault, s);
+  if (s->p->rewards != REWARDS_LIMITED) return;
+  s->sizes = lgv_layout_array(layout, "reward.sizes", LGV_F64, 2, LGV_KEEP);
+  lgv_layout_check(layout, sizes_fault, s->sizes);
+}
+
+/* The map, and the statistics that it was made of. */
+static void layout_map(running_scale *s, lgv_layout *layout) {
+  size_t inputs = (size_t)inputs_of(s->env), floats = (size_t)s->obs.size;
+  s->shift = lgv_layout_array(layout, "obs.shift", LGV_F32, inputs, LGV_SCRATCH);
+  s->gain = lgv_layout_array(layout, "obs.gain", LGV_F32, inputs, LGV_SCRATCH);
+  s->mapped.count = lgv_layout_array(layout, "mapped.count", LGV_I64, 1, LGV_SCRATCH);
+  s->mapped.mean = lgv_layout_array(layout, "mapped.mean", LGV_F64, floats, LGV_SCRATCH);
+  s->mapped.squares = lgv_layout_array(layout, "mapped.squares", LGV_F64, floats, LGV_SCRATCH);
+  size_t channels = s->p->input == SCALE_CHANNELS ? (size_t)depth_of(s->env) : 0;
+  s->mapped_most = lgv_layout_array(layout, "mapped.most", LGV_U8, channels, LGV_SCRATCH);
 }
 
 void lgv__running_scale_layout(running_scale *s, const running_scale_params *p,
@@ -129,8 +162,7 @@ void lgv__running_scale_layout(running_scale *s, const running_scale_params *p,
   if (p->obs) layout_moments(&s->obs, names, inputs - (size_t)bytes_of(env), FLT_MAX, layout);
   if (p->input == SCALE_CHANNELS)
     s->most = lgv_layout_array(layout, "obs.most", LGV_U8, (size_t)depth_of(env), LGV_KEEP);
-  s->shift = lgv_layout_array(layout, "obs.shift", LGV_F32, inputs, LGV_SCRATCH);
-  s->gain = lgv_layout_array(layout, "obs.gain", LGV_F32, inputs, LGV_SCRATCH);
+  layout_map(s, layout);
 }
 
 /* ---- training ---- */
@@ -156,6 +188,11 @@ static void see(running_scale *s, const lgv_obs *obs) {
   if (s->most) see_bytes(s, data);
 }
 
+static void see_size(double sizes[2], double size) {
+  sizes[0] = sizes[1] > 0 ? fmin(sizes[0], size) : size;
+  sizes[1] = fmax(sizes[1], size);
+}
+
 void lgv__running_scale_add(running_scale *s, int64_t stream, const lgv_transition *t,
                             bool begins) {
   if (begins) see(s, &t->obs);
@@ -164,6 +201,7 @@ void lgv__running_scale_add(running_scale *s, int64_t stream, const lgv_transiti
   double before = begins ? 0 : s->now[stream];
   s->now[stream] = s->gamma * before + t->reward;
   follow(&s->returns, 0, s->now[stream], (double)++*s->returns.count);
+  if (s->sizes && t->reward != 0) see_size(s->sizes, fabs(t->reward));
 }
 
 /* ---- use ---- */
@@ -186,15 +224,49 @@ static void map_floats(const running_scale *s) {
   }
 }
 
+/* Whether the last map was made of today's statistics. Its count is one more than theirs, so that 0
+ * means that there is none. Loading may replace statistics by others with the same count. */
+static bool is_mapped(const running_scale *s) {
+  size_t size = (size_t)s->obs.size * sizeof *s->obs.mean;
+  if (*s->mapped.count != 1 + (s->p->obs ? *s->obs.count : 0)) return false;
+  if (s->most && memcmp(s->mapped_most, s->most, (size_t)depth_of(s->env)) != 0) return false;
+  return !s->p->obs || (memcmp(s->mapped.mean, s->obs.mean, size) == 0 &&
+                        memcmp(s->mapped.squares, s->obs.squares, size) == 0);
+}
+
+static void note_mapped(const running_scale *s) {
+  size_t size = (size_t)s->obs.size * sizeof *s->obs.mean;
+  *s->mapped.count = 1 + (s->p->obs ? *s->obs.count : 0);
+  if (s->most) memcpy(s->mapped_most, s->most, (size_t)depth_of(s->env));
+  if (!s->p->obs) return;
+  memcpy(s->mapped.mean, s->obs.mean, size);
+  memcpy(s->mapped.squares, s->obs.squares, size);
+}
+
 net_map lgv__running_scale_map(const running_scale *s) {
   if (!s->gain) return (net_map){0};
-  if (bytes_of(s->env) > 0) map_bytes(s);
-  map_floats(s);
+  if (!is_mapped(s)) {
+    if (bytes_of(s->env) > 0) map_bytes(s);
+    map_floats(s);
+    note_mapped(s);
+  }
   return (net_map){s->shift, s->gain, s->p->obs ? most_deviations : INFINITY};
+}
+
+static double limit_of(const double sizes[2]) {
+  double least = sizes[0], greatest = sizes[1];
+  if (greatest > most_ratio * least) return 1;
+  return fmax(1, most_reward * fmin(greatest, 1 / greatest));
+}
+
+static double gain_of_rewards(const running_scale *s) {
+  if (s->returns.squares[0] == 0) return 1; /* there is no deviation yet */
+  double gain = gain_of(&s->returns, 0);
+  return s->sizes ? fmin(REWARDS_DEVIATION * gain, limit_of(s->sizes)) : gain;
 }
 
 void lgv__running_scale_rewards(const running_scale *s, float *rewards, int64_t count) {
   if (!s->p->rewards) return;
-  float gain = (float)gain_of(&s->returns, 0);
+  float gain = (float)gain_of_rewards(s);
   for (int64_t i = 0; i < count; i++) rewards[i] *= gain;
 }

@@ -140,12 +140,12 @@ static void the_atari_preset_is_the_published_loop(void **state) {
   CHECK_PUBLISHED_LOOP("adam-lmcdqn", {"optim.name", "asgld"}, {"optim.form", "code"},
                        {"optim.a", "0.1"}, {"optim.beta", "1e16"}, {"optim.alpha1", "0.9"},
                        {"optim.alpha2", "0.999"}, {"optim.eps", "1e-8"},
-                       {"agent.warmup_actions", "greedy"}, {"agent.average", "0"},
-                       {"agent.final_lr", "1"});
+                       {"agent.epsilon_start", "0"}, {"agent.epsilon_end", "0"},
+                       {"agent.average", "0"}, {"agent.final_lr", "1"});
   CHECK_PUBLISHED_LOOP("langevin-dqn", {"optim.name", "langevin-adam"}, {"optim.beta", "1e16"},
                        {"optim.alpha1", "0.9"}, {"optim.alpha2", "0.999"}, {"optim.eps", "1e-8"},
-                       {"agent.warmup_actions", "greedy"}, {"agent.average", "0"},
-                       {"agent.final_lr", "1"});
+                       {"agent.epsilon_start", "0"}, {"agent.epsilon_end", "0"},
+                       {"agent.average", "0"}, {"agent.final_lr", "1"});
   CHECK_PUBLISHED_LOOP("noisynet-dqn", {"optim.name", "adam"}, {"optim.alpha1", "0.9"},
                        {"optim.alpha2", "0.999"}, {"optim.eps", "1e-8"}, {"agent.sigma0", "0.5"});
   CHECK_PUBLISHED_LOOP("bootstrapped-dqn", {"optim.name", "adam"}, {"optim.eps", "1e-8"},

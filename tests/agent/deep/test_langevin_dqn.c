@@ -86,6 +86,60 @@ static void the_step_size_falls_with_the_stated_budget_alone(void **state) {
   check_schedule(40, 0, 1);
 }
 
+/* How often actions other than the greedy one are taken, twice, which is epsilon with two actions.
+ */
+static double share_of_uniform(deep_rig *rig, lgv_mode mode) {
+  enum { DRAWS = 4000 };
+  float data[DEEP_MOST_LENGTH];
+  lgv_obs obs = deep_obs(rig, 2, 0, data);
+  lgv_error err = {0};
+  int others = 0;
+  for (int i = 0; i < DRAWS; i++) {
+    lgv_action action;
+    assert_int_equal(rig->type->act(rig->self, &obs, mode, &action, &err), LGV_OK);
+    others += action.choice == 1;
+  }
+  return 2.0 * others / DRAWS;
+}
+
+/* Epsilon from 0.9 to 0.1: until agent.warmup = 100; then over half of 1000 steps or of 20
+ * episodes, or without a budget, or without a share, over 40 steps. */
+static void epsilon_falls_with_the_budget_or_in_fixed_steps(void **state) {
+  (void)state;
+  static const struct {
+    int64_t steps_planned, episodes_planned;
+    double share;
+    int64_t step, episode;
+    double epsilon;
+  } rows[] = {
+      {1000, 0, 0.5, 99, 0, 0.9},  {1000, 0, 0.5, 250, 7, 0.5},  {1000, 3, 0.5, 250, 3, 0.5},
+      {1000, 0, 0.5, 500, 0, 0.1}, {1000, 0, 0.5, 5000, 0, 0.1}, {0, 20, 0.5, 99, 5, 0.9},
+      {0, 20, 0.5, 999, 5, 0.5},   {0, 20, 0.5, 999, 11, 0.1},   {0, 0, 0.5, 99, 0, 0.9},
+      {0, 0, 0.5, 120, 0, 0.5},    {0, 0, 0.5, 140, 0, 0.1},     {1000, 0, 0, 120, 0, 0.5},
+      {1000, 0, 0, 140, 0, 0.1},   {1000, 0, 1, 500, 0, 0.5},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    deep_rig rig;
+    char extra[256];
+    lgv_problem problem = {.env = deep_spec(5, 2),
+                           .steps = rows[i].steps_planned,
+                           .episodes = rows[i].episodes_planned};
+    snprintf(extra, sizeof extra,
+             "agent.epsilon_start=0.9 agent.epsilon_end=0.1 agent.epsilon_steps=40 "
+             "agent.epsilon_share=%g agent.warmup=100",
+             rows[i].share);
+    deep_open_for(&rig, "adam-lmcdqn", problem, extra, NULL);
+    dqn *c = rig.self;
+    c->w[c->net.params - 2] = 1000; /* the bias of the first action: it is greedy */
+    c->count[DQN_STEPS] = rows[i].step;
+    *(int64_t *)deep_array(&rig, "episodes", NULL) = rows[i].episode;
+    double share = share_of_uniform(&rig, LGV_TRAIN); /* standard error below 0.016 */
+    if (fabs(share - rows[i].epsilon) > 0.07) fail_msg("row %zu: %.3f", i, share);
+    assert_true(share_of_uniform(&rig, LGV_EVAL) == 0);
+    deep_close(&rig);
+  }
+}
+
 /* Evaluation sees the mean: of all samples so far at first, an exponential one later. */
 static void evaluation_acts_by_the_mean_of_the_samples(void **state) {
   (void)state;
@@ -204,6 +258,7 @@ int main(void) {
       cmocka_unit_test(lmc_dqn_is_adam_lmcdqn_without_its_bias),
       cmocka_unit_test(langevin_dqn_without_noise_is_dqn),
       cmocka_unit_test(the_step_size_falls_with_the_stated_budget_alone),
+      cmocka_unit_test(epsilon_falls_with_the_budget_or_in_fixed_steps),
       cmocka_unit_test(evaluation_acts_by_the_mean_of_the_samples),
       cmocka_unit_test(the_feel_good_gradient_agrees_with_finite_differences),
       cmocka_unit_test(the_backward_sweep_carries_values_from_stage_to_stage),

@@ -151,6 +151,79 @@ static void statistics_are_those_of_a_second_pass(void **state) {
   rig_close(&r);
 }
 
+/* The factor of today's rewards. */
+static double factor(const rig *r) {
+  float reward = 1;
+  lgv__running_scale_rewards(&r->scale, &reward, 1);
+  return (double)reward;
+}
+
+/* Episodes of one step, all with the same reward: there is no deviation to divide by. */
+static void returns_that_never_vary_are_left_alone(void **state) {
+  (void)state;
+  rig r = {.params = {.rewards = REWARDS_SCALED}, .env = floats(1), .streams = 1, .gamma = 1};
+  rig_open(&r);
+  const float x = 0;
+  for (int i = 0; i < 9; i++) {
+    add(&r, 0, &x, &x, 5, true);
+    assert_true(factor(&r) == 1);
+  }
+  add(&r, 0, &x, &x, 15, true); /* variance 100 (1/10) (9/10) */
+  assert_near(factor(&r), 1 / sqrt(9 + 1e-8));
+  rig_close(&r);
+}
+
+/* Episodes of one step, so that G = r, and its deviation is that of the rewards so far. */
+static void returns_are_scaled_to_20_within_limits(void **state) {
+  (void)state;
+  static const struct {
+    double reward, limit; /* that holds after it; 0: none does */
+  } rows[] = {
+      {0, 1},    {0.01, 1}, {0.01, 1},                   /* small rewards stay */
+      {-0.1, 5}, {0.5, 25},                              /* 50 R */
+      {0.1, 25}, {0, 25},   {0, 25},   {0, 25}, {0, 25}, /* R does not fall */
+      {0, 25},   {-1, 50},                               /* R is 100 times the least */
+      {1.02, 1},                                         /* R is more than that */
+      {100, 0},                                          /* 20 / sigma is about 0.8 */
+  };
+  rig r = {.params = {.rewards = REWARDS_LIMITED}, .env = floats(1), .streams = 1, .gamma = 0.5};
+  rig_open(&r);
+  const float x = 0;
+  for (size_t n = 1; n <= sizeof rows / sizeof *rows; n++) {
+    add(&r, 0, &x, &x, rows[n - 1].reward, true);
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i < n; i++) mean += rows[i].reward / (double)n;
+    for (size_t i = 0; i < n; i++) variance += pow(rows[i].reward - mean, 2) / (double)n;
+    double free = 20 / sqrt(variance + 1e-8), limit = rows[n - 1].limit;
+    if (limit > 0) assert_true(free > 1.1 * limit);
+    assert_near(factor(&r), limit > 0 ? limit : free);
+  }
+  rig_close(&r);
+}
+
+/* The map is kept until statistics change, whether a transition or a loaded file changes them. */
+static void the_map_follows_every_change(void **state) {
+  (void)state;
+  rig r = {.params = {.obs = NORMALIZE_TRUE}, .env = floats(2), .streams = 1};
+  rig_open(&r);
+  const float x[2] = {1, 2}, y[2] = {3, 6}, z[2] = {5, 1};
+  lgv__running_scale_map(&r.scale);
+  add(&r, 0, x, y, 0, true);
+  net_map map = lgv__running_scale_map(&r.scale);
+  assert_true(map.shift[0] == 2 && map.shift[1] == 4);
+  r.scale.gain[0] = 77; /* nothing has changed: it is not made again */
+  assert_true(lgv__running_scale_map(&r.scale).gain[0] == 77);
+  add(&r, 0, y, z, 0, false);
+  map = lgv__running_scale_map(&r.scale);
+  assert_true(map.shift[0] == 3 && map.shift[1] == 3);
+  assert_near((double)map.gain[0], 1 / sqrt(8 / 3.0 + 1e-8));
+  r.scale.obs.mean[1] = 9; /* as many observations, other numbers */
+  assert_true(lgv__running_scale_map(&r.scale).shift[1] == 9);
+  r.scale.obs.squares[0] = 27;
+  assert_near((double)lgv__running_scale_map(&r.scale).gain[0], 1 / sqrt(9 + 1e-8));
+  rig_close(&r);
+}
+
 /* A stack of two pictures with two channels each: the newest picture counts, and its channels are
  * those of the older one, too. */
 static void channels_are_divided_by_their_largest_byte(void **state) {
@@ -232,6 +305,26 @@ static void the_choice_follows_the_observations(void **state) {
   }
 }
 
+static void auto_normalizes_dense_floats(void **state) {
+  (void)state;
+  lgv_env_spec one_hot = floats(5), thermometer = floats(5), beside = pictures(7, 7, 3);
+  one_hot.obs_form = LGV_FORM_ONE_HOT;
+  thermometer.obs_form = LGV_FORM_THERMOMETER;
+  beside.vector = 2;
+  const struct {
+    lgv_env_spec env;
+    int32_t resolved;
+  } rows[] = {{floats(5), NORMALIZE_TRUE},          {one_hot, NORMALIZE_FALSE},
+              {thermometer, NORMALIZE_FALSE},       {pictures(7, 7, 3), NORMALIZE_FALSE},
+              {pictures(9, 1, 1), NORMALIZE_FALSE}, {beside, NORMALIZE_TRUE}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    running_scale_params params = {.obs = NORMALIZE_AUTO};
+    lgv_error err = {0};
+    assert_int_equal(lgv__running_scale_resolve(&params, &rows[i].env, &err), LGV_OK);
+    assert_int_equal(params.obs, rows[i].resolved);
+  }
+}
+
 /* What the checks of the arrays say, or NULL. */
 static const char *fault_of(const rig *r) {
   const lgv_layout *table = &r->arena.table;
@@ -273,6 +366,33 @@ static void loaded_numbers_that_cannot_be_are_named(void **state) {
   *m->count = 2;
   *g->count = INT64_MAX;
   assert_string_equal(fault_of(&r), "counter out of range");
+  rig_close(&r);
+}
+
+/* 50 / R for rewards above 1, and 1 from 50 on; sigma is tiny. */
+static void large_rare_rewards_are_magnified_less(void **state) {
+  (void)state;
+  static const double rows[][2] = {{2, 25}, {4, 12.5}, {40, 1.25}, {80, 1}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    rig r = {.params = {.rewards = REWARDS_LIMITED}, .env = floats(1), .streams = 1, .gamma = 1};
+    rig_open(&r);
+    const float x = 0;
+    for (int n = 0; n < 100000; n++) add(&r, 0, &x, &x, n == 0 ? -rows[i][0] : 0, true);
+    assert_near(factor(&r), rows[i][1]);
+    rig_close(&r);
+  }
+}
+
+static void loaded_sizes_of_rewards_that_cannot_be_are_named(void **state) {
+  (void)state;
+  rig r = {.params = {.rewards = REWARDS_LIMITED}, .env = floats(1), .streams = 1, .gamma = 1};
+  rig_open(&r);
+  assert_null(fault_of(&r));
+  assert_fault(&r, &r.scale.sizes[0], -1, "sizes of rewards");
+  assert_fault(&r, &r.scale.sizes[0], 1, "sizes of rewards"); /* the least above the greatest */
+  assert_fault(&r, &r.scale.sizes[1], NAN, "sizes of rewards");
+  assert_fault(&r, &r.scale.sizes[1], INFINITY, "sizes of rewards");
+  assert_fault(&r, &r.scale.now[0], NAN, "a return");
   rig_close(&r);
 }
 
@@ -461,10 +581,16 @@ int main(void) {
       cmocka_unit_test(moments_have_their_closed_form),
       cmocka_unit_test(few_and_constant_observations_are_harmless),
       cmocka_unit_test(statistics_are_those_of_a_second_pass),
+      cmocka_unit_test(returns_that_never_vary_are_left_alone),
+      cmocka_unit_test(returns_are_scaled_to_20_within_limits),
+      cmocka_unit_test(large_rare_rewards_are_magnified_less),
+      cmocka_unit_test(the_map_follows_every_change),
       cmocka_unit_test(channels_are_divided_by_their_largest_byte),
       cmocka_unit_test(floats_beside_a_picture_are_normalized),
       cmocka_unit_test(the_choice_follows_the_observations),
+      cmocka_unit_test(auto_normalizes_dense_floats),
       cmocka_unit_test(loaded_numbers_that_cannot_be_are_named),
+      cmocka_unit_test(loaded_sizes_of_rewards_that_cannot_be_are_named),
       cmocka_unit_test_setup_teardown(evaluation_leaves_the_statistics_alone, make_root,
                                       remove_root),
       cmocka_unit_test(every_observation_counts_once),
