@@ -87,10 +87,7 @@ typedef struct params {
 /* clang-format off */
 static const lgv_param param_table[] = {
     DQN_SMALL_OR_ATARI_ROW,
-    LGV_CHOICE_ROW(params, dqn.net, "net", "auto", lgv__dqn_net_names, "as of dqn"),
-    LGV_TEXT_ROW(params, dqn.conv, "conv", "", "convolutions of agent.net = conv, separated by commas; 16x3s1: 16 channels, windows of 3 x 3, stride 1; empty: 16x3s1,32x3s1"),
-    LGV_INTS_ROW(params, dqn.hidden, "hidden", "0", 0, 1e6, "widths of the hidden dense layers; 0: 64,64 (mlp), 128 (conv), 512 (nature)"),
-    LGV_BOOL_ROW(params, dqn.layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier"),
+    DQN_NET_ROWS,
     LGV_REAL_ROW(params, dqn.gamma, "gamma", "0.99", 0, 1, LGV_OPEN_MAX, "discount"),
     LGV_REAL_ROW(params, prior, "prior", "0", 0, 1e6, 0, "s0: prior deviation of values; 0: a quarter of the greatest size of a reward"),
     LGV_REAL_ROW(params, sigma, "sigma", "0", 0, 1e6, 0, "standard deviation of a target where nothing is random; 0: (1 - gamma) prior, a tenth of that where observations repeat exactly"),
@@ -142,13 +139,6 @@ typedef struct self {
 
 /* ---- parameters and memory ---- */
 
-static bool is_mlp(const dqn_params *p, const lgv_env_spec *env) {
-  dqn_params copy = *p;
-  net_shape shape = lgv__dqn_shape(&copy, env, 1, 1);
-  net built;
-  return lgv__net_build(&built, &shape, NULL) == LGV_OK && built.shape.family == NET_MLP;
-}
-
 static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
                           lgv_error *err) {
   (void)is_set;
@@ -157,8 +147,6 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   p->dqn.scale.obs = NORMALIZE_AUTO;
   int64_t streams = problem->streams > 1 ? problem->streams : 1;
   p->dqn.replay = streams * (lgv__frames(env) + 1); /* there is none: the least that passes */
-  if (is_mlp(&p->dqn, env) && p->dqn.hidden.count == 1 && p->dqn.hidden.value[0] == 0)
-    p->dqn.hidden = (lgv_ints){.count = 2, .value = {64, 64}};
   LGV_TRY(lgv__dqn_resolve(&p->dqn, problem, (dqn_sizes){0}, err));
   if (p->dqn.update_every == 0) p->dqn.update_every = p->dqn.net == NET_MLP ? 1 : 8;
   return LGV_OK;
@@ -579,7 +567,8 @@ static void stats(const void *self_, double *values) {
   memcpy(values, ((const self *)self_)->stat, sizeof(double) * STATS);
 }
 
-static const lgv_preset presets[] = {{"small", "optim.lr=3e-3"}, {"atari", "optim.lr=1e-4"}, {0}};
+static const lgv_preset presets[] = {
+    {"small", "agent.hidden=64,64 optim.lr=3e-3"}, {"atari", "optim.lr=1e-4"}, {0}};
 
 const lgv_agent_type lgv__agent_pathwise_lmcdqn = {
     .name = "pathwise-lmcdqn",

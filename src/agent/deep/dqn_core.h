@@ -60,12 +60,15 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
   LGV_CHOICE_ROW(dqn_params, preset, "preset", "auto", names, "values of parameters that are not set; auto: " choice)
 #define DQN_SMALL_OR_ATARI_ROW \
   DQN_PRESET_ROW(lgv__dqn_preset_names, "atari for pictures of at least 36 x 36, else small")
-/* The rows after it. */
-#define DQN_PARAM_ROWS \
+/* The rows of a network. */
+#define DQN_NET_ROWS \
   LGV_CHOICE_ROW(dqn_params, net, "net", "auto", lgv__dqn_net_names, "conv: the convolutions of agent.conv, then dense layers; nature: 32x8s4,64x4s2,64x3s1; auto: nature for pictures of at least 36 x 36, conv for those of at least 5 x 5, else mlp"), \
   LGV_TEXT_ROW(dqn_params, conv, "conv", "", "convolutions of agent.net = conv, separated by commas; 16x3s1: 16 channels, windows of 3 x 3, stride 1; empty: 16x3s1,32x3s1"), \
   LGV_INTS_ROW(dqn_params, hidden, "hidden", "0", 0, 1e6, "widths of the hidden dense layers; 0: 32,32 (mlp), 128 (conv), 512 (nature)"), \
-  LGV_BOOL_ROW(dqn_params, layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier"), \
+  LGV_BOOL_ROW(dqn_params, layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier")
+/* The rows after the first. */
+#define DQN_PARAM_ROWS \
+  DQN_NET_ROWS, \
   LGV_BOOL_ROW(dqn_params, dueling, "dueling", "false", "split the last hidden layer into two streams, for the value and the advantages: Q = V + A - mean A"), \
   LGV_CHOICE_ROW(dqn_params, scale.input, "scale_input", "auto", lgv__scale_input_names, "true: divide bytes by 255; channels: divide them by the largest seen so far in their channel; auto: true for pictures of at least 36 x 36, channels for smaller ones"), \
   LGV_CHOICE_ROW(dqn_params, scale.obs, "normalize_obs", "false", lgv__normalize_names, "for dense floats: subtract the running mean of the observations, divide by their running deviation, clip at -10 and 10; auto: true if there are dense floats"), \
