@@ -49,9 +49,10 @@
  * cell never leads beyond the best or the worst of the cells seen. The law above holds without that
  * limit, which acts where a pair has led to different cells.
  *
- * The network learns the sampled Q of the pairs that were tried, from agent.batch cells per update:
- * the mean over samples and over similar observations, with the optimism that samples have. It
- * starts at 0, and f is cut to the range of values that the data support.
+ * The network learns the sampled Q of the pairs that were tried, at most s0 above or below their
+ * mean, from agent.batch cells per update: the mean over samples and over similar observations,
+ * with the optimism that samples have. It starts at 0, and f is cut to the range of values that the
+ * data support.
  *
  * Evaluation uses the mean of the data: Q = ybar with its own V, where an action that was never
  * tried counts one deviation of the prior less than f. At an observation without a cell it
@@ -260,12 +261,20 @@ static net_input input_of(const self *s, const void *encoded) {
   return input;
 }
 
+/* What the network learns of a pair: its sample, no further from its mean than one deviation of the
+ * prior. In units of the prior. */
+static float lesson(const cells *c, int64_t pair, float s0) {
+  float mean = c->mean[pair] / s0;
+  return fminf(fmaxf(c->value[pair] / s0, mean - 1), mean + 1);
+}
+
 /* One update towards the sampled values of tried pairs, at cells drawn uniformly. Values are in
  * units of the prior. */
 static void update(self *s) {
   const cells *c = &s->cells;
   int64_t B = s->p->dqn.batch;
-  double loss = 0, unit = 1 / prior_of(s);
+  double loss = 0;
+  float s0 = (float)prior_of(s);
   for (int64_t i = 0; i < B; i++) {
     s->drawn[i] = lgv_rng_below(s->draw, c->size[CELLS_COUNT]);
     memcpy(s->examples + (size_t)i * c->obs_bytes, cells_example(c, s->drawn[i]), c->obs_bytes);
@@ -274,7 +283,7 @@ static void update(self *s) {
   const float *f = lgv__net_forward(&s->net, s->w, input, B, &s->tape);
   for (int64_t i = 0; i < B * s->A; i++) {
     int64_t pair = s->drawn[i / s->A] * s->A + i % s->A;
-    float error = c->count[pair] > 0 ? f[i] - (float)((double)c->value[pair] * unit) : 0;
+    float error = c->count[pair] > 0 ? f[i] - lesson(c, pair, s0) : 0;
     s->d_outputs[i] = error / (float)B;
     loss += 0.5 * (double)(error * error) / (double)B;
   }
