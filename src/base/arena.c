@@ -109,6 +109,13 @@ void *lgv__layout_rows(lgv_layout *layout, const char *name, lgv_dtype dtype, si
   return data;
 }
 
+void *lgv__layout_needed_rows(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t rows,
+                              size_t width, const int64_t *filled) {
+  void *data = lgv__layout_rows(layout, name, dtype, rows, width, filled);
+  if (data) layout->blocks[layout->n_blocks - 1].needed = true;
+  return data;
+}
+
 void lgv__layout_list(lgv_layout *layout, const char *name, lgv_dtype dtype, lgv_list *list) {
   size_t index = layout->n_blocks++;
   if (!layout->base) return;

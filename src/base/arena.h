@@ -23,6 +23,7 @@ typedef struct lgv_block {
   lgv_list *list;        /* a growing block with memory of its own, outside the arena; else NULL */
   const int64_t *filled; /* a block of rows: the number of rows in use; else NULL */
   size_t width;          /* elements of a row */
+  bool needed;           /* rows by which an agent acts */
   const char *(*check)(const void *context); /* checks loaded content; or NULL */
   const void *check_context;
 } lgv_block;
@@ -51,6 +52,9 @@ void lgv__arena_free(lgv_arena *arena); /* lists included */
  * of a kept block, which the owner of the rows increments. Rows after it are never read. */
 void *lgv__layout_rows(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t rows,
                        size_t width, const int64_t *filled);
+/* The same for rows by which an agent acts, not only learns: evaluations load them, too. */
+void *lgv__layout_needed_rows(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t rows,
+                              size_t width, const int64_t *filled);
 /* The state of a random stream. */
 lgv_rng *lgv__layout_rng(lgv_layout *layout, const char *name);
 void lgv__layout_list(lgv_layout *layout, const char *name, lgv_dtype dtype, lgv_list *list);

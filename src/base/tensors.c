@@ -75,7 +75,8 @@ void lgv__tensors_free(lgv_tensors *tensors) {
 void lgv__tensors_drop_rows(lgv_tensors *tensors) {
   size_t kept = 0;
   for (size_t i = 0; i < tensors->count; i++)
-    if (!tensors->items[i].filled) tensors->items[kept++] = tensors->items[i];
+    if (!tensors->items[i].filled || tensors->items[i].needed)
+      tensors->items[kept++] = tensors->items[i];
   tensors->count = kept;
 }
 
@@ -110,6 +111,7 @@ lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *prefix, cons
                        .list = block->list,
                        .filled = block->filled,
                        .width = block->width,
+                       .needed = block->needed,
                        .check = block->check,
                        .check_context = block->check_context};
     size_t earlier = 0;

@@ -18,6 +18,7 @@ typedef struct lgv_tensor {
   lgv_list *list;        /* a growing block, whose data and count are in the list; else NULL */
   const int64_t *filled; /* a block of rows (lgv__layout_rows): the number of rows in the file */
   size_t width;
+  bool needed;   /* a block of lgv__layout_needed_rows */
   bool optional; /* files of earlier versions may lack it; it is then all zero */
   const char *(*check)(const void *context); /* what is wrong with the content (NULL: nothing) */
   const void *check_context;
@@ -35,7 +36,7 @@ LGV_CHECK lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *pr
                                             const lgv_arena *arena, lgv_error *err);
 LGV_CHECK lgv_status lgv__tensors_add(lgv_tensors *tensors, const char *name, lgv_dtype dtype,
                                       size_t count, void *data, lgv_error *err);
-/* Drops blocks of rows and their checks: they hold experience, which acting does not need. */
+/* Drops blocks of rows that acting does not need, and their checks: they hold experience. */
 void lgv__tensors_drop_rows(lgv_tensors *tensors);
 void lgv__tensors_free(lgv_tensors *tensors);
 

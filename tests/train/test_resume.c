@@ -370,6 +370,26 @@ static void a_checkpoint_can_be_evaluated(void **state) {
   lgv_plan_free(plan);
 }
 
+/* Its network, which never learns here, does not know the way. */
+static void an_agent_that_acts_by_its_data_is_evaluated_with_them(void **state) {
+  (void)state;
+  lgv_plan *plan =
+      make_plan("nchain", "pathwise-lmcdqn", "env.n=6 agent.update_every=1e9 run.episodes=150");
+  char directory[PATH_MAX];
+  double returns[20];
+  lgv_error err = {0};
+  lgv_summary summary;
+  join(directory, root, "run");
+  lgv_run *run = open_run(plan, directory, false);
+  advance(run, 1 << 20);
+  lgv_run_summary(run, &summary);
+  finish(run);
+  assert_true(summary.final_return > 9);
+  if (lgv_evaluate(directory, 20, 5, returns, &err) != LGV_OK) fail_msg("%s", err.message);
+  for (int i = 0; i < 20; i++) assert_true(returns[i] == summary.final_return);
+  lgv_plan_free(plan);
+}
+
 /* ---- environments with state of their own outside ---- */
 
 static const char outside_settings[] =
@@ -484,6 +504,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_damaged_checkpoint_is_refused_and_the_previous_one_used,
                                       make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_checkpoint_can_be_evaluated, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(an_agent_that_acts_by_its_data_is_evaluated_with_them,
+                                      make_root, remove_root),
       cmocka_unit_test_setup_teardown(what_lives_outside_resumes_exactly, make_root, remove_root),
       cmocka_unit_test_setup_teardown(an_episode_that_cannot_go_on_is_given_up, make_root,
                                       remove_root),

@@ -74,9 +74,10 @@
 #include <string.h>
 
 enum {
-  CHUNK = 256,       /* rows of a forward pass */
-  LEAST_SWEEPS = 10, /* over the cells that a solution covers */
-  REFRESHED = 4096   /* cells whose network outputs a plan renews */
+  CHUNK = 256,            /* rows of a forward pass */
+  LEAST_SWEEPS = 10,      /* over the cells that a solution covers */
+  MOST_UPDATES = 1 << 16, /* of the network, in one plan */
+  REFRESHED = 4096        /* cells whose network outputs a plan renews */
 };
 
 typedef struct params {
@@ -462,7 +463,7 @@ static lgv_status plan(self *s, lgv_error *err) {
   int64_t every = s->p->dqn.update_every;
   renew(s, affordable(s, steps));
   int64_t updates = s->count[COUNT_STEPS] / every - s->count[COUNT_PLANNED] / every;
-  for (int64_t i = 0; i < updates; i++) update(s);
+  for (int64_t i = 0; i < updates && i < MOST_UPDATES; i++) update(s);
   refresh(s);
   solve(s, steps);
   s->count[COUNT_PLANNED] = s->count[COUNT_STEPS];

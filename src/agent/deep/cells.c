@@ -14,48 +14,53 @@ enum { MOST_VISITS = 1 << 24 }; /* up to here a float counts exactly */
 static void layout_pairs(cells *c, lgv_layout *layout) {
   size_t rows = (size_t)c->capacity, width = (size_t)c->actions;
   const int64_t *used = &c->size[CELLS_COUNT];
-  c->edge = lgv__layout_rows(layout, "pair.edge", LGV_I32, rows, width, used);
-  c->count = lgv__layout_rows(layout, "pair.count", LGV_F32, rows, width, used);
-  c->reward = lgv__layout_rows(layout, "pair.reward", LGV_F64, rows, width, used);
-  c->square = lgv__layout_rows(layout, "pair.square", LGV_F64, rows, width, used);
-  c->value = lgv__layout_rows(layout, "pair.value", LGV_F32, rows, width, used);
-  c->prior = lgv__layout_rows(layout, "pair.prior", LGV_F32, rows, width, used);
-  c->noise = lgv__layout_rows(layout, "pair.noise", LGV_F32, rows, width, used);
-  c->mean = lgv__layout_rows(layout, "pair.mean", LGV_F32, rows, width, used);
-  c->base = lgv__layout_rows(layout, "pair.base", LGV_F32, rows, width, used);
+  c->edge = lgv__layout_needed_rows(layout, "pair.edge", LGV_I32, rows, width, used);
+  c->count = lgv__layout_needed_rows(layout, "pair.count", LGV_F32, rows, width, used);
+  c->reward = lgv__layout_needed_rows(layout, "pair.reward", LGV_F64, rows, width, used);
+  c->square = lgv__layout_needed_rows(layout, "pair.square", LGV_F64, rows, width, used);
+  c->value = lgv__layout_needed_rows(layout, "pair.value", LGV_F32, rows, width, used);
+  c->prior = lgv__layout_needed_rows(layout, "pair.prior", LGV_F32, rows, width, used);
+  c->noise = lgv__layout_needed_rows(layout, "pair.noise", LGV_F32, rows, width, used);
+  c->mean = lgv__layout_needed_rows(layout, "pair.mean", LGV_F32, rows, width, used);
+  c->base = lgv__layout_needed_rows(layout, "pair.base", LGV_F32, rows, width, used);
 }
 
 static void layout_edges(cells *c, lgv_layout *layout) {
   size_t rows = (size_t)c->most_edges;
   const int64_t *used = &c->size[CELLS_EDGES];
-  c->to = lgv__layout_rows(layout, "edge.to", LGV_I32, rows, 1, used);
-  c->next = lgv__layout_rows(layout, "edge.next", LGV_I32, rows, 1, used);
-  c->times = lgv__layout_rows(layout, "edge.times", LGV_F32, rows, 1, used);
+  c->to = lgv__layout_needed_rows(layout, "edge.to", LGV_I32, rows, 1, used);
+  c->next = lgv__layout_needed_rows(layout, "edge.next", LGV_I32, rows, 1, used);
+  c->times = lgv__layout_needed_rows(layout, "edge.times", LGV_F32, rows, 1, used);
 }
 
+static void layout_scratch(cells *c, lgv_layout *layout) {
+  size_t rows = (size_t)c->capacity, edges = (size_t)c->most_edges;
+  c->number = lgv_layout_array(layout, "cell.number", LGV_I32, rows, LGV_SCRATCH);
+  c->order = lgv_layout_array(layout, "cell.order", LGV_I32, rows, LGV_SCRATCH);
+  c->old_to = lgv_layout_array(layout, "edge.old_to", LGV_I32, edges, LGV_SCRATCH);
+  c->old_next = lgv_layout_array(layout, "edge.old_next", LGV_I32, edges, LGV_SCRATCH);
+  c->old_times = lgv_layout_array(layout, "edge.old_times", LGV_F32, edges, LGV_SCRATCH);
+}
+
+/* A kept block comes last: the caller attaches the check of all cells to it. */
 void lgv__cells_layout(cells *c, bool masked, lgv_layout *layout) {
   size_t rows = (size_t)c->capacity;
   c->most_edges = c->capacity * EDGES_PER_CELL;
+  layout_scratch(c, layout);
   for (c->n_slots = 4; c->n_slots < 2 * c->capacity;) c->n_slots *= 2;
   c->size = lgv_layout_array(layout, "cell.size", LGV_I64, CELLS_SIZES, LGV_KEEP);
   const int64_t *used = &c->size[CELLS_COUNT];
   c->slot = lgv_layout_array(layout, "cell.slot", LGV_I32, (size_t)c->n_slots, LGV_KEEP);
-  c->key = lgv__layout_rows(layout, "cell.key", LGV_U64, rows, 1, used);
-  c->example = lgv__layout_rows(layout, "cell.example", LGV_U8, rows, c->obs_bytes, used);
-  c->newer = lgv__layout_rows(layout, "cell.newer", LGV_I32, rows, 1, used);
-  c->older = lgv__layout_rows(layout, "cell.older", LGV_I32, rows, 1, used);
-  c->best = lgv__layout_rows(layout, "cell.best", LGV_F32, rows, 1, used);
-  c->mean_best = lgv__layout_rows(layout, "cell.mean_best", LGV_F32, rows, 1, used);
+  c->key = lgv__layout_needed_rows(layout, "cell.key", LGV_U64, rows, 1, used);
+  c->example = lgv__layout_needed_rows(layout, "cell.example", LGV_U8, rows, c->obs_bytes, used);
+  c->newer = lgv__layout_needed_rows(layout, "cell.newer", LGV_I32, rows, 1, used);
+  c->older = lgv__layout_needed_rows(layout, "cell.older", LGV_I32, rows, 1, used);
+  c->best = lgv__layout_needed_rows(layout, "cell.best", LGV_F32, rows, 1, used);
+  c->mean_best = lgv__layout_needed_rows(layout, "cell.mean_best", LGV_F32, rows, 1, used);
   size_t width = (size_t)c->actions;
-  c->mask = masked ? lgv__layout_rows(layout, "cell.mask", LGV_U8, rows, width, used) : NULL;
+  c->mask = masked ? lgv__layout_needed_rows(layout, "cell.mask", LGV_U8, rows, width, used) : NULL;
   layout_pairs(c, layout);
   layout_edges(c, layout);
-  c->number = lgv_layout_array(layout, "cell.number", LGV_I32, rows, LGV_SCRATCH);
-  c->order = lgv_layout_array(layout, "cell.order", LGV_I32, rows, LGV_SCRATCH);
-  size_t edges = (size_t)c->most_edges;
-  c->old_to = lgv_layout_array(layout, "edge.old_to", LGV_I32, edges, LGV_SCRATCH);
-  c->old_next = lgv_layout_array(layout, "edge.old_next", LGV_I32, edges, LGV_SCRATCH);
-  c->old_times = lgv_layout_array(layout, "edge.old_times", LGV_F32, edges, LGV_SCRATCH);
 }
 
 void lgv__cells_open(cells *c) { c->size[CELLS_NEWEST] = c->size[CELLS_OLDEST] = NONE; }
@@ -363,6 +368,15 @@ static const char *edge_fault(const cells *c) {
   return seen == edges ? NULL : "edge.to: an edge of no pair";
 }
 
+static const char *mask_fault(const cells *c) {
+  for (int64_t p = 0; c->mask && p < c->size[CELLS_COUNT] * c->actions; p++)
+    if (c->mask[p] > 1) return "cell.mask: a mask that is neither 0 nor 1";
+  for (int64_t i = 0; c->mask && i < c->size[CELLS_COUNT]; i++)
+    if (!memchr(c->mask + i * c->actions, 1, (size_t)c->actions))
+      return "cell.mask: a mask that allows no action";
+  return NULL;
+}
+
 static const char *number_fault(const cells *c) {
   const float *all[] = {c->value, c->mean, c->prior, c->noise, c->base};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++)
@@ -380,5 +394,6 @@ const char *lgv__cells_fault(const cells *c) {
   const char *fault = slot_fault(c);
   if (!fault) fault = list_fault(c);
   if (!fault) fault = edge_fault(c);
+  if (!fault) fault = mask_fault(c);
   return fault ? fault : number_fault(c);
 }

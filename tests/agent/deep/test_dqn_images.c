@@ -82,10 +82,12 @@ static void every_agent_with_a_network_takes_images(void **state) {
   (void)state;
   for (size_t i = 0; lgv__agents[i]; i++) {
     if (!lgv__agents[i]->presets) continue;
-    lgv_plan *plan = plan_for(lgv__agents[i]->name,
-                              "agent.replay=60 agent.warmup=20 agent.hidden=8 agent.batch=4 "
-                              "agent.update_every=10 run.steps=90 run.eval_every=45");
-    char text[64];
+    bool has_cells = strcmp(lgv__agents[i]->name, "pathwise-lmcdqn") == 0;
+    char text[200];
+    snprintf(text, sizeof text,
+             "%s agent.hidden=8 agent.batch=4 agent.update_every=10 run.steps=90 run.eval_every=45",
+             has_cells ? "agent.cells=60" : "agent.replay=60 agent.warmup=20");
+    lgv_plan *plan = plan_for(lgv__agents[i]->name, text);
     lgv_error err = {0};
     assert_int_equal(lgv_plan_get(plan, "agent.preset", text, sizeof text, &err), LGV_OK);
     assert_string_equal(text, "atari");
