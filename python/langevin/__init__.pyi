@@ -476,11 +476,6 @@ class BootstrappedDQN(Agent):
 
 class HyperAgentParams(DeepParams, AdamParams, total=False):
     preset: Literal['auto', 'small', 'atari'] | None
-class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
-    preset: Literal['auto', 'small', 'atari'] | None
-    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
-    conv: str | None
-    layer_norm: bool | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
@@ -507,11 +502,11 @@ class HyperAgent(Agent):
     ) -> None: ...
 
 class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
-    preset: Literal['auto', 'small', 'one-hot', 'cyclic', 'atari'] | None
+    preset: Literal['auto', 'small', 'atari'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
-    normalize_obs: bool | None
-    scale_rewards: bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
     n_step: int | None
     replay: int | None
     warmup: int | None
