@@ -457,6 +457,30 @@ static void every_broken_invariant_is_found(void **state) {
   ASSERT_FAULT(c->mean_best[2] = NAN, "cell.best");
 }
 
+static void masks_that_cannot_be_are_found(void **state) {
+  (void)state;
+  rig r;
+  rig_open(&r, 4, true);
+  add(&r.c, 1), add(&r.c, 2);
+  lgv__cells_keep_mask(&r.c, 1, (const uint8_t[]){1, 0});
+  assert_sound(&r.c);
+  r.c.mask[3] = 2;
+  assert_string_equal(lgv__cells_fault(&r.c), "cell.mask: a mask that is neither 0 nor 1");
+  r.c.mask[2] = r.c.mask[3] = 0;
+  assert_string_equal(lgv__cells_fault(&r.c), "cell.mask: a mask that allows no action");
+  rig_close(&r);
+}
+
+/* An agent attaches the check of loaded cells to the last array: one that is not kept is not loaded
+ * either, and the check would never run. */
+static void the_last_array_is_kept(void **state) {
+  (void)state;
+  rig r;
+  open_sound(&r);
+  assert_true(r.arena.table.blocks[r.arena.table.n_blocks - 1].keep);
+  rig_close(&r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(targets_have_their_closed_form),
@@ -468,6 +492,8 @@ int main(void) {
       cmocka_unit_test(merged_cells_are_those_of_coarser_keys),
       cmocka_unit_test(room_is_made_for_an_edge_too),
       cmocka_unit_test(every_broken_invariant_is_found),
+      cmocka_unit_test(masks_that_cannot_be_are_found),
+      cmocka_unit_test(the_last_array_is_kept),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -613,6 +613,32 @@ static void the_network_learns_the_values_of_tried_pairs(void **state) {
   deep_close(&t);
 }
 
+/* Four pairs lead to cells of which nothing is known: their samples promise more than one deviation
+ * above the mean, and the network learns that one. The prior's draws are 1.5, and hardly
+ * change. */
+static void the_network_learns_no_more_optimism_than_the_prior_has(void **state) {
+  (void)state;
+  deep_rig t;
+  deep_open(&t, "pathwise-lmcdqn", deep_spec(8, 2),
+            "agent.prior=2 agent.sigma=0.01 agent.rho=0.999999 optim.lr=3e-3", NULL);
+  for (int i = 0; i < 400; i++) {
+    for (int k = 0; k < 4; k++) step(&t, k, 0, 4 + k, 0, false);
+    float *prior = deep_array(&t, "pair.prior", NULL);
+    for (int p = 0; i == 0 && p < 16; p++) prior[p] = 1.5f;
+    end_episode(&t);
+  }
+  const float *base = deep_array(&t, "pair.base", NULL),
+              *value = deep_array(&t, "pair.value", NULL),
+              *mean = deep_array(&t, "pair.mean", NULL);
+  for (int k = 0; k < 4; k++) { /* cells are numbered 0, 4, 1, 5, ... */
+    int pair = 4 * k;
+    double sample = (double)value[pair] / 2, middle = (double)mean[pair] / 2;
+    assert_true(sample > middle + 1.5);
+    assert_float_equal(base[pair], middle + 1, 0.05);
+  }
+  deep_close(&t);
+}
+
 /* ---- whole runs ---- */
 
 /* Few cells: the agent forgets all the time, sums stay sound, and nothing fails. */
@@ -687,6 +713,7 @@ int main(void) {
       cmocka_unit_test(no_forbidden_action_is_chosen),
       cmocka_unit_test(evaluation_uses_the_mean_and_leaves_the_state_alone),
       cmocka_unit_test(the_network_learns_the_values_of_tried_pairs),
+      cmocka_unit_test(the_network_learns_no_more_optimism_than_the_prior_has),
       cmocka_unit_test(forgetting_keeps_the_cells_sound),
       cmocka_unit_test(crowded_cells_make_room_for_transitions),
       cmocka_unit_test(deep_sea_is_solved_from_any_observation),
