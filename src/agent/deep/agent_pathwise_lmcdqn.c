@@ -531,7 +531,7 @@ static lgv_status end_episode(void *self_, lgv_error *err) { return plan(self_, 
 
 /* ---- acting ---- */
 
-/* The values of the posterior's mean. */
+/* The mean values, or the network's where there is no cell. */
 static void evaluate(self *s, const lgv_obs *obs) {
   lgv__replay_encode(&s->env, obs, s->seen);
   int64_t cell = lgv__cells_find(&s->cells, lgv__observation_code(&s->code, s->seen));

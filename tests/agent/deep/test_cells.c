@@ -61,10 +61,37 @@ static void targets_have_their_closed_form(void **state) {
   assert_float_equal(t.n, 4, 0);
   assert_float_equal(t.sample, 4 + 0.75, 1e-12);
   assert_float_equal(t.mean, 4 + 2, 1e-12);
-  assert_float_equal(t.variance, 5 + 9.0 / 4 - 9.0 / 16, 1e-12);
+  assert_float_equal(t.reward_variance, 5, 1e-12);
+  assert_float_equal(t.future_variance, 9.0 / 4 - 9.0 / 16, 1e-12);
+  assert_float_equal(t.ended, 0.25, 0);
+  assert_float_equal(t.lowest, 4 - 1, 1e-12);
+  assert_float_equal(t.highest, 4 + 2, 1e-12);
   assert_int_equal(c->size[CELLS_EDGES], 3);
   assert_sound(c);
   rig_close(&r);
+}
+
+/* The end is a next cell of value 0, the worst or the best one, and the only one if all visits
+ * ended. */
+static void the_end_counts_among_next_cells(void **state) {
+  (void)state;
+  const double best[] = {4, -4}, lowest[] = {3, 1}, highest[] = {5, 3};
+  for (int i = 0; i < 2; i++) {
+    rig r;
+    rig_open(&r, 8, false);
+    int64_t x = add(&r.c, 10), from = add(&r.c, 30);
+    r.c.best[x] = (float)best[i];
+    lgv__cells_count(&r.c, from, 0, 3, CELLS_END);
+    cell_target t = lgv__cells_target(&r.c, from * A, 0.5);
+    assert_true(t.ended == 1 && t.lowest == 3 && t.highest == 3 && t.sample == 3);
+    lgv__cells_count(&r.c, from, 0, 3, x);
+    t = lgv__cells_target(&r.c, from * A, 0.5);
+    assert_true(t.ended == 0.5 && t.lowest == lowest[i] && t.highest == highest[i]);
+    lgv__cells_count(&r.c, from, 1, 3, x);
+    t = lgv__cells_target(&r.c, from * A + 1, 0.5);
+    assert_true(t.ended == 0 && t.lowest == t.sample && t.highest == t.sample);
+    rig_close(&r);
+  }
 }
 
 /* Equal targets have the variance 0 and nothing that is left by rounding. */
@@ -78,9 +105,14 @@ static void equal_targets_have_no_variance(void **state) {
   for (int i = 0; i < 1000; i++) lgv__cells_count(c, from, 0, -1.0 / 3, x);
   cell_target t = lgv__cells_target(c, from * A, 0.99);
   assert_float_equal(t.sample, -1.0 / 3 + 0.99 * (double)0.1f, 1e-9);
-  assert_true(t.variance == 0);
+  assert_true(t.reward_variance == 0 && t.future_variance == 0);
   lgv__cells_count(c, from, 0, 0.5, x);
-  assert_true(lgv__cells_target(c, from * A, 0.99).variance > 1e-4);
+  t = lgv__cells_target(c, from * A, 0.99);
+  assert_true(t.reward_variance > 1e-4 && t.future_variance == 0);
+  lgv__cells_count(c, from, 1, 0.5, x);
+  lgv__cells_count(c, from, 1, 0.5, CELLS_END);
+  t = lgv__cells_target(c, from * A + 1, 0.99);
+  assert_true(t.reward_variance == 0 && t.future_variance > 1e-4);
   rig_close(&r);
 }
 
@@ -326,7 +358,11 @@ static void merged_cells_are_those_of_coarser_keys(void **state) {
     cell_target t = lgv__cells_target(c, i, 0.9), u = lgv__cells_target(d, pair, 0.9);
     assert_float_equal(t.n, u.n, 0);
     assert_float_equal(t.sample, u.sample, 1e-9);
-    assert_float_equal(t.variance, u.variance, 1e-9);
+    assert_float_equal(t.reward_variance, u.reward_variance, 1e-9);
+    assert_float_equal(t.future_variance, u.future_variance, 1e-9);
+    assert_float_equal(t.ended, u.ended, 0);
+    assert_float_equal(t.lowest, u.lowest, 1e-9);
+    assert_float_equal(t.highest, u.highest, 1e-9);
   }
   int64_t at = c->size[CELLS_NEWEST], to = d->size[CELLS_NEWEST];
   for (; at >= 0; at = c->older[at], to = d->older[to]) assert_int_equal(c->key[at], d->key[to]);
@@ -421,9 +457,34 @@ static void every_broken_invariant_is_found(void **state) {
   ASSERT_FAULT(c->mean_best[2] = NAN, "cell.best");
 }
 
+static void masks_that_cannot_be_are_found(void **state) {
+  (void)state;
+  rig r;
+  rig_open(&r, 4, true);
+  add(&r.c, 1), add(&r.c, 2);
+  lgv__cells_keep_mask(&r.c, 1, (const uint8_t[]){1, 0});
+  assert_sound(&r.c);
+  r.c.mask[3] = 2;
+  assert_string_equal(lgv__cells_fault(&r.c), "cell.mask: a mask that is neither 0 nor 1");
+  r.c.mask[2] = r.c.mask[3] = 0;
+  assert_string_equal(lgv__cells_fault(&r.c), "cell.mask: a mask that allows no action");
+  rig_close(&r);
+}
+
+/* An agent attaches the check of loaded cells to the last array: one that is not kept is not loaded
+ * either, and the check would never run. */
+static void the_last_array_is_kept(void **state) {
+  (void)state;
+  rig r;
+  open_sound(&r);
+  assert_true(r.arena.table.blocks[r.arena.table.n_blocks - 1].keep);
+  rig_close(&r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(targets_have_their_closed_form),
+      cmocka_unit_test(the_end_counts_among_next_cells),
       cmocka_unit_test(equal_targets_have_no_variance),
       cmocka_unit_test(counts_stop_before_floats_do),
       cmocka_unit_test(masks_are_kept),
@@ -431,6 +492,8 @@ int main(void) {
       cmocka_unit_test(merged_cells_are_those_of_coarser_keys),
       cmocka_unit_test(room_is_made_for_an_edge_too),
       cmocka_unit_test(every_broken_invariant_is_found),
+      cmocka_unit_test(masks_that_cannot_be_are_found),
+      cmocka_unit_test(the_last_array_is_kept),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "deep_helpers.h"
 
 #include "agent/deep/cells.h"
+#include "agent/deep/observation_code.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -139,8 +140,9 @@ static void samples_have_the_law_of_the_posterior(void **state) {
   }
 }
 
-/* The mean is that of the law; an action that was never tried counts one deviation less. */
-static void means_are_those_of_the_posterior(void **state) {
+/* The mean of a tried pair is that of its data; an action that was never tried counts one deviation
+ * of the prior less than the network. */
+static void means_are_those_of_the_data(void **state) {
   (void)state;
   deep_rig t;
   open_law(&t, "");
@@ -148,7 +150,7 @@ static void means_are_those_of_the_posterior(void **state) {
   const float *mean = deep_array(&t, "pair.mean", NULL);
   for (int k = 0; k < LAW_PAIRS; k++) {
     const pair_data *d = &law_pairs[k];
-    double expected = expected_law(d, 0).mean - (d->n > 0 ? 0 : law_s0);
+    double expected = d->n > 0 ? d->mean : law_f[d->action] - law_s0;
     assert_float_equal(mean[d->cell * 2 + d->action], expected, 1e-5);
   }
   deep_close(&t);
@@ -201,7 +203,7 @@ static void work_bounds_the_cells_of_a_sweep(void **state) {
   (void)state;
   deep_rig t;
   float before[40];
-  deep_open(&t, "pathwise-lmcdqn", deep_spec(20, 2), FROZEN "agent.work=40 agent.sweeps=10", NULL);
+  deep_open(&t, "pathwise-lmcdqn", deep_spec(20, 2), FROZEN "agent.work=40", NULL);
   for (int i = 0; i < 20; i++) step(&t, i, 0, 3, 0, true);
   end_episode(&t);
   const float *value = deep_array(&t, "pair.value", NULL);
@@ -215,98 +217,208 @@ static void work_bounds_the_cells_of_a_sweep(void **state) {
   deep_close(&t);
 }
 
-/* One sweep carries a reward back along a whole episode. */
+/* A sweep carries a reward back along a whole episode: the work of 60 steps pays for 10 sweeps over
+ * 30 cells, and in the opposite order each of them would carry it back by one cell. */
 static void a_sweep_carries_the_end_back_to_the_beginning(void **state) {
   (void)state;
   enum { LENGTH = 30 };
   deep_rig t;
   deep_open(&t, "pathwise-lmcdqn", deep_spec(LENGTH, 2),
-            FROZEN "agent.sweeps=1 agent.prior=100 agent.sigma=1e-4 agent.gamma=0.5", NULL);
+            FROZEN "agent.work=10 agent.prior=10 agent.sigma=1e-4 agent.gamma=0.9", NULL);
   for (int i = 0; i < LENGTH; i++) step(&t, i, 1, i + 1, 0, i == LENGTH - 1);
   for (int i = 0; i < LENGTH; i++) step(&t, i, 1, i + 1, -1, i == LENGTH - 1);
   end_episode(&t);
   const float *mean = deep_array(&t, "pair.mean", NULL);
   double y = 0;
   for (int i = LENGTH - 1; i >= 0; i--) {
-    y = -0.5 + 0.5 * y; /* untried actions count -100 */
+    y = -0.5 + 0.9 * y; /* untried actions count -10 */
     assert_float_equal(mean[i * 2 + 1], y, 1e-4);
   }
   deep_close(&t);
 }
 
+/* A circle of two cells with the reward 1 is worth 1 / (1 - gamma) = 20, which takes many sweeps.
+ * They go on until no value changes by 0.01 (1 - gamma) s0, so that none is further than 0.01 s0
+ * from the solution. With less work they end before. */
+static void sweeps_go_on_until_the_sample_has_settled(void **state) {
+  (void)state;
+  const int works[] = {20000, 40};
+  double error[2] = {0};
+  for (int k = 0; k < 2; k++) {
+    deep_rig t;
+    char extra[128];
+    snprintf(extra, sizeof extra, FROZEN "agent.work=%d agent.prior=1 agent.sigma=1e-4 %s",
+             works[k], "agent.gamma=0.95");
+    deep_open(&t, "pathwise-lmcdqn", deep_spec(2, 2), extra, NULL);
+    for (int i = 0; i < 4; i++) step(&t, i / 2, i % 2, 1 - i / 2, 1, false);
+    end_episode(&t);
+    const float *value = deep_array(&t, "pair.value", NULL);
+    for (int i = 0; i < 4; i++) error[k] = fmax(error[k], fabs((double)value[i] - 20));
+    deep_close(&t);
+  }
+  assert_true(error[0] < 0.02);
+  assert_true(error[1] > 0.02);
+}
+
 /* ---- the noise of targets ---- */
 
-enum { STATES = 6, LIST = 150 };
+enum { STATES = 6, FIRST = 10, EPISODES = 200, LIST = (EPISODES + 1) * STATES };
 
 typedef struct record {
   int from, action, to; /* to: -1 if the step ended the episode */
   double reward;
 } record;
 
-/* Mean and variance of the targets of a pair, with the values V. The variance is that of rewards
- * plus that of next values, as if they were independent. */
-static pair_data data_of(const record *list, int from, int action, const double *V, double gamma) {
-  double n = 0, sum[2] = {0}, squares[2] = {0};
-  for (int i = 0; i < LIST; i++) {
-    if (list[i].from != from || list[i].action != action) continue;
-    const double part[2] = {list[i].reward, list[i].to < 0 ? 0 : gamma * V[list[i].to]};
-    n++;
+/* The steps so far, and what they are tested with. */
+typedef struct noise_test {
+  deep_rig t;
+  record list[LIST];
+  int steps;
+  bool exact; /* names */
+  double sigma;
+  int above, below; /* how often a target was beyond the best and the worst of its next cells */
+} noise_test;
+
+static const double noise_gamma = 0.9, noise_s0 = 1.5, noise_f[2] = {0.15, 0.3};
+
+/* The targets of a pair with the values V. */
+typedef struct target_data {
+  double n, mean, rewards, futures; /* the variances of rewards and of next values */
+  double ended, lowest, highest;    /* the share of ends; the mean if the next cell were ... */
+} target_data;
+
+static target_data data_of(const noise_test *test, int pair, const double *V) {
+  double sum[2] = {0}, squares[2] = {0}, low = INFINITY, high = -INFINITY;
+  target_data d = {0};
+  for (int i = 0; i < test->steps; i++) {
+    const record *r = &test->list[i];
+    if (r->from * 2 + r->action != pair) continue;
+    const double part[2] = {r->reward, r->to < 0 ? 0 : noise_gamma * V[r->to]};
+    d.n++;
+    d.ended += r->to < 0;
     for (int k = 0; k < 2; k++) sum[k] += part[k], squares[k] += part[k] * part[k];
+    low = fmin(low, part[1]), high = fmax(high, part[1]);
   }
-  if (n == 0) return (pair_data){from, action, 0, 0, 0};
-  double mean[2] = {sum[0] / n, sum[1] / n};
-  double variance = squares[0] / n - mean[0] * mean[0] + squares[1] / n - mean[1] * mean[1];
-  return (pair_data){from, action, n, mean[0] + mean[1], variance};
+  if (d.n == 0) return d;
+  double reward = sum[0] / d.n, future = sum[1] / d.n;
+  d.mean = reward + future;
+  d.rewards = squares[0] / d.n - reward * reward;
+  d.futures = squares[1] / d.n - future * future;
+  d.ended /= d.n;
+  d.lowest = reward + low, d.highest = reward + high;
+  return d;
 }
 
-/* Random steps to later states, so that the sweeps converge; every value against the formula with v
- * = sigma^2 + S + M / n^2, where S and M come from the list of steps. */
-static void targets_vary_as_their_list_says(void **state) {
-  (void)state;
-  const double gamma = 0.9, sigma = 0.3, s0 = 1.5, f[2] = {0.15, 0.3};
-  deep_rig t;
-  lgv_rng rng;
-  record list[LIST];
+/* The formula; most: M. */
+static double expected_value(noise_test *test, target_data d, int pair, double most) {
+  const float *x = deep_array(&test->t, "pair.prior", NULL);
+  const float *noise = deep_array(&test->t, "pair.noise", NULL);
+  double prior = noise_f[pair % 2] + noise_s0 * (double)x[pair], zeta = (double)noise[pair];
+  if (d.n == 0) return prior;
+  double once = test->exact ? d.ended + (1 - d.ended) * (1 - noise_gamma) : 1;
+  double own = test->sigma * test->sigma + d.rewards + once * once * most / (d.n * d.n);
+  double v = own + d.futures, k = d.n / v, p = 1 / (noise_s0 * noise_s0);
+  double y = d.mean + sqrt(v / d.n) * zeta, wide = sqrt(own / d.n) * fabs(zeta);
+  bool above = y > d.highest + wide + 1e-6, below = y < d.lowest - wide - 1e-6;
+  test->above += above, test->below += below;
+  if (test->exact && above) y = d.highest + wide;
+  if (test->exact && below) y = d.lowest - wide;
+  return (k * y + p * prior) / (k + p);
+}
+
+static void take_step(noise_test *test, int from, int action, int to, double reward) {
+  test->list[test->steps++] = (record){from, action, to < STATES ? to : -1, reward};
+  step(&test->t, from, action, to < STATES ? to : 0, reward, to >= STATES);
+}
+
+/* All values and means against the list of steps. */
+static void assert_values(noise_test *test) {
+  const float *value = deep_array(&test->t, "pair.value", NULL);
+  const float *mean = deep_array(&test->t, "pair.mean", NULL);
+  const float *n = deep_array(&test->t, "pair.count", NULL);
   double V[STATES], mean_V[STATES], most = 0;
-  deep_open(&t, "pathwise-lmcdqn", deep_spec(STATES, 2),
-            FROZEN "agent.prior=1.5 agent.sigma=0.3 agent.gamma=0.9 agent.sweeps=60", NULL);
-  set_network(&t, 0.1f, 0.2f);
-  lgv_rng_seed(&rng, 1, "test");
-  for (int i = 0; i < STATES; i++) { /* so that cells have the numbers of states */
-    list[i] = (record){i, 0, -1, 1};
-    step(&t, i, 0, 0, 1, true);
-  }
-  for (int i = STATES; i < LIST; i++) {
-    int from = (int)lgv_rng_below(&rng, STATES),
-        action = from % 2 ? (int)lgv_rng_below(&rng, 2) : 0;
-    int to = from + 1 + (int)lgv_rng_below(&rng, 3);
-    list[i] = (record){from, action, to < STATES ? to : -1, lgv_rng_normal(&rng)};
-    step(&t, from, action, to < STATES ? to : 0, list[i].reward, to >= STATES);
-  }
-  end_episode(&t);
-  const float *value = deep_array(&t, "pair.value", NULL),
-              *mean = deep_array(&t, "pair.mean", NULL);
-  const float *x = deep_array(&t, "pair.prior", NULL), *zeta = deep_array(&t, "pair.noise", NULL);
-  const float *n = deep_array(&t, "pair.count", NULL);
   for (int s = 0; s < STATES; s++) {
     V[s] = fmax((double)value[2 * s], (double)value[2 * s + 1]);
     mean_V[s] = fmax((double)mean[2 * s], (double)mean[2 * s + 1]);
   }
-  for (int i = 0; i < 2 * STATES; i++)
-    most = fmax(most, data_of(list, i / 2, i % 2, V, gamma).variance);
-  assert_true(most > 0.5);
   for (int i = 0; i < 2 * STATES; i++) {
-    pair_data d = data_of(list, i / 2, i % 2, V, gamma);
+    target_data d = data_of(test, i, V);
+    most = fmax(most, d.rewards + d.futures);
+  }
+  target_data noisiest = data_of(test, 2 * STATES - 1, V);
+  assert_true(most == noisiest.rewards); /* so that M does not depend on V */
+  for (int i = 0; i < 2 * STATES; i++) {
+    target_data d = data_of(test, i, V);
     assert_float_equal(n[i], d.n, 0);
-    double prior = f[i % 2] + s0 * (double)x[i], p = 1 / (s0 * s0), k = 0;
-    if (d.n > 0) k = d.n / (sigma * sigma + d.variance + most / (d.n * d.n));
-    double q = (k * d.mean + sqrt(k) * (double)zeta[i] + p * prior) / (k + p);
-    assert_float_equal(value[i], q, 1e-4);
-    double y = data_of(list, i / 2, i % 2, mean_V, gamma).mean;
-    double m = d.n > 0 ? (k * y + p * f[i % 2]) / (k + p) : f[i % 2] - s0;
+    double q = expected_value(test, d, i, most);
+    if (fabs((double)value[i] - q) > 1e-4)
+      fail_msg("step %d, pair %d: %g, not %g", test->steps, i, (double)value[i], q);
+    double m = d.n > 0 ? data_of(test, i, mean_V).mean : noise_f[i % 2] - noise_s0;
     assert_float_equal(mean[i], m, 1e-4);
   }
-  deep_close(&t);
+}
+
+/* An episode visits all states in their order, each step leads to a later state, and so one sweep
+ * is exact. The pair (0, 1) is always the same, (4, 1) was never tried, and (5, 1) is the noisiest
+ * one. In the first episodes (2, 1) leads to 4 and (3, 1) to 5, the worse one, all times but one,
+ * so that noise often leads beyond. */
+static void play_noisy_episode(noise_test *test, int episode, lgv_rng *rng) {
+  for (int from = 0; from < STATES; from++) {
+    int action = from == 2 || from == 3 ? episode < FIRST : (int)lgv_rng_below(rng, 2);
+    int to = from + 1 + (int)lgv_rng_below(rng, 3);
+    double reward = 0.3 * lgv_rng_normal(rng) + 3 * (from == 4);
+    if (from == 0 && action == 1) to = 3, reward = 0.25;
+    if (action == 1 && (from == 2 || from == 3))
+      to = (from == 2) == (episode > 0) ? 4 : 5, reward = 0;
+    if (from == 4) action = 0, to = STATES;
+    if (from == 5 && episode < FIRST) action = 1;
+    if (from == 5 && action == 1) reward = episode % 2 ? 2.5 : -2.5;
+    take_step(test, from, action, to, reward);
+  }
+  end_episode(&test->t);
+}
+
+/* Exact names are those of indices and of vectors at level 0. Above it, each number has a bin. */
+static void open_noise_test(noise_test *test, const char *sigma, bool dense) {
+  char settings[256];
+  lgv_env_spec env = deep_spec(STATES, 2);
+  if (dense) env.obs_form = LGV_FORM_DENSE;
+  snprintf(settings, sizeof settings, FROZEN "agent.prior=1.5 agent.gamma=0.9 %s", sigma);
+  deep_open(&test->t, "pathwise-lmcdqn", env, settings, NULL);
+  set_network(&test->t, 0.1f, 0.2f);
+  if (test->exact) return;
+  float *width = deep_array(&test->t, "code.width", NULL);
+  for (int i = 0; i < STATES; i++) width[i] = 0.5f;
+  ((int64_t *)deep_array(&test->t, "code.counters", NULL))[CODE_LEVEL] = 1;
+}
+
+/* Every value against the formula with v = sigma^2 + S + once^2 M / n^2 and its limit, where S, M,
+ * the share of ends and the next cells come from the list of steps. */
+static void targets_vary_as_their_list_says(void **state) {
+  (void)state;
+  const struct {
+    const char *setting;
+    bool dense, exact;
+    double sigma;
+  } cases[] = {{"", false, true, 0.1 * (1 - 0.9) * 1.5},
+               {"agent.sigma=0.2", false, true, 0.2},
+               {"", true, true, 0.1 * (1 - 0.9) * 1.5},
+               {"", true, false, (1 - 0.9) * 1.5},
+               {"agent.sigma=0.05", true, false, 0.05}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    static noise_test test;
+    lgv_rng rng;
+    test = (noise_test){.exact = cases[k].exact, .sigma = cases[k].sigma};
+    open_noise_test(&test, cases[k].setting, cases[k].dense);
+    lgv_rng_seed(&rng, 1, "test");
+    for (int i = 0; i < STATES; i++) take_step(&test, i, 0, STATES, 1); /* cells by state */
+    for (int i = 0; i < EPISODES; i++) {
+      play_noisy_episode(&test, i, &rng);
+      if (i >= FIRST) assert_values(&test);
+    }
+    assert_true(test.above >= 10 && test.below >= 10);
+    deep_close(&test.t);
+  }
 }
 
 /* s0: agent.prior, else a quarter of the greatest reward that is stated, else of the one seen; the
@@ -501,6 +613,32 @@ static void the_network_learns_the_values_of_tried_pairs(void **state) {
   deep_close(&t);
 }
 
+/* Four pairs lead to cells of which nothing is known: their samples promise more than one deviation
+ * above the mean, and the network learns that one. The prior's draws are 1.5, and hardly
+ * change. */
+static void the_network_learns_no_more_optimism_than_the_prior_has(void **state) {
+  (void)state;
+  deep_rig t;
+  deep_open(&t, "pathwise-lmcdqn", deep_spec(8, 2),
+            "agent.prior=2 agent.sigma=0.01 agent.rho=0.999999 optim.lr=3e-3", NULL);
+  for (int i = 0; i < 400; i++) {
+    for (int k = 0; k < 4; k++) step(&t, k, 0, 4 + k, 0, false);
+    float *prior = deep_array(&t, "pair.prior", NULL);
+    for (int p = 0; i == 0 && p < 16; p++) prior[p] = 1.5f;
+    end_episode(&t);
+  }
+  const float *base = deep_array(&t, "pair.base", NULL),
+              *value = deep_array(&t, "pair.value", NULL),
+              *mean = deep_array(&t, "pair.mean", NULL);
+  for (int k = 0; k < 4; k++) { /* cells are numbered 0, 4, 1, 5, ... */
+    int pair = 4 * k;
+    double sample = (double)value[pair] / 2, middle = (double)mean[pair] / 2;
+    assert_true(sample > middle + 1.5);
+    assert_float_equal(base[pair], middle + 1, 0.05);
+  }
+  deep_close(&t);
+}
+
 /* ---- whole runs ---- */
 
 /* Few cells: the agent forgets all the time, sums stay sound, and nothing fails. */
@@ -562,11 +700,12 @@ static void deep_sea_is_solved_from_any_observation(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(samples_have_the_law_of_the_posterior),
-      cmocka_unit_test(means_are_those_of_the_posterior),
+      cmocka_unit_test(means_are_those_of_the_data),
       cmocka_unit_test(the_network_is_cut_to_what_data_support),
       cmocka_unit_test(every_episode_renews_all_noise),
       cmocka_unit_test(work_bounds_the_cells_of_a_sweep),
       cmocka_unit_test(a_sweep_carries_the_end_back_to_the_beginning),
+      cmocka_unit_test(sweeps_go_on_until_the_sample_has_settled),
       cmocka_unit_test(targets_vary_as_their_list_says),
       cmocka_unit_test(the_prior_follows_the_rewards),
       cmocka_unit_test(forbidden_actions_have_no_part_in_values),
@@ -574,6 +713,7 @@ int main(void) {
       cmocka_unit_test(no_forbidden_action_is_chosen),
       cmocka_unit_test(evaluation_uses_the_mean_and_leaves_the_state_alone),
       cmocka_unit_test(the_network_learns_the_values_of_tried_pairs),
+      cmocka_unit_test(the_network_learns_no_more_optimism_than_the_prior_has),
       cmocka_unit_test(forgetting_keeps_the_cells_sound),
       cmocka_unit_test(crowded_cells_make_room_for_transitions),
       cmocka_unit_test(deep_sea_is_solved_from_any_observation),
