@@ -33,7 +33,16 @@
  * not depend on the length of episodes. The same happens, without new noise, when a pair is tried
  * for the first time, because what the sample had promised there is known now; at other steps the
  * cell left behind follows its new data. Sweeps cover only the most recent cells if all of them are
- * more than agent.work allows. The other cells keep an older sample.
+ * more than agent.work allows. The other cells keep an older sample. Where names are not exact,
+ * there are at most SWEEPS sweeps: a cell holds many observations, and a circle that exists only
+ * between names must not collect its noise for ever.
+ *
+ * Circles. A sample may promise more in a circle than outside, for ever: it takes a transition for
+ * chance that is fixed in this episode, such as a door that is open in some episodes. So a sample
+ * is given up when names are exact and the agent comes back to an observation without news, a pair
+ * tried for the first time or a reward above the least one (circles.h). Until the next sample, a
+ * lost agent acts by the mean of the data, with one random action in DITHER. In an episode without
+ * an end the next sample comes after LONG_EPISODE / (1 - gamma) steps.
  *
  * Units. v = sigma^2 + S + M / n^2, where S is the variance of the pair's targets over its visits
  * and M the greatest S of all pairs: a pair seen once is as uncertain as the noisiest one, and with
@@ -60,8 +69,8 @@
  *
  * Masks: the mask of a cell is the last one seen. */
 #include "agent/agent.h"
-#include "agent/deep/cells.h"
-#include "agent/deep/dqn_core.h"
+#include "agent/deep/cell_network.h"
+#include "agent/deep/circles.h"
 #include "agent/deep/observation_code.h"
 #include "base/arena.h"
 #include "base/error.h"
@@ -69,15 +78,14 @@
 #include "math/kernels.h"
 #include "replay/replay.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 enum {
-  CHUNK = 256,            /* rows of a forward pass */
-  LEAST_SWEEPS = 10,      /* over the cells that a solution covers */
+  SWEEPS = 10,            /* over the cells that a solution covers, unless it settles */
   MOST_UPDATES = 1 << 16, /* of the network, in one plan */
-  REFRESHED = 4096        /* cells whose network outputs a plan renews */
+  LONG_EPISODE = 10,      /* a sample serves so many times 1 / (1 - gamma) steps at most */
+  DITHER = 10             /* one in so many actions of a lost agent is random */
 };
 
 typedef struct params {
@@ -101,9 +109,10 @@ static const lgv_param param_table[] = {
     {0}};
 /* clang-format on */
 
-enum { COUNT_STEPS, COUNT_UPDATES, COUNT_PLANNED, COUNT_SWEPT, COUNT_REFRESHED, COUNTERS };
-/* The greatest |r| seen; M; the least and the greatest mean of a tried pair. */
-enum { REAL_REWARD, REAL_NOISE, REAL_LEAST, REAL_MOST, REALS };
+enum { COUNT_STEPS, COUNT_PLANNED, COUNT_SWEPT, COUNTERS };
+/* The greatest |r| seen; M; the least and the greatest mean of a tried pair; the least reward seen,
+ * at most 0. */
+enum { REAL_REWARD, REAL_NOISE, REAL_LEAST, REAL_MOST, REAL_LOWEST, REALS };
 enum {
   STAT_LOSS,
   STAT_Q_MEAN,
@@ -119,24 +128,16 @@ typedef struct self {
   const params *p;
   lgv_env_spec env;
   int32_t A;
-  net net;
-  const lgv_optim_type *optimizer;
-  const void *optim_params;
-  lgv_rng *init, *act, *draw, *eval, *noise;
-  lgv_noise *optim_noise;
+  lgv_rng *act, *eval, *noise;
   observation_code code;
   cells cells;
-  running_scale scale;
-  int64_t *count;                          /* (COUNTERS) */
-  double *real;                            /* (REALS) */
-  double *stat;                            /* (STATS) */
-  float *w, *slot[LGV_OPTIM_SLOTS], *grad; /* (net.params) */
-  net_tape tape, act_tape;
-  uint8_t *examples; /* (rows of the tape x obs_bytes) */
-  int64_t *drawn;    /* (batch): cells */
-  float *d_outputs;  /* (batch x A) */
-  uint8_t *seen;     /* (2 x obs_bytes): encoded observations */
-  double *values;    /* (A) */
+  cell_network network;
+  circles circles;
+  int64_t *count; /* (COUNTERS) */
+  double *real;   /* (REALS) */
+  double *stat;   /* (STATS) */
+  uint8_t *seen;  /* (2 x obs_bytes): encoded observations */
+  double *values; /* (A) */
 } self;
 
 /* ---- parameters and memory ---- */
@@ -170,37 +171,12 @@ static const char *cells_fault(const void *self_) {
   return lgv__cells_fault(&((const self *)self_)->cells);
 }
 
-static void layout_network(self *s, lgv_layout *out) {
-  static const char *const slots[LGV_OPTIM_SLOTS] = {"optim.slot0", "optim.slot1", "optim.slot2",
-                                                     "optim.slot3"};
-  net_shape shape = lgv__dqn_shape(&s->p->dqn, &s->env, 1, 1);
-  lgv_status built = lgv__net_build(&s->net, &shape, NULL); /* resolve checked it */
-  assert(built == LGV_OK);
-  (void)built;
-  size_t n = (size_t)s->net.params, B = (size_t)s->p->dqn.batch;
-  size_t rows = B > CHUNK ? B : CHUNK;
-  s->optim_noise = lgv_layout_array(out, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
-  s->w = lgv_layout_array(out, "w", LGV_F32, n, LGV_KEEP);
-  for (int32_t i = 0; i < s->optimizer->slots; i++)
-    s->slot[i] = lgv_layout_array(out, slots[i], LGV_F32, n, LGV_KEEP);
-  s->grad = lgv_layout_array(out, "grad", LGV_F32, n, LGV_SCRATCH);
-  s->examples = lgv_layout_array(out, "examples", LGV_U8, rows * s->cells.obs_bytes, LGV_SCRATCH);
-  s->drawn = lgv_layout_array(out, "drawn", LGV_I64, B, LGV_SCRATCH);
-  s->d_outputs = lgv_layout_array(out, "d_outputs", LGV_F32, B * (size_t)s->A, LGV_SCRATCH);
-  lgv__net_tape_layout(&s->tape, &s->net, "tape", (int64_t)rows, true, out);
-  lgv__net_tape_layout(&s->act_tape, &s->net, "act_tape", 1, false, out);
-}
-
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = params_;
   s->env = problem->env;
   s->A = s->env.actions.count;
-  s->optimizer = lgv__full_problem(problem)->optimizer;
-  s->optim_params = lgv__full_problem(problem)->optim_params;
-  s->init = problem->init;
   s->act = problem->act;
-  s->draw = problem->replay;
   s->eval = problem->eval;
   s->noise = problem->noise;
   s->count = lgv_layout_array(out, "counters", LGV_I64, COUNTERS, LGV_KEEP);
@@ -212,25 +188,18 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   s->cells.capacity = s->p->cells;
   s->cells.obs_bytes = lgv__replay_encoded_bytes(&s->env);
   lgv__observation_code_layout(&s->code, &s->env, out);
-  lgv__running_scale_layout(&s->scale, &s->p->dqn.scale, &s->env, 1, s->p->dqn.gamma, out);
-  layout_network(s, out);
+  lgv__circles_layout(&s->circles, problem->streams, out);
+  lgv__cell_network_layout(&s->network, &s->p->dqn, &s->env, &s->cells, problem, out);
   s->seen = lgv_layout_array(out, "seen", LGV_U8, 2 * s->cells.obs_bytes, LGV_SCRATCH);
   s->values = lgv_layout_array(out, "values", LGV_F64, (size_t)s->A, LGV_SCRATCH);
   lgv__cells_layout(&s->cells, s->env.masked, out);
   lgv_layout_check(out, cells_fault, s);
 }
 
-/* The rows of a one-hot input are as large as if it were the only one; the network's outputs are 0.
- */
 static lgv_status open_agent(void *self_, lgv_error *err) {
   (void)err;
   self *s = self_;
-  const net_layer *first = &s->net.layer[0], *last = &s->net.layer[s->net.n_layers - 1];
-  float gain = s->env.obs_form == LGV_FORM_ONE_HOT ? sqrtf((float)first->inputs) : 1;
-  lgv__net_init(&s->net, s->w, s->init);
-  for (int64_t i = 0; i < first->n_weights; i++) s->w[first->weights + i] *= gain;
-  memset(s->w + last->weights, 0, (size_t)last->n_params * sizeof *s->w);
-  lgv__noise_seed(s->optim_noise, s->noise);
+  lgv__cell_network_open(&s->network);
   lgv__observation_code_open(&s->code);
   lgv__cells_open(&s->cells);
   return LGV_OK;
@@ -252,68 +221,6 @@ static bool is_exact(const self *s) { return s->code.count[CODE_LEVEL] == 0; }
 static double sigma_of(const self *s) {
   if (s->p->sigma > 0) return s->p->sigma;
   return (is_exact(s) ? 0.1 : 1) * (1 - s->p->dqn.gamma) * prior_of(s);
-}
-
-/* ---- the network ---- */
-
-static net_input input_of(const self *s, const void *encoded) {
-  net_input input = lgv__replay_input(&s->env, encoded);
-  if (s->net.shape.maps_input) input.map = lgv__running_scale_map(&s->scale);
-  return input;
-}
-
-/* What the network learns of a pair: its sample, no further from its mean than one deviation of the
- * prior. In units of the prior. */
-static float lesson(const cells *c, int64_t pair, float s0) {
-  float mean = c->mean[pair] / s0;
-  return fminf(fmaxf(c->value[pair] / s0, mean - 1), mean + 1);
-}
-
-/* One update towards the sampled values of tried pairs, at cells drawn uniformly. Values are in
- * units of the prior. */
-static void update(self *s) {
-  const cells *c = &s->cells;
-  int64_t B = s->p->dqn.batch;
-  double loss = 0;
-  float s0 = (float)prior_of(s);
-  for (int64_t i = 0; i < B; i++) {
-    s->drawn[i] = lgv_rng_below(s->draw, c->size[CELLS_COUNT]);
-    memcpy(s->examples + (size_t)i * c->obs_bytes, cells_example(c, s->drawn[i]), c->obs_bytes);
-  }
-  net_input input = input_of(s, s->examples);
-  const float *f = lgv__net_forward(&s->net, s->w, input, B, &s->tape);
-  for (int64_t i = 0; i < B * s->A; i++) {
-    int64_t pair = s->drawn[i / s->A] * s->A + i % s->A;
-    float error = c->count[pair] > 0 ? f[i] - lesson(c, pair, s0) : 0;
-    s->d_outputs[i] = error / (float)B;
-    loss += 0.5 * (double)(error * error) / (double)B;
-  }
-  lgv__net_backward(&s->net, s->w, input, B, &s->tape, s->d_outputs, 1, s->grad);
-  lgv_optim_step step = {.count = (size_t)s->net.params,
-                         .w = s->w,
-                         .g = s->grad,
-                         .t = ++s->count[COUNT_UPDATES],
-                         .lr_scale = 1,
-                         .noise = s->optim_noise};
-  for (int32_t i = 0; i < s->optimizer->slots; i++) step.slot[i] = s->slot[i];
-  s->optimizer->step(s->optim_params, &step);
-  s->stat[STAT_LOSS] = loss;
-}
-
-/* The network's outputs at the examples of the next cells, all of them unless they are too many. */
-static void refresh(self *s) {
-  cells *c = &s->cells;
-  int64_t known = c->size[CELLS_COUNT], left = known < REFRESHED ? known : REFRESHED, rows;
-  for (; left > 0; left -= rows) {
-    if (s->count[COUNT_REFRESHED] >= known) s->count[COUNT_REFRESHED] = 0;
-    int64_t at = s->count[COUNT_REFRESHED];
-    rows = left < CHUNK ? left : CHUNK;
-    if (rows > known - at) rows = known - at;
-    const float *f =
-        lgv__net_forward(&s->net, s->w, input_of(s, cells_example(c, at)), rows, &s->tape);
-    memcpy(c->base + at * s->A, f, (size_t)(rows * s->A) * sizeof *f);
-    s->count[COUNT_REFRESHED] += rows;
-  }
 }
 
 /* ---- the posterior ---- */
@@ -411,19 +318,20 @@ static double sweep(self *s, int64_t count) {
   return change;
 }
 
-/* How many cells can be swept LEAST_SWEEPS times with the work of so many steps. */
+/* How many cells can be swept SWEEPS times with the work of so many steps. */
 static int64_t affordable(const self *s, int64_t steps) {
-  double cells = (double)s->p->work * (double)steps / (LEAST_SWEEPS * s->A);
+  double cells = (double)s->p->work * (double)steps / (SWEEPS * s->A);
   return (int64_t)fmin(fmax(cells, 1), (double)s->cells.size[CELLS_COUNT]);
 }
 
 /* Sweeps until the sample has settled, or the work of so many steps is done. */
 static void solve(self *s, int64_t steps) {
-  int64_t cells = affordable(s, steps);
+  int64_t cells = affordable(s, steps), pairs = cells * s->A;
   double work = (double)s->p->work * (double)steps;
+  if (!is_exact(s)) work = fmin(work, (double)(SWEEPS * pairs));
   double enough = 0.01 * (1 - s->p->dqn.gamma) * prior_of(s);
   s->count[COUNT_SWEPT] = s->count[COUNT_STEPS];
-  do work -= (double)(cells * s->A);
+  do work -= (double)pairs;
   while (sweep(s, cells) > enough && work > 0);
 }
 
@@ -452,7 +360,7 @@ static void take_stats(self *s) {
   s->stat[STAT_CELLS] = known;
   s->stat[STAT_LEVEL] = (double)s->code.count[CODE_LEVEL];
   s->stat[STAT_NOISE] = sqrt(s->real[REAL_NOISE]);
-  s->stat[STAT_UPDATES] = (double)s->count[COUNT_UPDATES];
+  s->stat[STAT_UPDATES] = (double)lgv__cell_network_updates(&s->network);
 }
 
 /* The next sample, after the `steps` since the last one. */
@@ -463,9 +371,11 @@ static lgv_status plan(self *s, lgv_error *err) {
   int64_t every = s->p->dqn.update_every;
   renew(s, affordable(s, steps));
   int64_t updates = s->count[COUNT_STEPS] / every - s->count[COUNT_PLANNED] / every;
-  for (int64_t i = 0; i < updates && i < MOST_UPDATES; i++) update(s);
-  refresh(s);
+  for (int64_t i = 0; i < updates && i < MOST_UPDATES; i++)
+    s->stat[STAT_LOSS] = lgv__cell_network_update(&s->network, prior_of(s));
+  lgv__cell_network_refresh(&s->network);
   solve(s, steps);
+  lgv__circles_restart(&s->circles);
   s->count[COUNT_PLANNED] = s->count[COUNT_STEPS];
   take_stats(s);
   if (isfinite(s->stat[STAT_LOSS]) && isfinite(s->stat[STAT_Q_MEAN])) return LGV_OK;
@@ -486,7 +396,7 @@ static int64_t meet(self *s, const uint8_t *encoded, const uint8_t *mask, bool *
   if (*is_new) cell = lgv__cells_add(c, key, encoded);
   lgv__cells_keep_mask(c, cell, mask);
   if (!*is_new) return cell;
-  const float *f = lgv__net_forward(&s->net, s->w, input_of(s, encoded), 1, &s->act_tape);
+  const float *f = lgv__cell_network_values(&s->network, encoded);
   memcpy(c->base + cell * s->A, f, (size_t)s->A * sizeof *f);
   for (int64_t p = cell * s->A; p < (cell + 1) * s->A; p++) {
     c->prior[p] = (float)lgv_rng_normal(s->noise);
@@ -496,35 +406,45 @@ static int64_t meet(self *s, const uint8_t *encoded, const uint8_t *mask, bool *
   return cell;
 }
 
-static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) {
-  (void)err;
-  self *s = self_;
+/* Counts a transition; returns the cells that it connects. */
+static int64_t take(self *s, const lgv_transition *t, int64_t *to) {
   cells *c = &s->cells;
   uint8_t *obs = s->seen, *next = s->seen + c->obs_bytes;
   bool is_new;
   lgv__replay_encode(&s->env, &t->obs, obs);
   lgv__replay_encode(&s->env, &t->next, next);
-  lgv__running_scale_add(&s->scale, 0, t, t->obs.stage == 0);
-  s->real[REAL_REWARD] = fmax(s->real[REAL_REWARD], fabs(t->reward));
+  lgv__running_scale_add(&s->network.scale, 0, t, t->obs.stage == 0);
   lgv__observation_code_see(&s->code, obs);
   lgv__observation_code_see(&s->code, next);
   lgv__cells_make_room(c);
   int64_t from = meet(s, obs, t->obs.mask, &is_new);
   lgv__cells_visit(c, from);
-  int64_t to = CELLS_END;
+  *to = CELLS_END;
   if (!t->terminated) {
-    to = meet(s, next, t->next.mask, &is_new);
-    lgv__cells_visit(c, to);
+    *to = meet(s, next, t->next.mask, &is_new);
+    lgv__cells_visit(c, *to);
     lgv__observation_code_look(&s->code, is_new);
   }
-  lgv__cells_count(c, from, t->action->choice, t->reward, to);
-  s->count[COUNT_STEPS]++;
-  if (c->count[from * s->A + t->action->choice] == 1)
-    /* what the sample had promised there is known now */
-    solve(s, s->count[COUNT_STEPS] - s->count[COUNT_SWEPT]);
+  lgv__cells_count(c, from, t->action->choice, t->reward, *to);
+  return from;
+}
+
+static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) {
+  self *s = self_;
+  const cells *c = &s->cells;
+  double *real = s->real;
+  real[REAL_REWARD] = fmax(real[REAL_REWARD], fabs(t->reward));
+  int64_t to, from = take(s, t, &to), steps = ++s->count[COUNT_STEPS];
+  bool first_try = c->count[from * s->A + t->action->choice] == 1;
+  if (first_try) /* what the sample had promised there is known now */
+    solve(s, steps - s->count[COUNT_SWEPT]);
   else
     sample_cell(s, from);
-  return LGV_OK;
+  if (to != CELLS_END && is_exact(s))
+    lgv__circles_step(&s->circles, c->key[to], first_try || t->reward > real[REAL_LOWEST]);
+  real[REAL_LOWEST] = fmin(real[REAL_LOWEST], t->reward);
+  double served = (double)(steps - s->count[COUNT_PLANNED]);
+  return served * (1 - s->p->dqn.gamma) < LONG_EPISODE ? LGV_OK : plan(s, err);
 }
 
 static lgv_status end_episode(void *self_, lgv_error *err) { return plan(self_, err); }
@@ -536,25 +456,27 @@ static void evaluate(self *s, const lgv_obs *obs) {
   lgv__replay_encode(&s->env, obs, s->seen);
   int64_t cell = lgv__cells_find(&s->cells, lgv__observation_code(&s->code, s->seen));
   double s0 = prior_of(s);
-  const float *f =
-      cell < 0 ? lgv__net_forward(&s->net, s->w, input_of(s, s->seen), 1, &s->act_tape) : NULL;
+  const float *f = cell < 0 ? lgv__cell_network_values(&s->network, s->seen) : NULL;
   for (int32_t a = 0; a < s->A; a++)
     s->values[a] = f ? s0 * (double)f[a] : (double)s->cells.mean[cell * s->A + a];
+}
+
+/* The values to act by in training: the sample's, or a lost agent's. */
+static void follow(self *s, const lgv_obs *obs) {
+  bool is_new, lost = lgv__circles_is_lost(&s->circles);
+  lgv__replay_encode(&s->env, obs, s->seen);
+  lgv__cells_make_room(&s->cells);
+  int64_t pair = meet(s, s->seen, obs->mask, &is_new) * s->A;
+  const float *q = (lost ? s->cells.mean : s->cells.value) + pair;
+  bool random = lost && lgv_rng_below(s->act, DITHER) == 0;
+  for (int32_t a = 0; a < s->A; a++) s->values[a] = random ? 0 : (double)q[a];
 }
 
 static lgv_status act(void *self_, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                       lgv_error *err) {
   (void)err;
   self *s = self_;
-  if (mode == LGV_EVAL) {
-    evaluate(s, obs);
-  } else {
-    bool is_new;
-    lgv__replay_encode(&s->env, obs, s->seen);
-    lgv__cells_make_room(&s->cells);
-    int64_t cell = meet(s, s->seen, obs->mask, &is_new);
-    for (int32_t a = 0; a < s->A; a++) s->values[a] = (double)s->cells.value[cell * s->A + a];
-  }
+  (mode == LGV_EVAL ? evaluate : follow)(s, obs);
   action->choice = lgv__argmax(s->values, obs->mask, s->A, mode == LGV_TRAIN ? s->act : s->eval);
   return LGV_OK;
 }
@@ -567,8 +489,8 @@ static lgv_status q_values(void *self_, const lgv_obs *obs, double *q, lgv_error
   return LGV_OK;
 }
 
-/* Counts know no order: which environment a transition came from makes no difference. */
-static void set_stream(void *self_, int32_t stream) { (void)self_, (void)stream; }
+/* Counts know no order; only circles belong to one environment. */
+static void set_stream(void *self_, int32_t stream) { ((self *)self_)->circles.stream = stream; }
 
 static const char *const stat_names[] = {"loss",  "q_mean", "q_max",   "cells",
                                          "level", "noise",  "updates", NULL};
