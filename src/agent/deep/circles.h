@@ -1,8 +1,9 @@
 /* Circles: whether an agent that keeps to one policy has come back to where it was, in vain.
  *
  * Each walk is compared with one observation of it, the mark, which moves forward after 1, 2, 4,
- * ... steps (Brent's method), so that a circle of any length is noticed within a few rounds, in
- * constant memory. News, something that may change what the agent does, begin the search anew. */
+ * ... steps (Brent's method). So the end of the first round of a circle is noticed within three
+ * times as many steps, in constant memory. News, something that may change what the agent does,
+ * begin the search anew. */
 #ifndef LGV_AGENT_DEEP_CIRCLES_H
 #define LGV_AGENT_DEEP_CIRCLES_H
 
