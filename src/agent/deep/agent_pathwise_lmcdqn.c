@@ -164,7 +164,7 @@ static const char *real_fault(const void *self_) {
   const double *real = ((const self *)self_)->real;
   for (int i = 0; i < REALS; i++)
     if (!isfinite(real[i]) || (i <= REAL_NOISE && real[i] < 0)) return "a number that cannot be";
-  return NULL;
+  return real[REAL_LOWEST] > 0 ? "a least reward above 0" : NULL;
 }
 
 static const char *cells_fault(const void *self_) {
@@ -406,7 +406,7 @@ static int64_t meet(self *s, const uint8_t *encoded, const uint8_t *mask, bool *
   return cell;
 }
 
-/* Counts a transition; returns the cells that it connects. */
+/* Counts a transition; returns the cell that it leaves. to: where it leads. */
 static int64_t take(self *s, const lgv_transition *t, int64_t *to) {
   cells *c = &s->cells;
   uint8_t *obs = s->seen, *next = s->seen + c->obs_bytes;

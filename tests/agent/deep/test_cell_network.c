@@ -30,8 +30,9 @@ static void rig_open(rig *r, lgv_obs_form form, const char *extra) {
   *r = (rig){0};
   deep_open(&r->agent, "pathwise-lmcdqn", env, extra, NULL);
   lgv_rng_seed(r->agent.problem.init, 1, "init"); /* the agent has used it */
-  r->c = (cells){
-      .capacity = 8192, .actions = A, .obs_bytes = lgv__replay_encoded_bytes(&r->agent.problem.env)};
+  r->c = (cells){.capacity = 8192,
+                 .actions = A,
+                 .obs_bytes = lgv__replay_encoded_bytes(&r->agent.problem.env)};
   assert_int_equal(lgv__arena_build(&r->arena, layout_rig, r, "a test", &err), LGV_OK);
   lgv__cell_network_open(&r->n);
   lgv__cells_open(&r->c);
@@ -102,7 +103,8 @@ static void a_lesson_is_at_most_one_prior_deviation_from_the_mean(void **state) 
   const struct {
     float sample;
     double lesson;
-  } cases[] = {{3.4f, 1.7}, {2.2f, 1.1}, {3, 1.5}, {5.2f, 2.5}, {100, 2.5}, {0.8f, 0.5}, {-90, 0.5}};
+  } cases[] = {{3.4f, 1.7}, {2.2f, 1.1}, {3, 1.5},  {5.2f, 2.5},
+               {100, 2.5},  {0.8f, 0.5}, {-90, 0.5}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     rig r;
     rig_open(&r, LGV_FORM_DENSE, "");

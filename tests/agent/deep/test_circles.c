@@ -121,8 +121,7 @@ static void walks_do_not_touch_each_other(void **state) {
     }
   }
   lgv__circles_restart(&r.c);
-  for (r.c.stream = 0; r.c.stream < STREAMS; r.c.stream++)
-    assert_false(lgv__circles_is_lost(&r.c));
+  for (r.c.stream = 0; r.c.stream < STREAMS; r.c.stream++) assert_false(lgv__circles_is_lost(&r.c));
   rig_close(&r);
 }
 

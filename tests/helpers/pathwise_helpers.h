@@ -1,0 +1,40 @@
+/* Steps of Pathwise LMCDQN by hand, and its network. */
+#ifndef LGV_TESTS_PATHWISE_HELPERS_H
+#define LGV_TESTS_PATHWISE_HELPERS_H
+
+#include "agent/deep/observation_code.h"
+#include "deep_helpers.h"
+
+static inline void succeed(lgv_status status, const lgv_error *err) {
+  if (status != LGV_OK) fail_msg("%s", err->message);
+}
+
+static inline void step(deep_rig *t, int from, int action, int to, double reward, bool terminated) {
+  lgv_error err = {0};
+  succeed(deep_observe(t, 0, from, action, to, reward, terminated, &err), &err);
+}
+
+static inline void end_episode(deep_rig *t) {
+  lgv_error err = {0};
+  succeed(t->type->end_episode(t->self, &err), &err);
+}
+
+/* Sets the network's outputs at all observations, in units of the prior: the weights of the last
+ * layer are 0, and its biases come last. */
+static inline void set_network(deep_rig *t, float left, float right) {
+  size_t count = 0;
+  float *w = deep_array(t, "w", &count);
+  w[count - 2] = left;
+  w[count - 1] = right;
+}
+
+/* Dense observations at level 1: each number has a bin. */
+static inline void blur(deep_rig *t, int numbers) {
+  float *width = deep_array(t, "code.width", NULL);
+  for (int i = 0; i < numbers; i++) width[i] = 0.5f;
+  ((int64_t *)deep_array(t, "code.counters", NULL))[CODE_LEVEL] = 1;
+}
+
+#define FROZEN "agent.update_every=1000000000 "
+
+#endif
