@@ -1,4 +1,4 @@
-/* Steps of Pathwise LMCDQN by hand, and its network. */
+/* Pathwise LMCDQN by hand: its steps, actions, network and state. */
 #ifndef LGV_TESTS_PATHWISE_HELPERS_H
 #define LGV_TESTS_PATHWISE_HELPERS_H
 
@@ -33,6 +33,31 @@ static inline void blur(deep_rig *t, int numbers) {
   float *width = deep_array(t, "code.width", NULL);
   for (int i = 0; i < numbers; i++) width[i] = 0.5f;
   ((int64_t *)deep_array(t, "code.counters", NULL))[CODE_LEVEL] = 1;
+}
+
+static inline int chosen(deep_rig *t, int position, lgv_mode mode) {
+  float data[DEEP_MOST_LENGTH];
+  lgv_error err = {0};
+  lgv_action action;
+  lgv_obs obs = deep_obs(t, position, 0, data);
+  succeed(t->type->act(t->self, &obs, mode, &action, &err), &err);
+  return action.choice;
+}
+
+/* A copy of all kept arrays but the stream of evaluations, which may break ties. */
+static inline unsigned char *copy_state(const deep_rig *t, size_t *size) {
+  const lgv_layout *table = &t->arena.table;
+  unsigned char *copy = malloc(table->used);
+  *size = 0;
+  for (size_t i = 0; i < table->n_blocks; i++) {
+    const lgv_block *b = &table->blocks[i];
+    const unsigned char *data = table->base + b->offset;
+    if (!b->keep || data == (const unsigned char *)t->problem.eval) continue;
+    size_t bytes = b->count * lgv__dtype_size(b->dtype);
+    memcpy(copy + *size, data, bytes);
+    *size += bytes;
+  }
+  return copy;
 }
 
 #define FROZEN "agent.update_every=1000000000 "
