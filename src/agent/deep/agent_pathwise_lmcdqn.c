@@ -444,7 +444,7 @@ static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) 
     lgv__circles_step(&s->circles, c->key[to], first_try || t->reward > real[REAL_LOWEST]);
   real[REAL_LOWEST] = fmin(real[REAL_LOWEST], t->reward);
   double served = (double)(steps - s->count[COUNT_PLANNED]);
-  return served * (1 - s->p->dqn.gamma) < LONG_EPISODE ? LGV_OK : plan(s, err);
+  return served < nearbyint(LONG_EPISODE / (1 - s->p->dqn.gamma)) ? LGV_OK : plan(s, err);
 }
 
 static lgv_status end_episode(void *self_, lgv_error *err) { return plan(self_, err); }
