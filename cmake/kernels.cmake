@@ -4,8 +4,12 @@
 # slower than one that fits. `ref` is plain scalar C, always built; the other sets are tested
 # against it. src/math/kernels.c learns from LGV_KERNELS_X86 which sets exist.
 #
+# The set `amx` is avx512 with a block product of its own: only its table and that product are
+# compiled for it, and only if the compiler knows the instructions (LGV_KERNELS_AMX).
+#
 # Only the matrix products may contract into fused multiply-adds.
 file(GLOB kernel_sources CONFIGURE_DEPENDS src/math/kernel_*.c src/optim/optim_*.c)
+list(FILTER kernel_sources EXCLUDE REGEX "/kernel_block_amx\\.c$")
 set_source_files_properties(src/math/kernel_gemm.c src/math/kernel_gemv.c
   PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
 
@@ -17,20 +21,23 @@ set(kernel_options)
 if(LANGEVIN_SANITIZE)
   # at -O1, clang warns about every loop that it was asked to vectorize
   set(kernel_options -O1 $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>)
-  set_property(SOURCE src/math/kernel_gemm.c src/math/kernel_gemv.c APPEND
+  set_property(SOURCE src/math/kernel_gemm.c src/math/kernel_gemv.c src/math/kernel_block.c APPEND
     PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
 endif()
 
 set(kernel_objects)
-function(add_kernel_set isa lanes)
-  add_library(kernels_${isa} OBJECT ${kernel_sources})
-  target_compile_definitions(kernels_${isa} PRIVATE LGV_ISA=${isa} LGV_LANES=${lanes})
-  target_include_directories(kernels_${isa} PRIVATE include src)
-  target_link_libraries(kernels_${isa} PRIVATE langevin_flags)
-  target_compile_options(kernels_${isa} PRIVATE ${kernel_options} ${ARGN})
-  list(APPEND kernel_objects $<TARGET_OBJECTS:kernels_${isa}>)
+function(add_kernels set isa lanes sources)
+  add_library(kernels_${set} OBJECT ${sources})
+  target_compile_definitions(kernels_${set} PRIVATE LGV_ISA=${isa} LGV_SET=${set} LGV_LANES=${lanes})
+  target_include_directories(kernels_${set} PRIVATE include src)
+  target_link_libraries(kernels_${set} PRIVATE langevin_flags)
+  target_compile_options(kernels_${set} PRIVATE ${kernel_options} ${ARGN})
+  list(APPEND kernel_objects $<TARGET_OBJECTS:kernels_${set}>)
   set(kernel_objects ${kernel_objects} PARENT_SCOPE)
 endfunction()
+macro(add_kernel_set isa lanes)
+  add_kernels(${isa} ${isa} ${lanes} "${kernel_sources}" ${ARGN})
+endmacro()
 
 add_kernel_set(ref 1 -fno-tree-vectorize -fno-tree-slp-vectorize)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
@@ -39,6 +46,13 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   add_kernel_set(avx2 8 -mavx2 -mfma)
   add_kernel_set(avx512 16 -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx2 -mfma
     -mprefer-vector-width=512)
+  include(CheckCCompilerFlag)
+  check_c_compiler_flag("-mamx-tile -mamx-bf16" compiler_knows_amx)
+  if(compiler_knows_amx AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    set(kernels_amx TRUE)
+    add_kernels(amx avx512 16 "src/math/kernel_table.c;src/math/kernel_block_amx.c"
+      -mamx-tile -mamx-bf16)
+  endif()
 else()
   set(kernels_x86 FALSE)
   add_kernel_set(generic 4)

@@ -13,7 +13,8 @@
 #include <xmmintrin.h>
 static inline uint64_t lgv__fp_mode(void) { return _mm_getcsr(); }
 static inline void lgv__fp_set_mode(uint64_t mode) { _mm_setcsr((unsigned)mode); }
-enum { LGV_FLUSH_BITS = 0x8040 }; /* flush results to zero, read operands as zero */
+enum { LGV_DEFAULT_MODE = 0x1f80 }; /* nearest, no traps */
+enum { LGV_FLUSH_BITS = 0x8040 };   /* flush results to zero, read operands as zero */
 #elif defined(__aarch64__)
 static inline uint64_t lgv__fp_mode(void) {
   uint64_t mode;
@@ -21,22 +22,27 @@ static inline uint64_t lgv__fp_mode(void) {
   return mode;
 }
 static inline void lgv__fp_set_mode(uint64_t mode) { __asm__ volatile("msr fpcr, %0" ::"r"(mode)); }
-enum { LGV_FLUSH_BITS = 1 << 24 };
+enum { LGV_DEFAULT_MODE = 0, LGV_FLUSH_BITS = 1 << 24 };
 #else
 static inline uint64_t lgv__fp_mode(void) { return 0; }
 static inline void lgv__fp_set_mode(uint64_t mode) { (void)mode; }
-enum { LGV_FLUSH_BITS = 0 };
+enum { LGV_DEFAULT_MODE = 0, LGV_FLUSH_BITS = 0 };
 #endif
 
 /* The compiler must not move loads and stores across a change of mode. */
 #define LGV_MEMORY_FENCE() __asm__ volatile("" ::: "memory")
 
-/* Returns the mode to be passed to lgv__flush_end. */
-static inline uint64_t lgv__flush_begin(void) {
+/* Changes the mode and returns the previous one, to be passed to lgv__flush_end. */
+static inline uint64_t lgv__mode_begin(uint64_t wanted) {
   uint64_t mode = lgv__fp_mode();
-  lgv__fp_set_mode(mode | LGV_FLUSH_BITS);
+  lgv__fp_set_mode(wanted);
   LGV_MEMORY_FENCE();
   return mode;
+}
+
+/* Returns the mode to be passed to lgv__flush_end. */
+static inline uint64_t lgv__flush_begin(void) {
+  return lgv__mode_begin(lgv__fp_mode() | LGV_FLUSH_BITS);
 }
 
 static inline void lgv__flush_end(uint64_t mode) {

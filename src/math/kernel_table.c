@@ -1,5 +1,8 @@
-/* The kernels of one instruction set, collected in a table. */
+/* The kernels of one instruction set, collected in a table. LGV_SET names the set: LGV_ISA,
+ * or one that shares the kernels of LGV_ISA but has a block product of its own. */
 #include "math/kernels.h"
+
+#define SET(name) LGV_PASTE(name, LGV_SET)
 
 #define TEXT2(name) #name
 #define TEXT(name) TEXT2(name)
@@ -7,10 +10,17 @@
 /* Defined by src/optim/optim_table.c. */
 extern const lgv_optim_type *const LGV_KERNEL(lgv__optimizers)[];
 
-extern const lgv_kernel_set LGV_KERNEL(lgv__kernel_set);
-const lgv_kernel_set LGV_KERNEL(lgv__kernel_set) = {
-    .name = TEXT(LGV_ISA),
+void SET(lgv__block)(const lgv_block_product *block);
+
+extern const lgv_kernel_set SET(lgv__kernel_set);
+const lgv_kernel_set SET(lgv__kernel_set) = {
+    .name = TEXT(LGV_SET),
     .product = LGV_KERNEL(lgv__product),
+    .block = SET(lgv__block),
+    .to_bf16 = LGV_KERNEL(lgv__to_bf16),
+    .to_a_tile = LGV_KERNEL(lgv__to_a_tile),
+    .to_b_tile = LGV_KERNEL(lgv__to_b_tile),
+    .transpose_tile = LGV_KERNEL(lgv__transpose_tile),
     .column_sums = LGV_KERNEL(lgv__column_sums),
     .column_dots = LGV_KERNEL(lgv__column_dots),
     .transpose = LGV_KERNEL(lgv__transpose),

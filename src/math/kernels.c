@@ -5,39 +5,85 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const lgv_kernel_set lgv__kernel_set_ref;
+extern const lgv_kernel_set lgv__kernel_set_ref, lgv__kernel_set_x86, lgv__kernel_set_avx2,
+    lgv__kernel_set_avx512, lgv__kernel_set_amx, lgv__kernel_set_generic;
+
+/* ---- What this CPU can run ---- */
+
+static bool always(void) { return true; }
+
 #ifdef LGV_KERNELS_X86
-extern const lgv_kernel_set lgv__kernel_set_x86, lgv__kernel_set_avx2, lgv__kernel_set_avx512;
-#else
-extern const lgv_kernel_set lgv__kernel_set_generic;
-#endif
 
-typedef struct candidate {
-  const lgv_kernel_set *set;
-  bool runs_here;
-} candidate;
-
-enum { MOST_SETS = 4 };
-
-/* Lists every set that was built, plainest first; returns their number. */
-static size_t list_sets(candidate *sets) {
-  size_t n = 0;
-  sets[n++] = (candidate){&lgv__kernel_set_ref, true};
-#ifdef LGV_KERNELS_X86
-  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-  sets[n++] = (candidate){&lgv__kernel_set_x86, true};
-  sets[n++] = (candidate){&lgv__kernel_set_avx2, avx2};
-  sets[n++] = (candidate){&lgv__kernel_set_avx512, avx512};
-#else
-  sets[n++] = (candidate){&lgv__kernel_set_generic, true};
-#endif
-  return n;
+static bool has_avx2(void) {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-static const candidate *find(const candidate *sets, size_t n, const char *name) {
-  for (size_t i = 0; i < n; i++)
+static bool has_avx512(void) {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+}
+
+#endif
+
+#ifdef LGV_KERNELS_AMX
+
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Tiles and products of bf16 in the processor (leaf 7), their state in the operating system
+ * (XGETBV). Leaf 0x1D, which describes the tiles, may be hidden by a hypervisor; their form is
+ * architectural. */
+static bool has_tiles(void) {
+  enum { OSXSAVE = 1 << 27, AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24, TILE_STATE = 3 << 17 };
+  unsigned eax, ebx, ecx, edx, enabled, upper;
+  if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & OSXSAVE)) return false;
+  if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
+  if (!(edx & AMX_BF16) || !(edx & AMX_TILE)) return false;
+  __asm__ volatile("xgetbv" : "=a"(enabled), "=d"(upper) : "c"(0));
+  return (enabled & TILE_STATE) == TILE_STATE;
+}
+
+/* Linux grants the memory for the tiles' data only on request, once for all threads of a process;
+ * without it, the first instruction that uses a tile ends the process. */
+static bool has_amx(void) {
+  enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+  return has_avx512() && has_tiles() && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
+void lgv__tiles_begin(void), lgv__tiles_end(void); /* kernel_block_amx.c */
+void lgv__block_begin(void) { lgv__tiles_begin(); }
+void lgv__block_end(void) { lgv__tiles_end(); }
+
+#else
+
+void lgv__block_begin(void) {}
+void lgv__block_end(void) {}
+
+#endif
+
+/* ---- Choice ---- */
+
+/* Every set that was built, plainest first. */
+static const struct candidate {
+  const lgv_kernel_set *set;
+  bool (*runs_here)(void);
+} sets[] = {
+    {&lgv__kernel_set_ref, always},
+#ifdef LGV_KERNELS_X86
+    {&lgv__kernel_set_x86, always},        {&lgv__kernel_set_avx2, has_avx2},
+    {&lgv__kernel_set_avx512, has_avx512},
+#else
+    {&lgv__kernel_set_generic, always},
+#endif
+#ifdef LGV_KERNELS_AMX
+    {&lgv__kernel_set_amx, has_amx},
+#endif
+};
+enum { SETS = sizeof sets / sizeof *sets };
+
+static const struct candidate *find(const char *name) {
+  for (size_t i = 0; i < SETS; i++)
     if (strcmp(sets[i].set->name, name) == 0) return &sets[i];
   return NULL;
 }
@@ -49,12 +95,11 @@ static const char *wish(void) {
 }
 
 static const lgv_kernel_set *choose(void) {
-  candidate sets[MOST_SETS];
-  size_t n = list_sets(sets);
-  const candidate *wanted = wish() ? find(sets, n, wish()) : NULL;
-  if (wanted && wanted->runs_here) return wanted->set;
-  while (!sets[n - 1].runs_here) n--;
-  return sets[n - 1].set;
+  const struct candidate *wanted = wish() ? find(wish()) : NULL;
+  if (wanted && wanted->runs_here()) return wanted->set;
+  size_t best = SETS - 1;
+  while (!sets[best].runs_here()) best--;
+  return sets[best].set;
 }
 
 /* Threads that race for the first call make the same choice. */
@@ -74,22 +119,18 @@ void lgv__kernels_use(const lgv_kernel_set *set) {
 }
 
 const lgv_kernel_set *lgv__kernels_at(size_t index) {
-  candidate sets[MOST_SETS];
-  size_t n = list_sets(sets);
-  for (size_t i = 0; i < n; i++)
-    if (sets[i].runs_here && index-- == 0) return sets[i].set;
+  for (size_t i = 0; i < SETS; i++)
+    if (sets[i].runs_here() && index-- == 0) return sets[i].set;
   return NULL;
 }
 
 lgv_status lgv__kernels_check(lgv_error *err) {
   if (!wish()) return LGV_OK;
-  candidate sets[MOST_SETS];
-  size_t n = list_sets(sets);
-  const candidate *wanted = find(sets, n, wish());
-  if (wanted && wanted->runs_here) return LGV_OK;
+  const struct candidate *wanted = find(wish());
+  if (wanted && wanted->runs_here()) return LGV_OK;
   char names[64] = "";
-  for (size_t i = 0, used = 0; i < n; i++)
-    if (sets[i].runs_here)
+  for (size_t i = 0, used = 0; i < SETS; i++)
+    if (sets[i].runs_here())
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
                                sets[i].set->name);
   return lgv_fail(err, LGV_ERR_USAGE,

@@ -3,8 +3,8 @@
  * Files named kernel_*.c here and optim_*.c in src/optim are compiled several times with LGV_ISA
  * set to the set's name and LGV_LANES to the floats in its vectors (1 for ref: plain C); every
  * global name in them is written LGV_KERNEL(name), which appends the set's name. One lgv_kernel_set
- * per set collects the kernels. LANGEVIN_KERNELS=ref|x86|avx2|avx512 (elsewhere: ref|generic)
- * overrides the choice. */
+ * per set collects the kernels. LANGEVIN_KERNELS=ref|x86|avx2|avx512|amx (elsewhere: ref|generic)
+ * overrides the choice. `amx` is avx512 with another block product (kernel_block_amx.c). */
 #ifndef LGV_MATH_KERNELS_H
 #define LGV_MATH_KERNELS_H
 
@@ -49,6 +49,44 @@ typedef struct lgv_product {
   const float *gate; /* laid out as C, which becomes 0 where this is not positive; or NULL */
 } lgv_product;
 
+/* The upper half of a float: 8 bits of exponent, 8 of precision. */
+typedef uint16_t lgv_bf16;
+
+enum { LGV_TILE = 512 }; /* numbers in a tile of bf16: 1 kB */
+
+/* C = start + A B for one block of C, 32 x 32, with A and B in bf16 and sums in float: the product
+ * that cores with AMX compute in tiles, with their bits on every machine.
+ *
+ * A and B are lists of tiles. A tile of A has 16 rows of 32 numbers, one of B has 16 pairs of rows:
+ * B(2 k, j) and B(2 k + 1, j) are at b[32 k + 2 j] and the place after it. Step s multiplies the
+ * two tiles of A at a + a_at[s] and a_next after it (rows 0 to 15 and 16 to 31 of C) by the two of
+ * B at b + b_at[s] and b_next after it (columns 0 to 15 and 16 to 31). If a number is split into a
+ * high and a low part (to_bf16), the tiles of the low parts are a_lo or b_lo after those of the
+ * high ones. Tiles of C are 16 x 16 floats: tile (i, j) is at c + 256 (2 i + j). C must not overlap
+ * A or B. Distances and offsets count numbers of bf16. Tiles that begin on a cache line are faster.
+ *
+ * Invariant: for each step in order, C(i, j) is increased by up to three sums in this order: A_lo
+ * B_hi if a_lo is not 0, A_hi B_hi, and A_hi B_lo if b_lo is not 0. A sum over the 32 numbers of a
+ * step is
+ *     even = odd = 0; for k = 0 ... 15:
+ *       even = fma(A(i, 2 k), B(2 k, j), even)
+ *       odd = fma(A(i, 2 k + 1), B(2 k + 1, j), odd)
+ *     C(i, j) = C(i, j) + (even + odd)
+ * Every operation rounds to nearest, ties to even. Denormal numbers of A, B and C count as 0, and
+ * denormal results become 0; both keep their signs. A result is denormal if it is below 2^-126
+ * after rounding to 24 bits with an unbounded exponent. The caller's floating-point mode neither
+ * matters nor changes. All kernel sets give the same bits, except that any NaN stands for any
+ * other. */
+typedef struct lgv_block_product {
+  int64_t steps;
+  const lgv_bf16 *a, *b;
+  const int32_t *a_at, *b_at; /* (steps) */
+  int64_t a_next, b_next;     /* from the first tile of a step to the second */
+  int64_t a_lo, b_lo;         /* from a high part to its low part; 0: not split */
+  float *c;
+  bool add; /* C starts from its current values; otherwise it need not be initialized */
+} lgv_block_product;
+
 /* The effect of several Adam steps with gradient 0 on a parameter; optim/lazy_adam.h has the
  * equations. */
 typedef struct lgv_adam_skip {
@@ -60,6 +98,19 @@ typedef struct lgv_adam_skip {
 typedef struct lgv_kernel_set {
   const char *name;
   void (*product)(const lgv_product *product);
+  void (*block)(const lgv_block_product *block); /* see lgv__block_begin */
+  /* Numbers of bf16 from floats: hi is nearest to x, ties to even, and lo (may be NULL) nearest to
+   * x - hi. Denormal numbers become 0, large ones infinite, and NaN stays NaN. */
+  void (*to_bf16)(int64_t count, const float *x, lgv_bf16 *hi, lgv_bf16 *lo);
+  /* The same, from x (rows x cols, distance x_row between rows) to a tile of A (up to 16 x 32) or B
+   * (up to 32 x 16); the rest of the tile becomes 0. */
+  void (*to_a_tile)(int64_t rows, int64_t cols, const float *x, int64_t x_row, lgv_bf16 *hi,
+                    lgv_bf16 *lo);
+  void (*to_b_tile)(int64_t rows, int64_t cols, const float *x, int64_t x_row, lgv_bf16 *hi,
+                    lgv_bf16 *lo);
+  /* Makes a tile of B from a tile of A that holds the transposed matrix, and the reverse: to[32 j +
+   * 2 i] and the place after it = from[32 i + 2 j] and the place after it. */
+  void (*transpose_tile)(const lgv_bf16 *from, lgv_bf16 *to);
   /* sums (cols) = the sum over the rows of x (rows x cols). */
   void (*column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);
   /* sums (cols) = the sum over the rows of x * y (rows x cols). */
@@ -118,10 +169,23 @@ const lgv_kernel_set *lgv__kernels_at(size_t index);
 /* Test hook: makes lgv__kernels return this set; NULL: chooses again. */
 void lgv__kernels_use(const lgv_kernel_set *set);
 void lgv__noise_seed(lgv_noise *noise, lgv_rng *rng);
+/* A thread that computes many block products does so between these two calls, which may be nested:
+ * with AMX, its tiles are configured at the first product and released at the end, so that no other
+ * code of the thread finds them in use. A product outside of them configures and releases the tiles
+ * itself: right, but slower. */
+void lgv__block_begin(void);
+void lgv__block_end(void);
 
 #ifdef LGV_ISA /* direct calls within a set */
 void LGV_KERNEL(lgv__product)(const lgv_product *product);
 void LGV_KERNEL(lgv__product_row)(const lgv_product *product); /* m = 1 */
+void LGV_KERNEL(lgv__block)(const lgv_block_product *block);
+void LGV_KERNEL(lgv__to_bf16)(int64_t count, const float *x, lgv_bf16 *hi, lgv_bf16 *lo);
+void LGV_KERNEL(lgv__to_a_tile)(int64_t rows, int64_t cols, const float *x, int64_t x_row,
+                                lgv_bf16 *hi, lgv_bf16 *lo);
+void LGV_KERNEL(lgv__to_b_tile)(int64_t rows, int64_t cols, const float *x, int64_t x_row,
+                                lgv_bf16 *hi, lgv_bf16 *lo);
+void LGV_KERNEL(lgv__transpose_tile)(const lgv_bf16 *from, lgv_bf16 *to);
 void LGV_KERNEL(lgv__column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);
 void LGV_KERNEL(lgv__column_dots)(int64_t rows, int64_t cols, const float *x, const float *y,
                                   float *sums);
