@@ -30,12 +30,12 @@ static inline uint32_t rounded(float x) {
   return (size < 0x800000u ? bits & 0x80000000u : kept) & 0xffff0000u;
 }
 
-static inline uint32_t low_part(float x) { return rounded(x - float_of(rounded(x))); }
+static inline uint32_t low_part(float x, uint32_t high) { return rounded(x - float_of(high)); }
 
 void LGV_KERNEL(lgv__to_bf16)(int64_t count, const float *restrict x, lgv_bf16 *restrict hi,
                               lgv_bf16 *restrict lo) {
   for (int64_t i = 0; i < count; i++) hi[i] = (lgv_bf16)(rounded(x[i]) >> 16);
-  for (int64_t i = 0; lo && i < count; i++) lo[i] = (lgv_bf16)(low_part(x[i]) >> 16);
+  for (int64_t i = 0; lo && i < count; i++) lo[i] = (lgv_bf16)(low_part(x[i], rounded(x[i])) >> 16);
 }
 
 /* A tile of floats with 0 outside of x. */
@@ -58,16 +58,25 @@ void LGV_KERNEL(lgv__to_a_tile)(int64_t rows, int64_t cols, const float *x, int6
     LGV_KERNEL(lgv__to_bf16)(COLS, x + i * x_row, hi + COLS * i, lo ? lo + COLS * i : NULL);
 }
 
+/* A pair of numbers, in the order of memory. */
+typedef uint32_t pair __attribute__((may_alias));
+
+static inline uint32_t make_pair(uint32_t even, uint32_t odd) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  return even | odd >> 16;
+#else
+  return odd | even >> 16;
+#endif
+}
+
 /* Two rows of floats, in pairs. */
 static inline void pair_rows(const float *restrict even, const float *restrict odd,
-                             lgv_bf16 *restrict hi, lgv_bf16 *restrict lo) {
-  for (int j = 0; j < ROWS; j++) {
-    hi[2 * j] = (lgv_bf16)(rounded(even[j]) >> 16);
-    hi[2 * j + 1] = (lgv_bf16)(rounded(odd[j]) >> 16);
-  }
+                             pair *restrict hi, pair *restrict lo) {
+  for (int j = 0; !lo && j < ROWS; j++) hi[j] = make_pair(rounded(even[j]), rounded(odd[j]));
   for (int j = 0; lo && j < ROWS; j++) {
-    lo[2 * j] = (lgv_bf16)(low_part(even[j]) >> 16);
-    lo[2 * j + 1] = (lgv_bf16)(low_part(odd[j]) >> 16);
+    uint32_t high_even = rounded(even[j]), high_odd = rounded(odd[j]);
+    hi[j] = make_pair(high_even, high_odd);
+    lo[j] = make_pair(low_part(even[j], high_even), low_part(odd[j], high_odd));
   }
 }
 
@@ -79,10 +88,8 @@ void LGV_KERNEL(lgv__to_b_tile)(int64_t rows, int64_t cols, const float *x, int6
     x = padded;
     x_row = ROWS;
   }
-  for (int k = 0; k < ROWS; k++, hi += 2 * ROWS, x += 2 * x_row) {
-    pair_rows(x, x + x_row, hi, lo);
-    if (lo) lo += 2 * ROWS;
-  }
+  for (int k = 0; k < ROWS; k++, x += 2 * x_row)
+    pair_rows(x, x + x_row, (pair *)hi + ROWS * k, lo ? (pair *)lo + ROWS * k : NULL);
 }
 
 /* The pairs move as floats do: the kernel only loads, shuffles and stores. */

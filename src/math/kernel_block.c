@@ -86,34 +86,45 @@ INLINE void sum_products(int rows, const float (*a)[HALF], const float *b, vec s
   }
 }
 
-/* Rows [i0, i0 + rows) of a tile of C. */
-INLINE void add_strip(int rows, int tile, int i0, const floats *f, float *c) {
+/* Some rows of C and a panel of columns. */
+INLINE void add_strip(int rows, const floats *f, int i0, int j, float *c) {
   vec even[8][VECS], odd[8][VECS];
-  c += 2 * HALF * HALF * tile + HALF * i0;
-  for (int j = 0; j < SIDE; j += PANEL) {
-    sum_products(rows, f->a[0] + HALF * tile + i0, f->b[0][0] + j, even);
-    sum_products(rows, f->a[1] + HALF * tile + i0, f->b[1][0] + j, odd);
-    EACH (i, rows)
-      EACH (v, VECS) {
-        int at = j + v * LANES;
-        float *to = c + HALF * HALF * (at / HALF) + HALF * i + at % HALF;
-        store(to, load(to) + (even[i][v] + odd[i][v]));
-      }
-  }
+  sum_products(rows, f->a[0] + i0, f->b[0][0] + j, even);
+  sum_products(rows, f->a[1] + i0, f->b[1][0] + j, odd);
+  EACH (i, rows)
+    EACH (v, VECS) {
+      float *to = c + HALF * i + v * LANES / HALF * HALF * HALF + v * LANES % HALF;
+      store(to, load(to) + (even[i][v] + odd[i][v]));
+    }
 }
 
-/* The accumulators of a strip fit into the registers. */
-static void add_products(const floats *f, float *c) {
-  for (int tile = 0; tile < 2; tile++) {
-#if LGV_LANES == 16
-    add_strip(8, tile, 0, f, c);
-    add_strip(8, tile, 8, f, c);
-#else
-    add_strip(6, tile, 0, f, c);
-    add_strip(5, tile, 6, f, c);
-    add_strip(5, tile, 11, f, c);
-#endif
+/* Functions of their own: the compiler would otherwise keep all of A in vectors, in memory. The
+ * accumulators of a strip fit into the registers. */
+#define STRIP(rows)                                                                                \
+  __attribute__((noinline)) static void add_strip_##rows(const floats *f, int i, int j,            \
+                                                         float *c) {                               \
+    add_strip(rows, f, i, j, c);                                                                   \
   }
+#if LGV_LANES == 16
+STRIP(8)
+#else
+STRIP(5)
+STRIP(6)
+#endif
+
+static void add_products(const floats *f, float *c) {
+  for (int i = 0; i < SIDE; i += HALF)
+    for (int j = 0; j < SIDE; j += PANEL) {
+      float *to = c + SIDE * i + HALF * j;
+#if LGV_LANES == 16
+      add_strip_8(f, i, j, to);
+      add_strip_8(f, i + 8, j, to + HALF * 8);
+#else
+      add_strip_6(f, i, j, to);
+      add_strip_5(f, i + 6, j, to + HALF * 6);
+      add_strip_5(f, i + 11, j, to + HALF * 11);
+#endif
+    }
 }
 
 void LGV_KERNEL(lgv__block)(const lgv_block_product *g) {
