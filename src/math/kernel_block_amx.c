@@ -9,6 +9,7 @@
 #include "math/flush.h"
 #include "math/kernels.h"
 
+#include <assert.h>
 #include <immintrin.h>
 
 void lgv__tiles_begin(void), lgv__tiles_end(void), lgv__block_amx(const lgv_block_product *block);
@@ -40,6 +41,7 @@ static void release(void) {
 void lgv__tiles_begin(void) { depth++; }
 
 void lgv__tiles_end(void) {
+  assert(depth > 0);
   if (--depth == 0 && configured) release();
 }
 

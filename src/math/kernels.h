@@ -63,7 +63,8 @@ enum { LGV_TILE = 512 }; /* numbers in a tile of bf16: 1 kB */
  * B at b + b_at[s] and b_next after it (columns 0 to 15 and 16 to 31). If a number is split into a
  * high and a low part (to_bf16), the tiles of the low parts are a_lo or b_lo after those of the
  * high ones. Tiles of C are 16 x 16 floats: tile (i, j) is at c + 256 (2 i + j). C must not overlap
- * A or B. Distances and offsets count numbers of bf16. Tiles that begin on a cache line are faster.
+ * A or B. Distances and offsets count numbers of bf16. Tiles are aligned to 4 bytes; those that
+ * begin on a cache line are faster.
  *
  * Invariant: for each step in order, C(i, j) is increased by up to three sums in this order: A_lo
  * B_hi if a_lo is not 0, A_hi B_hi, and A_hi B_lo if b_lo is not 0. A sum over the 32 numbers of a
@@ -109,7 +110,7 @@ typedef struct lgv_kernel_set {
   void (*to_b_tile)(int64_t rows, int64_t cols, const float *x, int64_t x_row, lgv_bf16 *hi,
                     lgv_bf16 *lo);
   /* Makes a tile of B from a tile of A that holds the transposed matrix, and the reverse: to[32 j +
-   * 2 i] and the place after it = from[32 i + 2 j] and the place after it. */
+   * 2 i] and the place after it = from[32 i + 2 j] and the place after it. They must not overlap. */
   void (*transpose_tile)(const lgv_bf16 *from, lgv_bf16 *to);
   /* sums (cols) = the sum over the rows of x (rows x cols). */
   void (*column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);

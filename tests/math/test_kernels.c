@@ -320,6 +320,26 @@ static void the_environment_chooses(void **state) {
   assert_string_equal(lgv__kernels_at(0)->name, "ref");
 }
 
+/* A set that was built for other processors is refused by name, and the best one is in use. */
+static void a_set_of_another_processor_is_refused(void **state) {
+  (void)state;
+  lgv_error err = {0};
+  const lgv_kernel_set *set, *best = NULL;
+  bool has_amx = false;
+  for (size_t s = 0; (set = lgv__kernels_at(s)); s++) {
+    has_amx = has_amx || strcmp(set->name, "amx") == 0;
+    best = set;
+  }
+  if (has_amx) skip();
+  setenv("LANGEVIN_KERNELS", "amx", 1);
+  lgv__kernels_use(NULL);
+  assert_ptr_equal(lgv__kernels(), best);
+  assert_int_equal(lgv__kernels_check(&err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "LANGEVIN_KERNELS=amx"));
+  unsetenv("LANGEVIN_KERNELS");
+  lgv__kernels_use(NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_match_the_definition),
@@ -329,6 +349,7 @@ int main(void) {
       cmocka_unit_test(element_passes_match_the_definition),
       cmocka_unit_test(inputs_are_mapped_by_column),
       cmocka_unit_test(the_environment_chooses),
+      cmocka_unit_test(a_set_of_another_processor_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
