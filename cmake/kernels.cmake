@@ -21,7 +21,7 @@ set(kernel_options)
 if(LANGEVIN_SANITIZE)
   # at -O1, clang warns about every loop that it was asked to vectorize
   set(kernel_options -O1 $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>)
-  set_property(SOURCE src/math/kernel_gemm.c src/math/kernel_gemv.c src/math/kernel_block.c APPEND
+  set_property(SOURCE src/math/kernel_gemm.c src/math/kernel_gemv.c APPEND
     PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
 endif()
 

@@ -110,7 +110,8 @@ typedef struct lgv_kernel_set {
   void (*to_b_tile)(int64_t rows, int64_t cols, const float *x, int64_t x_row, lgv_bf16 *hi,
                     lgv_bf16 *lo);
   /* Makes a tile of B from a tile of A that holds the transposed matrix, and the reverse: to[32 j +
-   * 2 i] and the place after it = from[32 i + 2 j] and the place after it. They must not overlap. */
+   * 2 i] and the place after it = from[32 i + 2 j] and the place after it. They must not overlap.
+   */
   void (*transpose_tile)(const lgv_bf16 *from, lgv_bf16 *to);
   /* sums (cols) = the sum over the rows of x (rows x cols). */
   void (*column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);
