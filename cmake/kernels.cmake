@@ -26,6 +26,7 @@ if(LANGEVIN_SANITIZE)
 endif()
 
 set(kernel_objects)
+set(kernels_amx FALSE)
 function(add_kernels set isa lanes sources)
   add_library(kernels_${set} OBJECT ${sources})
   target_compile_definitions(kernels_${set} PRIVATE LGV_ISA=${isa} LGV_SET=${set} LGV_LANES=${lanes})
