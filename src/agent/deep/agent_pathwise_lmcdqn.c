@@ -110,9 +110,8 @@ static const lgv_param param_table[] = {
 /* clang-format on */
 
 enum { COUNT_STEPS, COUNT_PLANNED, COUNT_SWEPT, COUNTERS };
-/* The greatest |r| seen; M; the least and the greatest mean of a tried pair; the least reward seen,
- * at most 0. */
-enum { REAL_REWARD, REAL_NOISE, REAL_LEAST, REAL_MOST, REAL_LOWEST, REALS };
+/* The greatest |r| seen; M; the least and the greatest mean of a tried pair. */
+enum { REAL_REWARD, REAL_NOISE, REAL_LEAST, REAL_MOST, REALS };
 enum {
   STAT_LOSS,
   STAT_Q_MEAN,
@@ -164,7 +163,7 @@ static const char *real_fault(const void *self_) {
   const double *real = ((const self *)self_)->real;
   for (int i = 0; i < REALS; i++)
     if (!isfinite(real[i]) || (i <= REAL_NOISE && real[i] < 0)) return "a number that cannot be";
-  return real[REAL_LOWEST] > 0 ? "a least reward above 0" : NULL;
+  return NULL;
 }
 
 static const char *cells_fault(const void *self_) {
@@ -432,19 +431,26 @@ static int64_t take(self *s, const lgv_transition *t, int64_t *to) {
 static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) {
   self *s = self_;
   const cells *c = &s->cells;
-  double *real = s->real;
-  real[REAL_REWARD] = fmax(real[REAL_REWARD], fabs(t->reward));
+  s->real[REAL_REWARD] = fmax(s->real[REAL_REWARD], fabs(t->reward));
   int64_t to, from = take(s, t, &to), steps = ++s->count[COUNT_STEPS];
-  bool first_try = c->count[from * s->A + t->action->choice] == 1;
-  if (first_try) /* what the sample had promised there is known now */
+  if (c->count[from * s->A + t->action->choice] == 1) {
+    /* what the sample had promised there is known now */
     solve(s, steps - s->count[COUNT_SWEPT]);
-  else
+    lgv__circles_news(&s->circles);
+  } else {
     sample_cell(s, from);
+  }
   if (to != CELLS_END && is_exact(s))
-    lgv__circles_step(&s->circles, c->key[to], first_try || t->reward > real[REAL_LOWEST]);
-  real[REAL_LOWEST] = fmin(real[REAL_LOWEST], t->reward);
-  double served = (double)(steps - s->count[COUNT_PLANNED]);
+    lgv__circles_step(&s->circles, t->action->choice, c->key[to], t->reward);
+  double served = (double)(steps - s->count[COUNT_PLANNED]) / s->circles.streams;
   return served < nearbyint(LONG_EPISODE / (1 - s->p->dqn.gamma)) ? LGV_OK : plan(s, err);
+}
+
+/* The walk of an episode that was given up is over. */
+static lgv_status begin_episode(void *self_, lgv_error *err) {
+  (void)err;
+  lgv__circles_begin(&((self *)self_)->circles);
+  return LGV_OK;
 }
 
 static lgv_status end_episode(void *self_, lgv_error *err) { return plan(self_, err); }
@@ -515,6 +521,7 @@ const lgv_agent_type lgv__agent_pathwise_lmcdqn = {
     .open = open_agent,
     .act = act,
     .observe = observe,
+    .begin_episode = begin_episode,
     .end_episode = end_episode,
     .stat_names = stat_names,
     .stats = stats,

@@ -1,27 +1,45 @@
 /* Circles: whether an agent that keeps to one policy has come back to where it was, in vain.
  *
- * Each walk is compared with one observation of it, the mark, which moves forward after 1, 2, 4,
- * ... steps (Brent's method). So the end of the first round of a circle is noticed within three
- * times as many steps, in constant memory. News, something that may change what the agent does,
- * begin the search anew. */
+ * A walk is compared with one observation of it, the mark, which moves forward after 1, 2, 4, ...
+ * steps (Brent's method), so that the first return to a mark comes within three times the steps up
+ * to the end of the first round, in constant memory. A return proves a circle only where the world
+ * does not change within an episode. Whether it does is learned: after a return, the agent repeats
+ * the action that it chose at the mark, and finds the same observation again or another one. The
+ * agent is lost when it returns after CIRCLES_REPEATS such repetitions, of which at most one in
+ * CIRCLES_REPEATS had another outcome.
+ *
+ * The search begins anew with every reward above the least one since the restart (0 at most), and
+ * with other news that the caller reports. */
 #ifndef LGV_AGENT_DEEP_CIRCLES_H
 #define LGV_AGENT_DEEP_CIRCLES_H
 
 #include "langevin.h"
 
+enum { CIRCLES_REPEATS = 20 };
+
+/* Of a walk. WALK_STEPS: since the mark was set; after WALK_PERIOD steps it moves, and 0 means that
+ * there is none. WALK_AT_MARK: 1 if the last observation was the mark. WALK_ACTION: the one chosen
+ * when the mark was set. */
+enum { WALK_STEPS, WALK_PERIOD, WALK_AT_MARK, WALK_ACTION, WALK_LOST, WALK_COUNTERS };
+
 typedef struct circles {
-  int32_t streams, stream; /* how many walks; which one lgv__circles_step is about */
+  int32_t streams, stream; /* how many walks; the current one */
   uint64_t *mark;          /* (streams): the name of an observation */
-  int64_t *steps, *moves;  /* (streams): since the mark was set, and after how many it moves;
-                              moves = 0: there is no mark */
-  uint8_t *lost;           /* (streams): 1 or 0 */
+  uint64_t *after;         /* (streams): of the one that followed it */
+  double *least;           /* (streams): reward since the restart, 0 at most */
+  int64_t *walk;           /* (streams x WALK_COUNTERS) */
+  int64_t *repeats;        /* (2): with another outcome, with the same one; of all walks ever */
 } circles;
 
 void lgv__circles_layout(circles *c, int32_t streams, lgv_layout *layout);
-/* All walks begin anew, and none is lost. */
+/* The agents have a new policy: all walks begin anew, and none is lost. */
 void lgv__circles_restart(circles *c);
-/* The walk comes to an observation. */
-void lgv__circles_step(circles *c, uint64_t name, bool is_news);
-static inline bool lgv__circles_is_lost(const circles *c) { return c->lost[c->stream]; }
+/* The current walk begins anew. */
+void lgv__circles_begin(circles *c);
+/* The agents may act otherwise from now on: all searches begin anew. */
+void lgv__circles_news(circles *c);
+/* The current walk comes by an action to an observation, with a reward. */
+void lgv__circles_step(circles *c, int32_t action, uint64_t name, double reward);
+bool lgv__circles_is_lost(const circles *c);
 
 #endif
