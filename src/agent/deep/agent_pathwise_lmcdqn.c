@@ -34,15 +34,16 @@
  * for the first time, because what the sample had promised there is known now; at other steps the
  * cell left behind follows its new data. Sweeps cover only the most recent cells if all of them are
  * more than agent.work allows. The other cells keep an older sample. Where names are not exact,
- * there are at most SWEEPS sweeps: a cell holds many observations, and a circle that exists only
- * between names must not collect its noise for ever.
+ * one solution has at most SWEEPS sweeps: a cell holds many observations, and a circle that exists
+ * only between names should not collect its noise.
  *
- * Circles. A sample may promise more in a circle than outside, for ever: it takes a transition for
- * chance that is fixed in this episode, such as a door that is open in some episodes. So a sample
- * is given up when names are exact and the agent comes back to an observation without news, a pair
- * tried for the first time or a reward above the least one (circles.h). Until the next sample, a
- * lost agent acts by the mean of the data, with one random action in DITHER. In an episode without
- * an end the next sample comes after LONG_EPISODE / (1 - gamma) steps.
+ * Circles. A sample may promise more in a circle than outside, forever: it treats as random a
+ * transition that is fixed within the episode, such as a door that is open in some episodes only.
+ * So where names are exact and the world has turned out to be fixed within episodes, the agent
+ * gives up its sample when it comes back to an observation without news (a first try of a pair, or
+ * a reward above the least one: circles.h). Until the next sample, a lost agent acts by the mean of
+ * the data, with one random action in DITHER. In an episode longer than LONG_EPISODE / (1 - gamma)
+ * steps, the next sample comes after so many.
  *
  * Units. v = sigma^2 + S + M / n^2, where S is the variance of the pair's targets over its visits
  * and M the greatest S of all pairs: a pair seen once is as uncertain as the noisiest one, and with
@@ -52,8 +53,8 @@
  * s0 is a quarter of the greatest size of a reward: the one that the environment states, else the
  * greatest one seen, at least 1.
  *
- * Where names are exact, circles are exact, too: a step against a wall leads to the same cell for
- * ever, and collects its own noise. There sigma is a tenth of that, M counts in full only for
+ * Where names are exact, circles are exact, too: a step against a wall leads to the same cell
+ * forever, and collects its own noise. There sigma is a tenth of that, M counts in full only for
  * visits that ended the task, else (1 - gamma)^2 M, and noise that comes from not knowing the next
  * cell never leads beyond the best or the worst of the cells seen. The law above holds without that
  * limit, which acts where a pair has led to different cells.
@@ -82,10 +83,10 @@
 #include <string.h>
 
 enum {
-  SWEEPS = 10,            /* over the cells that a solution covers, unless it settles */
+  SWEEPS = 10,            /* that the work must pay for; the most where names are not exact */
   MOST_UPDATES = 1 << 16, /* of the network, in one plan */
-  LONG_EPISODE = 10,      /* a sample serves so many times 1 / (1 - gamma) steps at most */
-  DITHER = 10             /* one in so many actions of a lost agent is random */
+  LONG_EPISODE = 10,      /* a sample lasts at most this many times 1 / (1 - gamma) steps */
+  DITHER = 10             /* one in this many actions of a lost agent is random */
 };
 
 typedef struct params {
@@ -359,7 +360,7 @@ static void take_stats(self *s) {
   s->stat[STAT_CELLS] = known;
   s->stat[STAT_LEVEL] = (double)s->code.count[CODE_LEVEL];
   s->stat[STAT_NOISE] = sqrt(s->real[REAL_NOISE]);
-  s->stat[STAT_UPDATES] = (double)lgv__cell_network_updates(&s->network);
+  s->stat[STAT_UPDATES] = (double)*s->network.updates;
 }
 
 /* The next sample, after the `steps` since the last one. */
@@ -412,7 +413,7 @@ static int64_t take(self *s, const lgv_transition *t, int64_t *to) {
   bool is_new;
   lgv__replay_encode(&s->env, &t->obs, obs);
   lgv__replay_encode(&s->env, &t->next, next);
-  lgv__running_scale_add(&s->network.scale, 0, t, t->obs.stage == 0);
+  lgv__cell_network_see(&s->network, t);
   lgv__observation_code_see(&s->code, obs);
   lgv__observation_code_see(&s->code, next);
   lgv__cells_make_room(c);

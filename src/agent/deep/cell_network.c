@@ -11,14 +11,14 @@
 
 enum {
   CHUNK = 256,     /* rows of a forward pass */
-  REFRESHED = 4096 /* cells */
+  REFRESHED = 4096 /* cells in one turn */
 };
-enum { COUNT_UPDATES, COUNT_REFRESHED, COUNTERS };
 
 /* ---- memory ---- */
 
 static const char *counter_fault(const void *network) {
-  bool ok = lgv__are_counts(((const cell_network *)network)->count, COUNTERS);
+  const cell_network *n = network;
+  bool ok = lgv__are_counts(n->updates, 1) && lgv__are_counts(n->refreshed, 1);
   return ok ? NULL : "counter out of range";
 }
 
@@ -47,7 +47,8 @@ void lgv__cell_network_layout(cell_network *n, const dqn_params *p, const lgv_en
   lgv_status built = lgv__net_build(&n->net, &shape, NULL); /* the agent's resolve checked it */
   assert(built == LGV_OK);
   (void)built;
-  n->count = lgv_layout_array(layout, "network.counters", LGV_I64, COUNTERS, LGV_KEEP);
+  n->updates = lgv_layout_array(layout, "network.updates", LGV_I64, 1, LGV_KEEP);
+  n->refreshed = lgv_layout_array(layout, "network.refreshed", LGV_I64, 1, LGV_KEEP);
   lgv_layout_check(layout, counter_fault, n);
   lgv__running_scale_layout(&n->scale, &p->scale, env, 1, p->gamma, layout);
   layout_parameters(n, layout);
@@ -72,6 +73,10 @@ void lgv__cell_network_open(cell_network *n) {
 
 /* ---- values and updates ---- */
 
+void lgv__cell_network_see(cell_network *n, const lgv_transition *t) {
+  lgv__running_scale_add(&n->scale, 0, t, t->obs.stage == 0);
+}
+
 static net_input input_of(const cell_network *n, const void *encoded) {
   net_input input = lgv__replay_input(n->env, encoded);
   if (n->net.shape.maps_input) input.map = lgv__running_scale_map(&n->scale);
@@ -89,7 +94,7 @@ static float lesson(const cells *c, int64_t pair, float prior) {
 }
 
 /* The loss of a minibatch and its gradient by the outputs f. */
-static double lose(cell_network *n, const float *f, float prior) {
+static double loss_and_gradient(cell_network *n, const float *f, float prior) {
   const cells *c = n->cells;
   int64_t B = n->p->batch, A = c->actions;
   double loss = 0;
@@ -110,12 +115,13 @@ double lgv__cell_network_update(cell_network *n, double prior) {
     memcpy(n->examples + (size_t)i * c->obs_bytes, cells_example(c, n->drawn[i]), c->obs_bytes);
   }
   net_input input = input_of(n, n->examples);
-  double loss = lose(n, lgv__net_forward(&n->net, n->w, input, B, &n->tape), (float)prior);
+  const float *f = lgv__net_forward(&n->net, n->w, input, B, &n->tape);
+  double loss = loss_and_gradient(n, f, (float)prior);
   lgv__net_backward(&n->net, n->w, input, B, &n->tape, n->d_outputs, 1, n->grad);
   lgv_optim_step step = {.count = (size_t)n->net.params,
                          .w = n->w,
                          .g = n->grad,
-                         .t = ++n->count[COUNT_UPDATES],
+                         .t = ++*n->updates,
                          .lr_scale = 1,
                          .noise = n->optim_noise};
   for (int32_t i = 0; i < n->optimizer->slots; i++) step.slot[i] = n->slot[i];
@@ -126,7 +132,7 @@ double lgv__cell_network_update(cell_network *n, double prior) {
 void lgv__cell_network_refresh(cell_network *n) {
   cells *c = n->cells;
   int64_t known = c->size[CELLS_COUNT], left = known < REFRESHED ? known : REFRESHED, rows;
-  for (int64_t *at = &n->count[COUNT_REFRESHED]; left > 0; left -= rows, *at += rows) {
+  for (int64_t *at = n->refreshed; left > 0; left -= rows, *at += rows) {
     if (*at >= known) *at = 0;
     rows = left < CHUNK ? left : CHUNK;
     if (rows > known - *at) rows = known - *at;

@@ -17,7 +17,8 @@ typedef struct cell_network {
   lgv_rng *init, *draw, *noise;
   lgv_noise *optim_noise;
   running_scale scale;
-  int64_t *count;                          /* (2): updates; the cell whose outputs are next */
+  int64_t *updates;                        /* (1) */
+  int64_t *refreshed;                      /* (1): the cell whose outputs are renewed next */
   float *w, *slot[LGV_OPTIM_SLOTS], *grad; /* (net.params) */
   net_tape tape, act_tape;
   uint8_t *examples; /* (rows of the tape x obs_bytes) */
@@ -29,14 +30,15 @@ typedef struct cell_network {
 void lgv__cell_network_layout(cell_network *n, const dqn_params *p, const lgv_env_spec *env,
                               cells *cells, const lgv_problem *problem, lgv_layout *layout);
 void lgv__cell_network_open(cell_network *n);
-static inline int64_t lgv__cell_network_updates(const cell_network *n) { return n->count[0]; }
+/* Takes a transition into the scales of the inputs. */
+void lgv__cell_network_see(cell_network *n, const lgv_transition *transition);
 
 /* (actions), until the next call. encoded: as the replay encodes it. */
 const float *lgv__cell_network_values(cell_network *n, const void *encoded);
 /* One update towards the sampled values of tried pairs, each at most one deviation of the prior
  * from its mean, at cells drawn uniformly. Returns the loss. */
 double lgv__cell_network_update(cell_network *n, double prior);
-/* Renews the outputs that cells keep (cells->base): of all, or of the next 4096. */
+/* Renews the outputs that cells keep (cells->base), of many cells in turns. */
 void lgv__cell_network_refresh(cell_network *n);
 
 #endif
