@@ -1,5 +1,6 @@
-/* Pathwise LMCDQN within one episode: circles, lost agents, episodes without an end, and resuming
- * there. */
+/* Pathwise LMCDQN within one episode: circles, lost agents, random worlds, episodes without an end,
+ * and resuming there. */
+#include "agent/deep/circles.h"
 #include "pathwise_helpers.h"
 
 #include <math.h>
@@ -17,7 +18,8 @@ static void go_around(deep_rig *t, int first, int steps, double reward) {
 }
 
 static bool is_lost(const deep_rig *t, int stream) {
-  return ((const uint8_t *)deep_array(t, "circle.lost", NULL))[stream];
+  const int64_t *walk = deep_array(t, "circle.walk", NULL);
+  return walk[stream * WALK_COUNTERS + WALK_LOST] > 0;
 }
 
 /* What the sample and the mean prefer at the observation 0. */
@@ -52,11 +54,17 @@ static void open_streams(deep_rig *t, int32_t streams, lgv_env_spec env, const c
   deep_open_for(t, "pathwise-lmcdqn", (lgv_problem){.env = env, .streams = streams}, extra, NULL);
 }
 
+/* An agent that has found the world to be fixed within an episode. */
+static void open_fixed(deep_rig *t, int32_t streams, lgv_env_spec env, const char *extra) {
+  open_streams(t, streams, env, extra);
+  ((int64_t *)deep_array(t, "circle.repeats", NULL))[1] = CIRCLES_REPEATS;
+}
+
 /* Evaluations act by the mean and take no random action. */
 static void a_lost_agent_acts_by_the_mean_until_the_next_sample(void **state) {
   (void)state;
   deep_rig t;
-  open_streams(&t, 1, deep_spec(4, ACTIONS), FROZEN);
+  open_fixed(&t, 1, deep_spec(4, ACTIONS), FROZEN);
   for (int episode = 0; episode < 2; episode++) {
     int steps = episode == 0 ? 5 : 4; /* nothing is new in the second one */
     go_around(&t, 0, steps - 1, 0);
@@ -73,6 +81,7 @@ static void a_lost_agent_acts_by_the_mean_until_the_next_sample(void **state) {
   deep_close(&t);
 }
 
+/* The random actions are among the allowed ones, too. */
 static void a_lost_agent_chooses_no_forbidden_action(void **state) {
   (void)state;
   const uint8_t mask[ACTIONS] = {1, 0, 0, 1, 1};
@@ -82,10 +91,10 @@ static void a_lost_agent_chooses_no_forbidden_action(void **state) {
   float data[DEEP_MOST_LENGTH];
   lgv_env_spec env = deep_spec(4, ACTIONS);
   env.masked = true;
-  open_streams(&t, 1, env, FROZEN);
+  open_fixed(&t, 1, env, FROZEN);
   go_around(&t, 0, 5, 0);
   assert_true(is_lost(&t, 0));
-  prefer(&t, 3, 2);
+  prefer(&t, 3, 4);
   lgv_obs obs = deep_obs(&t, 0, 0, data);
   obs.mask = mask;
   for (int i = 0; i < 1000; i++) {
@@ -94,27 +103,34 @@ static void a_lost_agent_chooses_no_forbidden_action(void **state) {
     times[action.choice]++;
   }
   for (int a = 0; a < ACTIONS; a++) assert_int_equal(times[a] > 0, mask[a]);
+  assert_in_range(times[4], 850, 980);
   deep_close(&t);
 }
 
-/* A reward above the least one seen, or above 0, is news. Bins are no exact names: a circle between
- * them proves nothing. */
+/* A reward above the least one of the sample, or above 0, is news. Bins are no exact names: a
+ * circle between them proves nothing. */
 static void only_circles_without_news_count(void **state) {
   (void)state;
   const struct {
     double least, reward;
-    bool dense, coarse, lost;
-  } cases[] = {{0, 0, false, false, true},      {0, 1, false, false, false},
-               {0, -1, false, false, true},     {-1, -1, false, false, true},
-               {-1, -0.5, false, false, false}, {-1, 0, false, false, false},
-               {0, 0, true, false, true},       {0, 0, true, true, false}};
+    bool ended, dense, coarse, lost;
+  } cases[] = {{.lost = true},
+               {.reward = 1},
+               {.reward = -1, .lost = true},
+               {.least = -1, .reward = -1, .lost = true},
+               {.least = -1, .reward = -0.5},
+               {.least = -1},
+               {.least = -1, .ended = true, .lost = true},
+               {.dense = true, .lost = true},
+               {.dense = true, .coarse = true}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     deep_rig t;
     lgv_env_spec env = deep_spec(4, 2);
     if (cases[i].dense) env.obs_form = LGV_FORM_DENSE;
-    open_streams(&t, 1, env, FROZEN);
+    open_fixed(&t, 1, env, FROZEN);
     if (cases[i].coarse) blur(&t, 4);
-    step(&t, 2, 0, 3, cases[i].least, true);
+    step(&t, 2, 0, 0, cases[i].least, false);
+    if (cases[i].ended) end_episode(&t);
     go_around(&t, 0, 100, cases[i].reward);
     if (is_lost(&t, 0) != cases[i].lost) fail_msg("case %d", (int)i);
     deep_close(&t);
@@ -126,7 +142,7 @@ static void first_tries_postpone_the_end_of_the_search(void **state) {
   (void)state;
   enum { PAIRS = 40 };
   deep_rig t;
-  open_streams(&t, 1, deep_spec(2, PAIRS), FROZEN);
+  open_fixed(&t, 1, deep_spec(2, PAIRS), FROZEN);
   for (int i = 0; i < 2 * PAIRS; i++) {
     step(&t, i % 2, i % 2 ? 0 : i / 2, 1 - i % 2, 0, false);
     assert_false(is_lost(&t, 0));
@@ -142,7 +158,7 @@ static void environments_are_lost_one_by_one(void **state) {
   (void)state;
   for (int ends = 0; ends < 2; ends++) {
     deep_rig t;
-    open_streams(&t, 2, deep_spec(4, ACTIONS), FROZEN);
+    open_fixed(&t, 2, deep_spec(4, ACTIONS), FROZEN);
     t.type->set_stream(t.self, 1);
     go_around(&t, 0, 5, 0);
     assert_true(is_lost(&t, 1) && !is_lost(&t, 0));
@@ -158,44 +174,110 @@ static void environments_are_lost_one_by_one(void **state) {
   }
 }
 
-/* The least reward counts from 0. */
-static void a_least_reward_above_0_is_refused(void **state) {
+/* An episode that was given up has no end: the next one begins. The other environment's goes on. */
+static void an_episode_given_up_is_not_lost(void **state) {
   (void)state;
   deep_rig t;
-  open_streams(&t, 1, deep_spec(2, 2), FROZEN);
-  const lgv_layout *table = &t.arena.table;
-  const lgv_block *reals = table->blocks;
-  while (strcmp(reals->name, "reals") != 0) reals++;
-  double *least = (double *)(table->base + reals->offset) + reals->count - 1;
-  step(&t, 0, 0, 1, -3, false);
-  assert_float_equal(*least, -3, 0);
-  assert_null(reals->check(reals->check_context));
-  *least = 0.5;
-  assert_non_null(reals->check(reals->check_context));
+  open_fixed(&t, 2, deep_spec(4, ACTIONS), FROZEN);
+  for (int i = 0; i < 2; i++) {
+    t.type->set_stream(t.self, i);
+    go_around(&t, 0, 5, 0);
+  }
+  assert_true(is_lost(&t, 0) && is_lost(&t, 1));
+  deep_begin(&t);
+  assert_true(is_lost(&t, 0) && !is_lost(&t, 1));
+  assert_acts_by_sample(&t);
+  for (int i = 0; i < 4; i++) {
+    assert_false(is_lost(&t, 1));
+    go_around(&t, i, 1, 0);
+  }
+  assert_true(is_lost(&t, 1));
   deep_close(&t);
+}
+
+static void evaluation_leaves_a_lost_agent_alone(void **state) {
+  (void)state;
+  deep_rig t;
+  size_t size, again;
+  open_fixed(&t, 1, deep_spec(4, ACTIONS), FROZEN);
+  go_around(&t, 0, 5, 0);
+  assert_true(is_lost(&t, 0));
+  unsigned char *before = copy_state(&t, &size);
+  for (int i = 0; i < 400; i++) chosen(&t, i % 4, LGV_EVAL);
+  unsigned char *after = copy_state(&t, &again);
+  assert_int_equal(size, again);
+  assert_memory_equal(before, after, size);
+  free(before), free(after);
+  deep_close(&t);
+}
+
+/* ---- random worlds ---- */
+
+enum { RIVER = 6 };
+
+/* RiverSwim: 0 goes left, 1 swims right against the stream. */
+static int swim(int at, int action, lgv_rng *rng) {
+  double luck = lgv_rng_uniform(rng);
+  if (action == 0) return at > 0 ? at - 1 : 0;
+  if (luck < 0.35) return at < RIVER - 1 ? at + 1 : at;
+  return luck < 0.95 || at == 0 ? at : at - 1;
+}
+
+static double river_reward(int at, int action) {
+  return at == 0 && action == 0 ? 0.005 : at == RIVER - 1 && action == 1 ? 1 : 0;
+}
+
+/* An attempt that stays in place is no circle. */
+static void an_agent_in_a_random_world_is_never_lost(void **state) {
+  (void)state;
+  for (uint64_t seed = 1; seed <= 5; seed++) {
+    deep_rig t;
+    lgv_rng world;
+    int at = 0;
+    open_streams(&t, 1, deep_spec(RIVER, 2), FROZEN);
+    lgv_rng_seed(&world, seed, "world");
+    for (int i = 0; i < 4000; i++) {
+      if (i % 20 == 0) deep_begin(&t), at = 1;
+      int action = chosen(&t, at, LGV_TRAIN), to = swim(at, action, &world);
+      step(&t, at, action, to, river_reward(at, action), false);
+      assert_false(is_lost(&t, 0));
+      if (i % 20 == 19) end_episode(&t);
+      at = to;
+    }
+    deep_close(&t);
+  }
 }
 
 /* ---- episodes without an end ---- */
 
-/* 10 / (1 - gamma) steps after the last sample there is a new one, and no agent is lost any more.
- */
+/* The next step in each environment: the sample changes with the last one, or not at all. */
+static void go_on(deep_rig *t, int streams, int i, bool changes) {
+  float before[4];
+  const float *x = deep_array(t, "pair.prior", NULL);
+  for (int k = 0; k < streams; k++) {
+    memcpy(before, x, sizeof before);
+    t->type->set_stream(t->self, k);
+    go_around(t, i, 1, 0);
+    bool changed = changes && k == streams - 1;
+    for (int p = 0; p < 4; p++) assert_int_equal(x[p] != before[p], changed);
+  }
+}
+
+/* 10 / (1 - gamma) steps of each environment after the last sample there is a new one, and no agent
+ * is lost any more. */
 static void a_long_episode_has_several_samples(void **state) {
   (void)state;
   const char *const gammas[] = {"agent.gamma=0.5", "agent.gamma=0.75"};
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < 6; k++) {
     deep_rig t;
     char extra[64];
-    float before[4];
-    int lost = 0, every = k == 0 ? 20 : 40;
-    snprintf(extra, sizeof extra, FROZEN "%s", gammas[k]);
-    open_streams(&t, 1, deep_spec(2, 2), extra);
+    int lost = 0, every = k % 2 == 0 ? 20 : 40, streams = 1 + k / 2;
+    snprintf(extra, sizeof extra, FROZEN "%s", gammas[k % 2]);
+    open_fixed(&t, streams, deep_spec(2, 2), extra);
     go_around(&t, 0, every / 2, 0);
     end_episode(&t); /* from here on, not from the beginning */
-    const float *x = deep_array(&t, "pair.prior", NULL);
     for (int i = 1; i <= 5 * every; i++) {
-      memcpy(before, x, sizeof before);
-      go_around(&t, i, 1, 0);
-      for (int p = 0; p < 4; p++) assert_int_equal(x[p] != before[p], i % every == 0);
+      go_on(&t, streams, i, i % every == 0);
       if (i % every == 0) assert_false(is_lost(&t, 0));
       lost += is_lost(&t, 0);
     }
@@ -209,8 +291,8 @@ static void the_network_learns_in_an_episode_without_an_end(void **state) {
   (void)state;
   deep_rig t;
   double stats[16], updates = 0;
-  open_streams(&t, 1, deep_spec(2, 2),
-               "agent.gamma=0.5 agent.prior=1 agent.sigma=0.01 optim.lr=3e-3");
+  open_fixed(&t, 1, deep_spec(2, 2),
+             "agent.gamma=0.5 agent.prior=1 agent.sigma=0.01 optim.lr=3e-3");
   go_around(&t, 0, 1010, 1);
   const float *base = deep_array(&t, "pair.base", NULL);
   for (int i = 0; i < 2; i++) assert_float_equal(base[2 * i + 1], 2, 0.05);
@@ -260,8 +342,8 @@ static void assert_same_state(const deep_rig *t, const deep_rig *u) {
 static bool resume_after(int streams, int steps) {
   deep_rig t, u;
   int at[RINGS] = {0, 2, 4}, again[RINGS];
-  open_streams(&t, streams, deep_spec(RING, 2), "agent.cells=50");
-  open_streams(&u, streams, deep_spec(RING, 2), "agent.cells=50");
+  open_fixed(&t, streams, deep_spec(RING, 2), "agent.cells=50");
+  open_fixed(&u, streams, deep_spec(RING, 2), "agent.cells=50");
   walk_rings(&t, at, streams, 100);
   end_episode(&t);
   walk_rings(&t, at, streams, steps);
@@ -295,7 +377,9 @@ int main(void) {
       cmocka_unit_test(only_circles_without_news_count),
       cmocka_unit_test(first_tries_postpone_the_end_of_the_search),
       cmocka_unit_test(environments_are_lost_one_by_one),
-      cmocka_unit_test(a_least_reward_above_0_is_refused),
+      cmocka_unit_test(an_episode_given_up_is_not_lost),
+      cmocka_unit_test(evaluation_leaves_a_lost_agent_alone),
+      cmocka_unit_test(an_agent_in_a_random_world_is_never_lost),
       cmocka_unit_test(a_long_episode_has_several_samples),
       cmocka_unit_test(the_network_learns_in_an_episode_without_an_end),
       cmocka_unit_test(a_lost_episode_resumes_exactly),
