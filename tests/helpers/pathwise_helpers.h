@@ -60,6 +60,15 @@ static inline unsigned char *copy_state(const deep_rig *t, size_t *size) {
   return copy;
 }
 
+/* The kept arrays are those of a copy. */
+static inline void assert_state(const deep_rig *t, const unsigned char *copy, size_t size) {
+  size_t now_size;
+  unsigned char *now = copy_state(t, &now_size);
+  assert_int_equal(now_size, size);
+  assert_memory_equal(now, copy, size);
+  free(now);
+}
+
 #define FROZEN "agent.update_every=1000000000 "
 
 #endif
