@@ -434,15 +434,17 @@ static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) 
   const cells *c = &s->cells;
   s->real[REAL_REWARD] = fmax(s->real[REAL_REWARD], fabs(t->reward));
   int64_t to, from = take(s, t, &to), steps = ++s->count[COUNT_STEPS];
-  if (c->count[from * s->A + t->action->choice] == 1) {
+  int64_t pair = from * s->A + t->action->choice;
+  if (c->count[pair] == 1) {
     /* what the sample had promised there is known now */
     solve(s, steps - s->count[COUNT_SWEPT]);
     lgv__circles_news(&s->circles);
   } else {
     sample_cell(s, from);
   }
+  bool varies = lgv__cells_vary(c, pair);
   if (to != CELLS_END && is_exact(s))
-    lgv__circles_step(&s->circles, t->action->choice, c->key[to], t->reward);
+    lgv__circles_step(&s->circles, t->action->choice, varies, c->key[to], t->reward);
   double served = (double)(steps - s->count[COUNT_PLANNED]) / s->circles.streams;
   return served < nearbyint(LONG_EPISODE / (1 - s->p->dqn.gamma)) ? LGV_OK : plan(s, err);
 }

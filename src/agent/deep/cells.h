@@ -83,6 +83,10 @@ static inline bool lgv__cells_allow(const cells *c, int64_t cell, int32_t action
 }
 /* Adds a transition; to: a cell or CELLS_END. A pair that was visited 2^24 times keeps its data. */
 void lgv__cells_count(cells *c, int64_t cell, int32_t action, double reward, int64_t to);
+/* Whether a pair has led to different places. */
+static inline bool lgv__cells_vary(const cells *c, int64_t pair) {
+  return c->edge[pair] >= 0 && c->next[c->edge[pair]] >= 0;
+}
 /* Of a pair that was tried. */
 cell_target lgv__cells_target(const cells *c, int64_t pair, double gamma);
 static inline const uint8_t *cells_example(const cells *c, int64_t cell) {

@@ -49,16 +49,16 @@ static bool world_is_fixed(const circles *c) {
 }
 
 /* The first step from the mark, or another one after a return. */
-static void leave_mark(circles *c, int64_t *walk, int32_t action, uint64_t name) {
+static void leave_mark(circles *c, int64_t *walk, int32_t action, bool varies, uint64_t name) {
   if (walk[WALK_STEPS] == 1) {
     walk[WALK_ACTION] = action;
     c->after[c->stream] = name;
-  } else if (action == walk[WALK_ACTION]) {
+  } else if (varies && action == walk[WALK_ACTION]) {
     c->repeats[name == c->after[c->stream]]++;
   }
 }
 
-void lgv__circles_step(circles *c, int32_t action, uint64_t name, double reward) {
+void lgv__circles_step(circles *c, int32_t action, bool varies, uint64_t name, double reward) {
   int64_t *walk = walk_of(c, c->stream);
   uint64_t *mark = &c->mark[c->stream];
   double *least = &c->least[c->stream];
@@ -66,7 +66,7 @@ void lgv__circles_step(circles *c, int32_t action, uint64_t name, double reward)
   *least = fmin(*least, reward);
   if (walk[WALK_PERIOD] > 0) {
     walk[WALK_STEPS]++;
-    if (walk[WALK_AT_MARK]) leave_mark(c, walk, action, name);
+    if (walk[WALK_AT_MARK]) leave_mark(c, walk, action, varies, name);
     walk[WALK_AT_MARK] = name == *mark;
     if (walk[WALK_AT_MARK] && world_is_fixed(c)) walk[WALK_LOST] = 1;
     if (walk[WALK_STEPS] < walk[WALK_PERIOD]) return;

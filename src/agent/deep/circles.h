@@ -4,9 +4,10 @@
  * steps (Brent's method), so that the first return to a mark comes within three times the steps up
  * to the end of the first round, in constant memory. A return proves a circle only where the world
  * does not change within an episode. Whether it does is learned: after a return, the agent repeats
- * the action that it chose at the mark, and finds the same observation again or another one. The
- * agent is lost when it returns after CIRCLES_REPEATS such repetitions, of which at most one in
- * CIRCLES_REPEATS had another outcome.
+ * the action that it chose at the mark, and finds the same observation again or another one. That
+ * counts if the action has had different outcomes there, in whatever episode. The agent is lost
+ * when it returns after CIRCLES_REPEATS such repeats, of which at most one in CIRCLES_REPEATS had
+ * another outcome.
  *
  * The search begins anew with every reward above the least one since the restart (0 at most), and
  * with other news that the caller reports. */
@@ -28,7 +29,8 @@ typedef struct circles {
   uint64_t *after;         /* (streams): of the one that followed it */
   double *least;           /* (streams): reward since the restart, 0 at most */
   int64_t *walk;           /* (streams x WALK_COUNTERS) */
-  int64_t *repeats;        /* (2): with another outcome, with the same one; of all walks ever */
+  int64_t *repeats; /* (2): with another outcome, with the same one; of all walks ever, where the
+                       action varies */
 } circles;
 
 void lgv__circles_layout(circles *c, int32_t streams, lgv_layout *layout);
@@ -38,8 +40,9 @@ void lgv__circles_restart(circles *c);
 void lgv__circles_begin(circles *c);
 /* The agents may act otherwise from now on: all searches begin anew. */
 void lgv__circles_news(circles *c);
-/* The current walk comes by an action to an observation, with a reward. */
-void lgv__circles_step(circles *c, int32_t action, uint64_t name, double reward);
+/* The current walk comes by an action to an observation, with a reward. varies: the action has led
+ * to different observations from where it was chosen. */
+void lgv__circles_step(circles *c, int32_t action, bool varies, uint64_t name, double reward);
 bool lgv__circles_is_lost(const circles *c);
 
 #endif

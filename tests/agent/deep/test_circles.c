@@ -40,7 +40,7 @@ static void rig_open_fixed(rig *r, int32_t streams) {
 
 /* Step i with an action of its own, which repeats no other. */
 static void new_step(circles *c, int i, uint64_t name, double reward) {
-  lgv__circles_step(c, i, name, reward);
+  lgv__circles_step(c, i, true, name, reward);
 }
 
 /* The name of step i = 1, 2, ... of a walk: a tail, and then a circle for ever. */
@@ -123,7 +123,7 @@ static void a_circle_shows_that_the_world_is_fixed(void **state) {
     rig_open(&r, 1);
     while (!lgv__circles_is_lost(&r.c)) {
       assert_true(++steps <= 100 * lengths[i]);
-      lgv__circles_step(&r.c, 1, name_at(0, lengths[i], steps), 0);
+      lgv__circles_step(&r.c, 1, true, name_at(0, lengths[i], steps), 0);
     }
     assert_int_equal(r.c.repeats[0], 0);
     assert_int_equal(r.c.repeats[1], CIRCLES_REPEATS);
@@ -137,11 +137,11 @@ static void a_circle_shows_that_the_world_is_fixed(void **state) {
  * to `to`. */
 static void come_back(circles *c, int32_t action, uint64_t to) {
   lgv__circles_restart(c);
-  for (int i = 1; i <= 3; i++) lgv__circles_step(c, 0, 10 + (uint64_t)i, 0);
-  lgv__circles_step(c, 0, 1, 0);
-  lgv__circles_step(c, 3, 2, 0);
-  lgv__circles_step(c, 0, 1, 0);
-  lgv__circles_step(c, action, to, 0);
+  for (int i = 1; i <= 3; i++) lgv__circles_step(c, 0, true, 10 + (uint64_t)i, 0);
+  lgv__circles_step(c, 0, true, 1, 0);
+  lgv__circles_step(c, 3, true, 2, 0);
+  lgv__circles_step(c, 0, true, 1, 0);
+  lgv__circles_step(c, action, true, to, 0);
 }
 
 static void repeats_are_of_the_action_at_the_mark(void **state) {
@@ -166,7 +166,7 @@ static void a_random_walk_is_never_lost(void **state) {
     rig_open(&r, 1);
     lgv_rng_seed(&rng, (uint64_t)names, "world");
     for (int i = 0; i < 10000; i++) {
-      lgv__circles_step(&r.c, 0, (uint64_t)lgv_rng_below(&rng, names), 0);
+      lgv__circles_step(&r.c, 0, true, (uint64_t)lgv_rng_below(&rng, names), 0);
       assert_false(lgv__circles_is_lost(&r.c));
     }
     assert_true(r.c.repeats[0] > CIRCLES_REPEATS);

@@ -237,6 +237,23 @@ static void an_agent_in_a_random_world_is_never_lost(void **state) {
   }
 }
 
+/* At a wall, an action leads to the same place in every episode: that says nothing about others. An
+ * action that has led elsewhere before does. */
+static void a_wall_proves_no_fixed_world(void **state) {
+  (void)state;
+  for (int varies = 0; varies < 2; varies++) {
+    deep_rig t;
+    open_streams(&t, 1, deep_spec(3, 2), FROZEN);
+    if (varies) step(&t, 0, 0, 1, 0, false);
+    for (int i = 0; i < 200; i++) step(&t, 0, 0, 0, 0, false);
+    const int64_t *repeats = deep_array(&t, "circle.repeats", NULL);
+    assert_int_equal(repeats[0], 0);
+    assert_int_equal(repeats[1] >= CIRCLES_REPEATS, varies);
+    assert_int_equal(is_lost(&t, 0), varies);
+    deep_close(&t);
+  }
+}
+
 /* ---- episodes without an end ---- */
 
 /* The next step in each environment: the sample changes with the last one, or not at all. */
@@ -368,6 +385,7 @@ int main(void) {
       cmocka_unit_test(an_episode_given_up_is_not_lost),
       cmocka_unit_test(evaluation_leaves_a_lost_agent_alone),
       cmocka_unit_test(an_agent_in_a_random_world_is_never_lost),
+      cmocka_unit_test(a_wall_proves_no_fixed_world),
       cmocka_unit_test(a_long_episode_has_several_samples),
       cmocka_unit_test(the_network_learns_in_an_episode_without_an_end),
       cmocka_unit_test(a_lost_episode_resumes_exactly),
