@@ -2,7 +2,8 @@
 # set. LGV_ISA names the set (LGV_KERNEL(name) appends it to every global name of a file) and
 # LGV_LANES is the number of floats in its vectors: a type wider than the hardware is many times
 # slower than one that fits. `ref` is plain scalar C, always built; the other sets are tested
-# against it. src/math/kernels.c learns from LGV_KERNELS_X86 which sets exist.
+# against it. src/math/kernels.c learns from LGV_KERNELS_X86 and LGV_KERNELS_NEON which sets
+# exist.
 #
 # The set `amx` is avx512 with a block product of its own: only its table and that product are
 # compiled for it, and only if the compiler knows the instructions (LGV_KERNELS_AMX).
@@ -54,7 +55,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     add_kernels(amx avx512 16 "src/math/kernel_table.c;src/math/kernel_block_amx.c"
       -mamx-tile -mamx-bf16)
   endif()
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+  set(kernels_neon TRUE)
+  add_kernel_set(neon 4) # vectors and fused multiply-adds belong to every such processor
 else()
-  set(kernels_x86 FALSE)
   add_kernel_set(generic 4)
 endif()

@@ -16,10 +16,17 @@
 
 #if LGV_LANES > 1
 
+/* AVX-512 and NEON have 32 vector registers, the others 16. */
+#if LGV_LANES == 16 || defined(__aarch64__)
+#define MANY_REGISTERS 1
+#else
+#define MANY_REGISTERS 0
+#endif
+
 enum {
-  WIDE = 2 * LANES,                /* width of a panel, and of a wide tile */
-  WIDE_ROWS = LANES == 16 ? 8 : 6, /* of a wide tile: its accumulators fill the registers */
-  NARROW_ROWS = 8,                 /* of a tile of one vector */
+  WIDE = 2 * LANES,                   /* width of a panel, and of a wide tile */
+  WIDE_ROWS = MANY_REGISTERS ? 8 : 6, /* of a wide tile: its accumulators fill the registers */
+  NARROW_ROWS = 8,                    /* of a tile of one vector */
   MOST_ROWS = 8,
   BLOCK_K = 4096 / WIDE, /* a panel's block takes 16 kB of the first-level cache */
   BLOCK_M = 120,         /* rows that use a panel before the next one */
@@ -131,7 +138,7 @@ INLINE void multiply(int rows, int vecs, reach reach, const panel *p, int64_t i0
   }
 TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1) TILE(7, 1) TILE(8, 1)
 TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2)
-#if LGV_LANES == 16
+#if MANY_REGISTERS
 TILE(7, 2) TILE(8, 2)
 #else
 #define tile_7x2 NULL /* taller than WIDE_ROWS */

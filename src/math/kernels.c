@@ -6,7 +6,7 @@
 #include <string.h>
 
 extern const lgv_kernel_set lgv__kernel_set_ref, lgv__kernel_set_x86, lgv__kernel_set_avx2,
-    lgv__kernel_set_avx512, lgv__kernel_set_amx, lgv__kernel_set_generic;
+    lgv__kernel_set_avx512, lgv__kernel_set_amx, lgv__kernel_set_neon, lgv__kernel_set_generic;
 
 /* ---- What this CPU can run ---- */
 
@@ -73,6 +73,8 @@ static const struct candidate {
 #ifdef LGV_KERNELS_X86
     {&lgv__kernel_set_x86, always},        {&lgv__kernel_set_avx2, has_avx2},
     {&lgv__kernel_set_avx512, has_avx512},
+#elif defined(LGV_KERNELS_NEON)
+    {&lgv__kernel_set_neon, always},
 #else
     {&lgv__kernel_set_generic, always},
 #endif

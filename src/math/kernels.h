@@ -3,8 +3,9 @@
  * Files named kernel_*.c here and optim_*.c in src/optim are compiled several times with LGV_ISA
  * set to the set's name and LGV_LANES to the floats in its vectors (1 for ref: plain C); every
  * global name in them is written LGV_KERNEL(name), which appends the set's name. One lgv_kernel_set
- * per set collects the kernels. LANGEVIN_KERNELS=ref|x86|avx2|avx512|amx (elsewhere: ref|generic)
- * overrides the choice. `amx` is avx512 with another block product (kernel_block_amx.c). */
+ * per set collects the kernels. LANGEVIN_KERNELS=ref|x86|avx2|avx512|amx (64-bit ARM: ref|neon;
+ * elsewhere: ref|generic) overrides the choice. `amx` is avx512 with another block product
+ * (kernel_block_amx.c). */
 #ifndef LGV_MATH_KERNELS_H
 #define LGV_MATH_KERNELS_H
 

@@ -4,7 +4,6 @@
 #include "config/yaml_file.h"
 #include "report/plot/figure_file.h"
 #include "report/plot/plot.h"
-#include "report/plot/plot_values.h"
 
 #include <string.h>
 
