@@ -24,8 +24,8 @@ run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 .PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check \
   bench-growth golden test test-report test-all test-asan test-tsan test-clang test-kills \
-  test-valgrind test-slurm test-wheel fuzz mutants coverage soak abi abi-check format check-format \
-  install clean
+  test-valgrind test-arm test-slurm test-wheel fuzz mutants coverage soak abi abi-check format \
+  check-format install clean
 
 all: build
 
@@ -112,6 +112,18 @@ test-valgrind: $(SETUP) ## run three quarters of the quick C tests under valgrin
 	@$(CMAKE) --build build-valgrind -j $(JOBS)
 	@scripts/valgrind-tests build-valgrind '$(VALGRIND_TESTS)' '$(VALGRIND_NOT)' $(JOBS)
 
+# qemu-user is about fifty times slower than the processor. ARM_NOT leaves out tests that start other
+# programs (those of ARM cannot be started from an emulated one), tests that measure time, and tests
+# that would take very long: networks that learn, hundreds of runs.
+ARM_TESTS ?= ^(test_|fuzz_|example_)
+ARM_NOT   ?= ^(test_(agent_export|bench|cli|dqn_(learn|returns)|env_(atari|gym|remote)|event_file|net$$|resume|run_(disk|envs|hostile|kills|trainer))|example_own_pictures)
+
+test-arm: $(SETUP) ## cross-build for 64-bit ARM and run most quick C tests under qemu-user
+	@scripts/setup-arm
+	@$(call configure,build-arm,-DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.cmake -DLANGEVIN_PLOTS=OFF)
+	@$(CMAKE) --build build-arm -j $(JOBS)
+	@$(call run_tests,build-arm) -R '$(ARM_TESTS)' -E '$(ARM_NOT)'
+
 SECONDS_EACH ?= 60
 fuzz: $(SETUP) ## run every fuzz target for a minute (SECONDS_EACH=900: longer)
 	@scripts/setup clang
@@ -168,4 +180,5 @@ install: build ## install into PREFIX (default /usr/local), below DESTDIR if set
 	@$(CMAKE) --install $(BUILD) --prefix $(PREFIX)
 
 clean: ## remove the build folders
-	@rm -rf $(BUILD) build-asan build-tsan build-clang build-valgrind build-libfuzzer build-mutants build-coverage
+	@rm -rf $(BUILD) build-asan build-tsan build-clang build-valgrind build-libfuzzer build-mutants \
+	  build-coverage build-arm

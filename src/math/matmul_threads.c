@@ -40,6 +40,8 @@ static _Thread_local lgv_matmul_threads *current;
 static void relax(void) {
 #if defined(__SSE2__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
 #endif
 }
 

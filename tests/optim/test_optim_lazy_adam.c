@@ -59,7 +59,10 @@ static int64_t draw_row(lgv_rng *rng) {
 
 static double worst(const float *x, const float *y, int64_t count) {
   double most = 0;
-  for (int64_t i = 0; i < count; i++) most = fmax(most, fabs((double)x[i] - (double)y[i]));
+  for (int64_t i = 0; i < count; i++) {
+    double error = fabs((double)x[i] - (double)y[i]);
+    most = error > most ? error : most;
+  }
   return most;
 }
 

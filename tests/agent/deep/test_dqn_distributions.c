@@ -89,7 +89,7 @@ static void softmax_agrees_with_double(void **state) {
       for (int row = 0; row < 3; row++) {
         const float *from = x + row * n;
         double most = -INFINITY, sum = 0, average = 0;
-        for (int64_t j = 0; j < n; j++) most = fmax(most, from[j]);
+        for (int64_t j = 0; j < n; j++) most = from[j] > most ? from[j] : most;
         for (int64_t j = 0; j < n; j++) sum += exp(from[j] - most);
         for (int64_t j = 0; j < n; j++) {
           double q = exp(from[j] - most) / sum;
