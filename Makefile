@@ -112,11 +112,14 @@ test-valgrind: $(SETUP) ## run three quarters of the quick C tests under valgrin
 	@$(CMAKE) --build build-valgrind -j $(JOBS)
 	@scripts/valgrind-tests build-valgrind '$(VALGRIND_TESTS)' '$(VALGRIND_NOT)' $(JOBS)
 
-# qemu-user is about fifty times slower than the processor. ARM_NOT leaves out tests that start other
-# programs (those of ARM cannot be started from an emulated one), tests that measure time, and tests
-# that would take very long: networks that learn, hundreds of runs.
+# qemu-user emulates vectors of floats number by number: a test of networks takes a hundred times as
+# long. ARM_NOT leaves out
+#   tests that start other programs, since those of ARM cannot be started from an emulated one:
+#     agent_export (a compiler), cli*, env_atari, env_gym*, env_remote (workers and their timeouts);
+#   tests that measure time: bench;
+#   tests of networks and of many runs that take minutes there.
 ARM_TESTS ?= ^(test_|fuzz_|example_)
-ARM_NOT   ?= ^(test_(agent_export|bench|cli|dqn_(learn|returns)|env_(atari|gym|remote)|event_file|net$$|resume|run_(disk|envs|hostile|kills|trainer))|example_own_pictures)
+ARM_NOT   ?= ^(test_(agent_(export|masks)|bench|cli|env_(atari|gym|remote)|episode_limit|matmul_threads|net$$|pathwise_circles|resume|smoke)|test_dqn_(ensemble|hyperagent|images|learn|masks|networks|returns)|test_run_(disk|envs|evaluations|hostile|kills|numbers|trainer)|example_own_(mask|pictures))
 
 test-arm: $(SETUP) ## cross-build for 64-bit ARM and run most quick C tests under qemu-user
 	@scripts/setup-arm
