@@ -107,7 +107,7 @@ def test_version():
     text = HEADER.read_text()
     parts = [re.search(rf"LGV_VERSION_{p} (\d+)", text).group(1) for p in ("MAJOR", "MINOR", "PATCH")]
     assert langevin.__version__ == ".".join(parts)
-    assert langevin.kernels() in ("ref", "x86", "avx2", "avx512", "neon", "generic")
+    assert langevin.kernels() in ("ref", "x86", "avx2", "avx512", "amx", "neon", "generic")
 
 
 def test_names():
