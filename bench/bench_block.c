@@ -1,5 +1,5 @@
 /* The block product (lgv_block_product) and the conversions that feed it. A share is one of float
- * products, so it tells what bf16 gains or costs in this kernel set. */
+ * products, so it shows what bf16 gains or costs in this kernel set. */
 #include "bench/bench.h"
 
 #include "base/arena.h"

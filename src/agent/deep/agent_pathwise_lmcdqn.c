@@ -32,8 +32,8 @@
  * one sweep carries the end of an episode back to its beginning: without circles, their number does
  * not depend on the length of episodes. The same happens, without new noise, when a pair is tried
  * for the first time, because what the sample had promised there is known now; at other steps the
- * cell left behind follows its new data. Sweeps cover only the most recent cells if all of them are
- * more than agent.work allows. The other cells keep an older sample. Where names are not exact,
+ * cell that was left follows its new data. Sweeps cover only the most recent cells if all of them
+ * are more than agent.work allows. The other cells keep an older sample. Where names are not exact,
  * one solution has at most SWEEPS sweeps: a cell holds many observations, and a circle that exists
  * only between names should not collect its noise.
  *

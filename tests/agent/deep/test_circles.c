@@ -43,7 +43,7 @@ static void new_step(circles *c, int i, uint64_t name, double reward) {
   lgv__circles_step(c, i, true, name, reward);
 }
 
-/* The name of step i = 1, 2, ... of a walk: a tail, and then a circle for ever. */
+/* The name of step i = 1, 2, ... of a walk: a tail, and then a circle forever. */
 static uint64_t name_at(int tail, int length, int i) {
   return 1000 + (uint64_t)(i <= tail ? i : tail + 1 + (i - tail - 1) % length);
 }

@@ -209,7 +209,7 @@ static void a_sweep_carries_the_end_back_to_the_beginning(void **state) {
 }
 
 /* A circle of two cells with the reward 1 is worth 1 / (1 - gamma) = 20, which takes many sweeps.
- * They go on until no value changes by 0.01 (1 - gamma) s0, so that none is further than 0.01 s0
+ * They continue until no value changes by 0.01 (1 - gamma) s0, so that none is further than 0.01 s0
  * from the solution. With less work they end before. */
 static void sweeps_go_on_until_the_sample_has_settled(void **state) {
   (void)state;

@@ -174,7 +174,8 @@ static void environments_are_lost_one_by_one(void **state) {
   }
 }
 
-/* An episode that was given up has no end: the next one begins. The other environment's goes on. */
+/* An episode that was given up has no end: the next one begins. The other environment keeps its
+ * own. */
 static void an_episode_given_up_is_not_lost(void **state) {
   (void)state;
   deep_rig t;
@@ -211,7 +212,7 @@ static void evaluation_leaves_a_lost_agent_alone(void **state) {
 
 /* ---- random worlds ---- */
 
-/* A ring where each action goes on by chance, and sometimes stays. The agent meets its marks often
+/* A ring where each action advances by chance, and sometimes stays. The agent meets its marks often
  * enough to be lost, were the outcomes the same. */
 static void an_agent_in_a_random_world_is_never_lost(void **state) {
   (void)state;
@@ -292,7 +293,7 @@ static void a_long_episode_has_several_samples(void **state) {
   }
 }
 
-/* The reward 1 for ever is worth 1 / (1 - gamma) = 2. */
+/* The reward 1 forever is worth 1 / (1 - gamma) = 2. */
 static void the_network_learns_in_an_episode_without_an_end(void **state) {
   (void)state;
   deep_rig t;
@@ -313,7 +314,7 @@ static void the_network_learns_in_an_episode_without_an_end(void **state) {
 
 enum { RING = 6, RINGS = 3 };
 
-/* Rings of observations, one per environment: an action goes on or stays, and nothing is ever
+/* Rings of observations, one per environment: an action advances or stays, and nothing is ever
  * rewarded. So every sample leads in a circle, as soon as all pairs are known. */
 static void walk_rings(deep_rig *t, int *at, int streams, int steps) {
   for (int i = 0; i < steps; i++)
