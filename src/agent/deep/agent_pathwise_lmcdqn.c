@@ -207,6 +207,11 @@ static lgv_status open_agent(void *self_, lgv_error *err) {
 
 /* ---- units ---- */
 
+static double within(double x, double least, double most) {
+  double up = x > least ? x : least;
+  return up < most ? up : most;
+}
+
 /* s0 */
 static double prior_of(const self *s) {
   const lgv_env_spec *env = &s->env;
@@ -225,63 +230,83 @@ static double sigma_of(const self *s) {
 
 /* ---- the posterior ---- */
 
-/* A value of the network, cut to the range of the means of tried pairs, or to two deviations of the
- * prior if that is wider: it generalizes, and must not promise what no data support. Without that,
- * means and network raise each other. */
-static double cut(const self *s, double f) {
-  double wide = 2 * prior_of(s);
-  return fmin(fmax(f, fmin(s->real[REAL_LEAST], -wide)), fmax(s->real[REAL_MOST], wide));
+/* The sizes that all pairs of a sweep share. */
+typedef struct sizes {
+  double s0, sigma;
+  double noise, once; /* M, and the share of sqrt(M) that counts if a visit does not end the task */
+  double least, most; /* of the network's values */
+  bool exact;
+} sizes;
+
+/* A value of the network is cut to the range of the means of tried pairs, or to two deviations of
+ * the prior if that is wider: it generalizes, and must not promise what no data support. Without
+ * that, means and network raise each other. */
+static sizes sizes_of(const self *s) {
+  double s0 = prior_of(s);
+  return (sizes){.s0 = s0,
+                 .sigma = sigma_of(s),
+                 .noise = s->real[REAL_NOISE],
+                 .once = 1 - s->p->dqn.gamma,
+                 .least = fmin(s->real[REAL_LEAST], -2 * s0),
+                 .most = fmax(s->real[REAL_MOST], 2 * s0),
+                 .exact = is_exact(s)};
 }
 
 /* ybar + sqrt(v / n) zeta, where what the choice of the next cell adds stays between the worst and
  * the best of these cells. */
 static double noisy_target(const cell_target *t, double v, double zeta) {
   double noise = sqrt(v / t->n) * zeta, own = sqrt((v - t->future_variance) / t->n) * fabs(zeta);
-  return fmin(fmax(t->sample + noise, t->lowest - own), t->highest + own);
+  return within(t->sample + noise, t->lowest - own, t->highest + own);
 }
 
 /* v. A circle collects the noise of its pairs 1 / (1 - gamma) times: where names are exact, what is
  * not yet known about the noise counts in full only for visits that ended the task. */
-static double target_variance(const self *s, const cell_target *t) {
-  double sigma = sigma_of(s), once = 1;
-  if (is_exact(s)) once = t->ended + (1 - t->ended) * (1 - s->p->dqn.gamma);
-  return sigma * sigma + t->reward_variance + t->future_variance +
-         once * once * s->real[REAL_NOISE] / (t->n * t->n);
+static double target_variance(const sizes *u, const cell_target *t) {
+  double once = u->exact ? t->ended + (1 - t->ended) * u->once : 1;
+  return u->sigma * u->sigma + t->reward_variance + t->future_variance +
+         once * once * u->noise / (t->n * t->n);
 }
 
 /* Sets the sample and the mean of a pair; returns the variance of its targets. */
-static double sample_pair(self *s, int64_t pair) {
+static double sample_pair(self *s, const sizes *u, int64_t pair) {
   cells *c = &s->cells;
-  double s0 = prior_of(s), f = cut(s, s0 * (double)c->base[pair]);
+  double f = within(u->s0 * (double)c->base[pair], u->least, u->most);
   double x = (double)c->prior[pair], zeta = (double)c->noise[pair];
   if (c->count[pair] == 0) {
-    c->value[pair] = (float)(f + s0 * x);
-    c->mean[pair] = (float)(f - s0);
+    c->value[pair] = (float)(f + u->s0 * x);
+    c->mean[pair] = (float)(f - u->s0);
     return 0;
   }
   cell_target t = lgv__cells_target(c, pair, s->p->dqn.gamma);
-  double v = target_variance(s, &t), k = t.n / v, p = 1 / (s0 * s0);
-  double y = is_exact(s) ? noisy_target(&t, v, zeta) : t.sample + sqrt(v / t.n) * zeta;
-  c->value[pair] = (float)((k * y + p * (f + s0 * x)) / (k + p));
+  double v = target_variance(u, &t), k = t.n / v, p = 1 / (u->s0 * u->s0);
+  double y = u->exact ? noisy_target(&t, v, zeta) : t.sample + sqrt(v / t.n) * zeta;
+  c->value[pair] = (float)((k * y + p * (f + u->s0 * x)) / (k + p));
   c->mean[pair] = (float)t.mean;
   return t.reward_variance + t.future_variance;
 }
 
 /* Of all pairs of a cell; returns the greatest variance. */
-static double sample_cell(self *s, int64_t cell) {
+static double sample_cell(self *s, const sizes *u, int64_t cell) {
   cells *c = &s->cells;
   double most = 0;
   float best = -INFINITY, mean_best = -INFINITY;
   for (int32_t a = 0; a < s->A; a++) {
     int64_t pair = cell * s->A + a;
-    most = fmax(most, sample_pair(s, pair));
+    double variance = sample_pair(s, u, pair);
+    if (variance > most) most = variance;
     if (!lgv__cells_allow(c, cell, a)) continue;
-    best = fmaxf(best, c->value[pair]);
-    mean_best = fmaxf(mean_best, c->mean[pair]);
+    if (c->value[pair] > best) best = c->value[pair];
+    if (c->mean[pair] > mean_best) mean_best = c->mean[pair];
   }
   c->best[cell] = best;
   c->mean_best[cell] = mean_best;
   return most;
+}
+
+/* A cell by itself, between sweeps. */
+static void sample_alone(self *s, int64_t cell) {
+  sizes u = sizes_of(s);
+  sample_cell(s, &u, cell);
 }
 
 /* The step of the chain, at the `count` most recent cells. */
@@ -300,16 +325,19 @@ static void renew(self *s, int64_t count) {
 static double sweep(self *s, int64_t count) {
   const cells *c = &s->cells;
   bool all = count == c->size[CELLS_COUNT];
+  sizes u = sizes_of(s);
   double noise = all ? 0 : s->real[REAL_NOISE], least = all ? INFINITY : s->real[REAL_LEAST],
          most = all ? -INFINITY : s->real[REAL_MOST], change = 0;
   for (int64_t i = c->size[CELLS_NEWEST]; i >= 0 && count-- > 0; i = c->older[i]) {
     float before = c->best[i];
-    noise = fmax(noise, sample_cell(s, i));
-    change = fmax(change, fabs((double)(c->best[i] - before)));
+    double variance = sample_cell(s, &u, i), moved = fabs((double)(c->best[i] - before));
+    if (variance > noise) noise = variance;
+    if (moved > change) change = moved;
     for (int64_t p = i * s->A; p < (i + 1) * s->A; p++) {
+      double mean = (double)c->mean[p];
       if (c->count[p] == 0) continue;
-      least = fmin(least, (double)c->mean[p]);
-      most = fmax(most, (double)c->mean[p]);
+      if (mean < least) least = mean;
+      if (mean > most) most = mean;
     }
   }
   s->real[REAL_NOISE] = noise;
@@ -402,7 +430,7 @@ static int64_t meet(self *s, const uint8_t *encoded, const uint8_t *mask, bool *
     c->prior[p] = (float)lgv_rng_normal(s->noise);
     c->noise[p] = (float)lgv_rng_normal(s->noise);
   }
-  sample_cell(s, cell);
+  sample_alone(s, cell);
   return cell;
 }
 
@@ -440,7 +468,7 @@ static lgv_status observe(void *self_, const lgv_transition *t, lgv_error *err) 
     solve(s, steps - s->count[COUNT_SWEPT]);
     lgv__circles_news(&s->circles);
   } else {
-    sample_cell(s, from);
+    sample_alone(s, from);
   }
   bool varies = lgv__cells_vary(c, pair);
   if (to != CELLS_END && is_exact(s))

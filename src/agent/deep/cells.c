@@ -162,8 +162,8 @@ cell_target lgv__cells_target(const cells *c, int64_t pair, double gamma) {
     sample += times * v;
     squares += times * v * v;
     mean += ends ? 0 : times * gamma * (double)c->mean_best[c->to[e]];
-    lowest = fmin(lowest, v);
-    highest = fmax(highest, v);
+    if (v < lowest) lowest = v;
+    if (v > highest) highest = v;
   }
   double future = sample / n, reward = c->reward[pair] / n;
   return (cell_target){.n = n,
