@@ -2,10 +2,11 @@
  *
  *   reset, begin_episode; then act, step, observe until the episode ends; end_episode
  *
- * with evaluations in between. With run.envs > 1 all environments take each step together, in a
- * round: the agent chooses an action for each before any of them moves, they move at the same time
- * if they can, and the agent then observes them in the order of their numbers. Evaluations and
- * checkpoints take place between rounds.
+ * with evaluations in between. With run.envs > 1 the environments take turns: in a round, the agent
+ * learns from each in the order of their numbers and chooses its next action at once, so that those
+ * that live in processes of their own move while the agent learns from the others. Evaluations and
+ * checkpoints take place between rounds and find the environments at rest: actions are chosen as
+ * always, but their steps start with the next round, so that the results stay the same.
  *
  * Where the environment has an exact model and the agent's policy is fixed within an episode, the
  * value of that policy is computed by backward induction when the episode begins. The column
@@ -92,7 +93,8 @@ static lgv_status open_envs(lgv_run *run, lgv_error *err) {
   run->limit = (lgv_episode_limit){.steps = plan->run.episode_steps, .streams = run->n_streams};
   run->streams = lgv__calloc((size_t)run->n_streams, sizeof *run->streams);
   run->episodes = lgv__calloc((size_t)run->n_streams, sizeof *run->episodes);
-  if (!run->streams || !run->episodes) return lgv__out_of_memory(err, "a run");
+  run->next = lgv__calloc((size_t)run->n_streams, sizeof *run->next);
+  if (!run->streams || !run->episodes || !run->next) return lgv__out_of_memory(err, "a run");
   for (int32_t i = 0; i < run->n_streams; i++) {
     char purpose[32] = "env";
     if (i > 0) snprintf(purpose, sizeof purpose, "env.%d", i);
@@ -177,6 +179,7 @@ void lgv_run_free(lgv_run *run) {
   for (int32_t i = 0; run->streams && i < run->n_streams; i++) lgv_env_free(run->streams[i].env);
   lgv__free(run->streams);
   lgv__free(run->episodes);
+  lgv__free(run->next);
   lgv__free(run->directory);
   lgv__free(run->last_returns);
   lgv__free(run->row);
@@ -228,10 +231,13 @@ lgv_status lgv__stream_begin(lgv_stream *stream, lgv_agent *agent, lgv_error *er
   return lgv_agent_begin_episode(agent, err);
 }
 
-lgv_status lgv__stream_act(lgv_stream *stream, lgv_agent *agent, lgv_error *err) {
-  stream->step = (lgv_transition){.obs = stream->obs, .action = &stream->action};
+lgv_status lgv__stream_choose(lgv_stream *stream, lgv_agent *agent, lgv_error *err) {
   LGV_TRY(lgv_agent_set_stream(agent, stream->index, err));
-  LGV_TRY(lgv__agent_act(agent, &stream->obs, LGV_TRAIN, &stream->action, err));
+  return lgv__agent_act(agent, &stream->obs, LGV_TRAIN, &stream->action, err);
+}
+
+lgv_status lgv__stream_start(lgv_stream *stream, lgv_error *err) {
+  stream->step = (lgv_transition){.obs = stream->obs, .action = &stream->action};
   return lgv__env_step_begin(stream->env, &stream->action, err);
 }
 
@@ -290,9 +296,28 @@ static lgv_status end_episode(lgv_run *run, int32_t i, lgv_error *err) {
   return due ? write_row(run, err) : LGV_OK;
 }
 
+/* Of an environment that has no action yet. */
+static lgv_status choose(lgv_run *run, int32_t i, lgv_error *err) {
+  lgv_stream *s = &run->streams[i];
+  if (s->has_action) return LGV_OK;
+  if (!run->episodes[i].in_episode) LGV_TRY(begin_episode(run, i, err));
+  LGV_TRY(lgv__stream_choose(s, run->agent, err));
+  s->has_action = true;
+  return LGV_OK;
+}
+
+static lgv_status start(lgv_run *run, int32_t i, lgv_error *err) {
+  lgv_stream *s = &run->streams[i];
+  if (s->is_moving) return LGV_OK;
+  LGV_TRY(lgv__stream_start(s, err));
+  s->is_moving = true;
+  return LGV_OK;
+}
+
 static lgv_status learn(lgv_run *run, int32_t i, lgv_error *err) {
   lgv_stream *s = &run->streams[i];
   LGV_TRY(lgv__stream_learn(s, run->agent, err));
+  s->has_action = s->is_moving = false;
   run->episodes[i].episode_return += s->step.reward;
   run->at.steps++;
   return lgv__stream_has_ended(s) ? end_episode(run, i, err) : LGV_OK;
@@ -382,27 +407,50 @@ static lgv_status evaluate_if_due(lgv_run *run, lgv_error *err) {
 
 /* ---- The loop ---- */
 
-/* One step of every environment, or of fewer where the budget of steps ends. */
-static lgv_status advance_round(lgv_run *run, lgv_error *err) {
+static bool checkpoint_is_due(const lgv_run *run, int64_t before, int64_t after) {
+  int64_t every = run->plan->run.checkpoint_every;
+  return every > 0 && after / every > before / every;
+}
+
+/* Whether the environments must be at rest after a round of n steps, the last of which this call
+ * may take being `last`: the run may end there, or something looks at it. */
+static bool must_rest(const lgv_run *run, int32_t n, int64_t last) {
+  const lgv_run_params *p = &run->plan->run;
+  int64_t after = run->at.steps + n;
+  return after >= last || (p->steps > 0 && after >= p->steps) ||
+         (p->episodes > 0 && run->at.episodes + n >= p->episodes) || run->last_returns ||
+         p->stop_seconds > 0 || (run->eval_env && after >= run->at.next_eval) ||
+         checkpoint_is_due(run, run->at.steps, after);
+}
+
+/* One step of every environment, or of fewer where the budget of steps ends. A single environment
+ * has nobody to move beside: the agent chooses when the next round begins. */
+static lgv_status advance_round(lgv_run *run, int64_t last, lgv_error *err) {
   int64_t budget = run->plan->run.steps, left = budget > 0 ? budget - run->at.steps : INT64_MAX;
   int32_t n = left < run->n_streams ? (int32_t)left : run->n_streams;
   for (int32_t i = 0; i < n; i++)
     if (!run->episodes[i].in_episode) LGV_TRY(begin_episode(run, i, err));
   if (run->at.steps == 0 && lgv__run_evaluation_is_due(run)) LGV_TRY(settle_evaluation(run, err));
-  for (int32_t i = 0; i < n; i++) LGV_TRY(lgv__stream_act(&run->streams[i], run->agent, err));
-  for (int32_t i = 0; i < n; i++) LGV_TRY(learn(run, i, err));
+  for (int32_t i = 0; i < n; i++) LGV_TRY(choose(run, i, err));
+  for (int32_t i = 0; i < n; i++) LGV_TRY(start(run, i, err));
+  bool rest = must_rest(run, n, last);
+  for (int32_t i = 0; i < n; i++) {
+    LGV_TRY(learn(run, i, err));
+    if (run->n_streams > 1) LGV_TRY(choose(run, i, err));
+    if (run->n_streams > 1 && !rest) LGV_TRY(start(run, i, err));
+  }
   return LGV_OK;
 }
 
 static lgv_status advance(lgv_run *run, int64_t max_steps, lgv_error *err) {
-  int64_t start = run->at.steps, every = run->plan->run.checkpoint_every;
+  int64_t first = run->at.steps,
+          last = max_steps < INT64_MAX - first ? first + max_steps : INT64_MAX;
   LGV_TRY(evaluate_if_due(run, err)); /* an evaluation that was interrupted */
-  while (run->at.steps - start < max_steps && !is_done(run)) {
+  while (run->at.steps < last && !is_done(run)) {
     int64_t before = run->at.steps;
-    LGV_TRY(advance_round(run, err));
+    LGV_TRY(advance_round(run, last, err));
     LGV_TRY(evaluate_if_due(run, err));
-    if (every > 0 && run->at.steps / every > before / every)
-      LGV_TRY(lgv__run_start_checkpoint(run, err));
+    if (checkpoint_is_due(run, before, run->at.steps)) LGV_TRY(lgv__run_start_checkpoint(run, err));
   }
   return LGV_OK;
 }

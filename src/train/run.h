@@ -20,14 +20,17 @@ typedef struct lgv_stream {
   int32_t index; /* which of the agent's environments it is */
   lgv_obs obs;
   lgv_action action;
+  bool has_action;     /* of a run: it is chosen */
+  bool is_moving;      /* likewise: its step has started */
   lgv_transition step; /* the current one */
   lgv_episode_limit *limit;
 } lgv_stream;
 
 LGV_CHECK lgv_status lgv__stream_begin(lgv_stream *stream, lgv_agent *agent, lgv_error *err);
-/* Chooses an action and starts the step; lgv__stream_learn waits for its outcome and lets the agent
- * observe it. In between, other environments may start theirs. */
-LGV_CHECK lgv_status lgv__stream_act(lgv_stream *stream, lgv_agent *agent, lgv_error *err);
+LGV_CHECK lgv_status lgv__stream_choose(lgv_stream *stream, lgv_agent *agent, lgv_error *err);
+/* Starts the step with the action that was chosen; lgv__stream_learn waits for its outcome and lets
+ * the agent observe it. In between, other environments may take theirs. */
+LGV_CHECK lgv_status lgv__stream_start(lgv_stream *stream, lgv_error *err);
 LGV_CHECK lgv_status lgv__stream_learn(lgv_stream *stream, lgv_agent *agent, lgv_error *err);
 
 static inline bool lgv__stream_has_ended(const lgv_stream *stream) {

@@ -34,6 +34,13 @@ static const char *eval_counters_fault(const void *context) {
   return ok ? NULL : "counter out of range";
 }
 
+static const char *next_fault(const void *context) {
+  const lgv_run *run = context;
+  for (int32_t i = 0; i < run->n_streams; i++)
+    if (!lgv__is_within(run->next[i].is_chosen, 0, 1)) return "neither chosen nor not";
+  return NULL;
+}
+
 static void check_last(lgv_tensors *tensors, const char *(*check)(const void *),
                        const void *context) {
   tensors->items[tensors->count - 1].check = check;
@@ -52,6 +59,12 @@ static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
   }
   if (run->eval_env)
     LGV_TRY(lgv__tensors_add_arena(tensors, "eval", lgv__env_arena(run->eval_env), err));
+  if (run->n_streams > 1) {
+    LGV_TRY(lgv__tensors_add(tensors, "run.next_actions", LGV_U64,
+                             (size_t)run->n_streams * sizeof *run->next / 8, run->next, err));
+    tensors->items[tensors->count - 1].optional = true;
+    check_last(tensors, next_fault, run);
+  }
   if (run->last_returns)
     LGV_TRY(lgv__tensors_add(tensors, "run.last_returns", LGV_F64,
                              (size_t)run->plan->run.stop_window, run->last_returns, err));
@@ -82,8 +95,12 @@ static lgv_status save(lgv_run *run, save_fn write_out, lgv_error *err) {
   lgv_tensors tensors = {0};
   LGV_TRY(lgv__agent_check_finite(run->agent, err)); /* the last update may have corrupted it */
   lgv_status status = lgv__record_flush(&run->record, &run->at.metrics_size, err);
-  for (int32_t i = 0; i < run->n_streams && status == LGV_OK; i++)
-    status = lgv__env_save(run->streams[i].env, err);
+  for (int32_t i = 0; i < run->n_streams && status == LGV_OK; i++) {
+    const lgv_stream *s = &run->streams[i];
+    run->next[i].is_chosen = s->has_action;
+    run->next[i].action = s->action;
+    status = lgv__env_save(s->env, err);
+  }
   if (status == LGV_OK && run->eval_env) status = lgv__env_save(run->eval_env, err);
   if (status == LGV_OK) status = collect(run, &tensors, err);
   run->writer.directory = run->directory;
@@ -135,6 +152,8 @@ static lgv_status restore_envs(lgv_run *run, lgv_error *err) {
   for (int32_t i = 0; i < run->n_streams; i++) {
     lgv_stream *s = &run->streams[i];
     LGV_TRY(lgv__env_restore(s->env, &continues, err));
+    s->has_action = run->next[i].is_chosen && continues;
+    s->action = run->next[i].action;
     if (run->episodes[i].in_episode && !continues) {
       give_up(run);
       run->episodes[i].in_episode = false;

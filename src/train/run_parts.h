@@ -34,6 +34,11 @@ typedef struct episode_counters { /* of one environment */
   double episode_return;
 } episode_counters;
 
+typedef struct next_action { /* of one environment, where there are several */
+  int64_t is_chosen;
+  lgv_action action;
+} next_action;
+
 typedef struct eval_counters { /* environment steps of evaluations: what run.eval_share bounds */
   int64_t spent;               /* in all of them */
   int64_t before;              /* spent before the current or latest evaluation */
@@ -48,6 +53,7 @@ struct lgv_run {
   int32_t n_streams;
   lgv_stream *streams;        /* (n_streams) */
   episode_counters *episodes; /* (n_streams) */
+  next_action *next;          /* (n_streams): of a checkpoint */
   lgv_episode_limit limit;    /* of all streams */
   lgv_env *env;               /* of the first stream */
   lgv_env *eval_env;          /* NULL without evaluations */

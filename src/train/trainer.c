@@ -91,7 +91,8 @@ static lgv_status step(lgv_trainer *trainer, lgv_error *err) {
   bool begins = !trainer->in_episode;
   trainer->in_episode = false;
   if (begins) LGV_TRY(begin_episode(trainer, err));
-  LGV_TRY(lgv__stream_act(&trainer->stream, trainer->agent, err));
+  LGV_TRY(lgv__stream_choose(&trainer->stream, trainer->agent, err));
+  LGV_TRY(lgv__stream_start(&trainer->stream, err));
   LGV_TRY(lgv__stream_learn(&trainer->stream, trainer->agent, err));
   trainer->episode.episode_return += trainer->stream.step.reward;
   trainer->episode.length++;

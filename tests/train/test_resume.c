@@ -119,7 +119,8 @@ static void a_finished_run_is_carried_on(void **state) {
     join(whole, root, "whole");
     join(grown, root, "grown");
     for (int i = 0; i < 2; i++) {
-      snprintf(extra, sizeof extra, "run.steps=%d run.eval_every=100 %s", i ? 900 : 400,
+      snprintf(extra, sizeof extra, "run.steps=%d run.eval_every=100 run.envs=%d %s", i ? 900 : 400,
+               a == 0 ? 4 : 1,
                a < 3 ? "agent.preset=small agent.warmup=50 agent.replay=600" : "env.n=6");
       plans[i] = make_plan("nchain", agents[a], extra);
     }

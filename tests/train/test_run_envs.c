@@ -20,6 +20,8 @@ typedef struct by_hand {
   lgv_env *env[MOST];
   lgv_obs obs[MOST];
   bool running[MOST];
+  lgv_action action[MOST];
+  bool chosen[MOST];
   double sum[MOST], total;
   lgv_agent *agent;
   int64_t steps, episodes;
@@ -42,38 +44,52 @@ static void open_by_hand(by_hand *h, const lgv_plan *plan, int32_t n, uint64_t s
       LGV_OK);
 }
 
+static lgv_status begin(by_hand *h, int32_t i, lgv_error *err) {
+  LGV_TRY(lgv_env_reset(h->env[i], &h->obs[i], err));
+  LGV_TRY(lgv_agent_set_stream(h->agent, i, err));
+  LGV_TRY(lgv_agent_begin_episode(h->agent, err));
+  h->running[i] = true;
+  h->sum[i] = 0;
+  return LGV_OK;
+}
+
+static lgv_status choose_next(by_hand *h, int32_t i, lgv_error *err) {
+  if (!h->running[i]) LGV_TRY(begin(h, i, err));
+  LGV_TRY(lgv_agent_set_stream(h->agent, i, err));
+  h->chosen[i] = true;
+  return lgv_agent_act(h->agent, &h->obs[i], LGV_TRAIN, &h->action[i], err);
+}
+
+static lgv_status learn_from(by_hand *h, int32_t i, lgv_error *err) {
+  lgv_transition t = {.obs = h->obs[i], .action = &h->action[i]};
+  lgv_outcome o;
+  LGV_TRY(lgv_env_step(h->env[i], t.action, &o, &t.next, err));
+  t.reward = o.reward;
+  t.terminated = o.terminated;
+  t.truncated = o.truncated;
+  h->sum[i] += o.reward;
+  h->obs[i] = t.next;
+  h->steps++;
+  LGV_TRY(lgv_agent_set_stream(h->agent, i, err));
+  LGV_TRY(lgv_agent_observe(h->agent, &t, err));
+  if (!o.terminated && !o.truncated) return LGV_OK;
+  LGV_TRY(lgv_agent_end_episode(h->agent, err));
+  h->running[i] = false;
+  h->episodes++;
+  h->total += h->sum[i];
+  return LGV_OK;
+}
+
+/* In the first round all episodes begin before the first action. */
 static lgv_status take_round(by_hand *h, lgv_error *err) {
-  lgv_transition t[MOST];
-  lgv_action actions[MOST];
+  for (int32_t i = 0; i < h->n; i++)
+    if (!h->running[i]) LGV_TRY(begin(h, i, err));
+  for (int32_t i = 0; i < h->n; i++)
+    if (!h->chosen[i]) LGV_TRY(choose_next(h, i, err));
   for (int32_t i = 0; i < h->n; i++) {
-    if (h->running[i]) continue;
-    LGV_TRY(lgv_env_reset(h->env[i], &h->obs[i], err));
-    LGV_TRY(lgv_agent_set_stream(h->agent, i, err));
-    LGV_TRY(lgv_agent_begin_episode(h->agent, err));
-    h->running[i] = true;
-    h->sum[i] = 0;
-  }
-  for (int32_t i = 0; i < h->n; i++) {
-    t[i] = (lgv_transition){.obs = h->obs[i], .action = &actions[i]};
-    LGV_TRY(lgv_agent_set_stream(h->agent, i, err));
-    LGV_TRY(lgv_agent_act(h->agent, &h->obs[i], LGV_TRAIN, &actions[i], err));
-  }
-  for (int32_t i = 0; i < h->n; i++) {
-    lgv_outcome o;
-    LGV_TRY(lgv_env_step(h->env[i], t[i].action, &o, &t[i].next, err));
-    t[i].reward = o.reward;
-    t[i].terminated = o.terminated;
-    t[i].truncated = o.truncated;
-    h->sum[i] += o.reward;
-    h->obs[i] = t[i].next;
-    h->steps++;
-    LGV_TRY(lgv_agent_set_stream(h->agent, i, err));
-    LGV_TRY(lgv_agent_observe(h->agent, &t[i], err));
-    if (!o.terminated && !o.truncated) continue;
-    LGV_TRY(lgv_agent_end_episode(h->agent, err));
-    h->running[i] = false;
-    h->episodes++;
-    h->total += h->sum[i];
+    LGV_TRY(learn_from(h, i, err));
+    h->chosen[i] = false;
+    if (h->n > 1) LGV_TRY(choose_next(h, i, err));
   }
   return LGV_OK;
 }
@@ -196,19 +212,23 @@ static lgv_status end_step(void *self, lgv_rng *rng, lgv_outcome *outcome, lgv_e
   return outside_step(self, choice((int32_t)((outside *)self)->kept[1]), rng, outcome, err);
 }
 
-static void all_begin_before_one_ends(void **state) {
+/* Every environment but the one that the agent learns from moves. After every 30 steps they rest
+ * for a checkpoint. */
+static void environments_move_while_the_agent_learns(void **state) {
   (void)state;
   lgv_env_type halves = outside_type;
   halves.step = NULL;
   halves.step_begin = begin_step;
   halves.step_end = end_step;
-  const char *extra = "run.envs=3 run.steps=302 run.eval_every=0";
+  const char *extra = "run.envs=3 run.steps=302 run.eval_every=0 run.checkpoint_every=30";
   memset(calls, 0, sizeof calls);
   lgv_plan *plan = make_outside_plan(&halves, "dqn", extra);
   lgv_summary summary = run_plan(plan, 2);
   lgv_plan_free(plan);
   assert_int_equal(strlen(calls), 604);
-  for (int i = 0; i < 600; i += 6) assert_memory_equal(calls + i, "bbbeee", 6);
+  for (int i = 0; i < 600; i += 60)
+    assert_memory_equal(calls + i, "bbbebebebebebebebebebebebebebebebebebebebebebebebebebebebeee",
+                        60);
   assert_string_equal(calls + 600, "bbee"); /* the last two steps of the budget */
   plan = make_outside_plan(&outside_type, "dqn", extra);
   lgv_summary same = run_plan(plan, 2);
@@ -276,7 +296,7 @@ int main(void) {
       cmocka_unit_test(slices_make_no_difference),
       cmocka_unit_test(a_budget_of_episodes_ends_with_a_round),
       cmocka_unit_test(evaluations_are_as_many_as_asked_for),
-      cmocka_unit_test(all_begin_before_one_ends),
+      cmocka_unit_test(environments_move_while_the_agent_learns),
       cmocka_unit_test(agents_that_plan_by_episode_are_refused),
       cmocka_unit_test(an_agent_alone_takes_several_streams),
       cmocka_unit_test(agents_learn_from_four_environments),
