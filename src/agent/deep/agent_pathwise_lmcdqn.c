@@ -62,7 +62,9 @@
  * The network learns the sampled Q of the pairs that were tried, at most s0 above or below their
  * mean, from agent.batch cells per update: the mean over samples and over similar observations,
  * with the optimism that samples have. It starts at 0, and f is cut to the range of values that the
- * data support.
+ * data support. Where names are exact, it learns a pair only once the data say more than the prior,
+ * v / n <= s0^2: a network that repeats one noisy reward makes it count twice, and the agent would
+ * not come back to learn better.
  *
  * Evaluation uses the mean of the data: Q = ybar with its own V, where an action that was never
  * tried counts one deviation of the prior less than f. At an observation without a cell it
@@ -282,6 +284,7 @@ static double sample_pair(self *s, const sizes *u, int64_t pair) {
   double y = u->exact ? noisy_target(&t, v, zeta) : t.sample + sqrt(v / t.n) * zeta;
   c->value[pair] = (float)((k * y + p * (f + u->s0 * x)) / (k + p));
   c->mean[pair] = (float)t.mean;
+  c->taught[pair] = !u->exact || v <= t.n * u->s0 * u->s0;
   return t.reward_variance + t.future_variance;
 }
 

@@ -100,7 +100,7 @@ static double loss_and_gradient(cell_network *n, const float *f, float prior) {
   double loss = 0;
   for (int64_t i = 0; i < B * A; i++) {
     int64_t pair = n->drawn[i / A] * A + i % A;
-    float error = c->count[pair] > 0 ? f[i] - lesson(c, pair, prior) : 0;
+    float error = c->taught[pair] ? f[i] - lesson(c, pair, prior) : 0;
     n->d_outputs[i] = error / (float)B;
     loss += 0.5 * (double)(error * error) / (double)B;
   }

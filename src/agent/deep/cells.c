@@ -23,6 +23,7 @@ static void layout_pairs(cells *c, lgv_layout *layout) {
   c->noise = lgv__layout_needed_rows(layout, "pair.noise", LGV_F32, rows, width, used);
   c->mean = lgv__layout_needed_rows(layout, "pair.mean", LGV_F32, rows, width, used);
   c->base = lgv__layout_needed_rows(layout, "pair.base", LGV_F32, rows, width, used);
+  c->taught = lgv__layout_needed_rows(layout, "pair.taught", LGV_U8, rows, width, used);
 }
 
 static void layout_edges(cells *c, lgv_layout *layout) {
@@ -90,6 +91,7 @@ int64_t lgv__cells_add(cells *c, uint64_t key, const void *example) {
     c->edge[p] = NONE;
     c->count[p] = c->value[p] = c->mean[p] = c->prior[p] = c->noise[p] = c->base[p] = 0;
     c->reward[p] = c->square[p] = 0;
+    c->taught[p] = 0;
     if (c->mask) c->mask[p] = 1;
   }
   c->newer[cell] = NONE;
@@ -213,6 +215,7 @@ static void move_cell(cells *c, int64_t from, int64_t to) {
   memmove(c->example + (size_t)to * c->obs_bytes, c->example + (size_t)from * c->obs_bytes,
           c->obs_bytes);
   if (c->mask) memmove(c->mask + to * A, c->mask + from * A, (size_t)A);
+  memmove(c->taught + to * A, c->taught + from * A, (size_t)A);
   c->best[to] = c->best[from];
   c->mean_best[to] = c->mean_best[from];
   float *all[] = {c->count, c->value, c->mean, c->prior, c->noise, c->base};
@@ -378,6 +381,8 @@ static const char *mask_fault(const cells *c) {
 }
 
 static const char *number_fault(const cells *c) {
+  for (int64_t p = 0; p < c->size[CELLS_COUNT] * c->actions; p++)
+    if (c->taught[p] > 1) return "pair.taught: neither 0 nor 1";
   const float *all[] = {c->value, c->mean, c->prior, c->noise, c->base};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++)
     for (int64_t p = 0; p < c->size[CELLS_COUNT] * c->actions; p++)

@@ -43,6 +43,7 @@ typedef struct cells {
   float *value, *mean;     /* the sample of Q, and its mean */
   float *prior, *noise;    /* draws of N(0, 1) */
   float *base;             /* the network's output */
+  uint8_t *taught;         /* 1 or 0: whether the network learns the pair */
   /* (most_edges) */
   int32_t *to, *next; /* to: a cell or CELLS_END; next: the next edge of the pair, -1: none */
   float *times;       /* the count */

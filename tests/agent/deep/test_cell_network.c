@@ -46,7 +46,7 @@ static void rig_close(rig *r) {
 /* The values of a pair of every cell: tried once, with this sample and this mean. */
 static void teach(rig *r, int action, float sample, float mean) {
   for (int64_t i = 0; i < r->c.size[CELLS_COUNT]; i++) {
-    r->c.count[i * A + action] = 1;
+    r->c.count[i * A + action] = r->c.taught[i * A + action] = 1;
     r->c.value[i * A + action] = sample;
     r->c.mean[i * A + action] = mean;
   }

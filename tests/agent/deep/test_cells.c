@@ -457,6 +457,18 @@ static void every_broken_invariant_is_found(void **state) {
   ASSERT_FAULT(c->mean_best[2] = NAN, "cell.best");
 }
 
+static void lessons_that_cannot_be_are_found(void **state) {
+  (void)state;
+  rig r;
+  rig_open(&r, 4, false);
+  add(&r.c, 1), add(&r.c, 2);
+  r.c.taught[1] = 1;
+  assert_sound(&r.c);
+  r.c.taught[3] = 2;
+  assert_string_equal(lgv__cells_fault(&r.c), "pair.taught: neither 0 nor 1");
+  rig_close(&r);
+}
+
 static void masks_that_cannot_be_are_found(void **state) {
   (void)state;
   rig r;
@@ -492,6 +504,7 @@ int main(void) {
       cmocka_unit_test(merged_cells_are_those_of_coarser_keys),
       cmocka_unit_test(room_is_made_for_an_edge_too),
       cmocka_unit_test(every_broken_invariant_is_found),
+      cmocka_unit_test(lessons_that_cannot_be_are_found),
       cmocka_unit_test(masks_that_cannot_be_are_found),
       cmocka_unit_test(the_last_array_is_kept),
   };

@@ -412,6 +412,25 @@ static void targets_vary_as_their_list_says(void **state) {
   }
 }
 
+static void one_noisy_reward_is_not_taught(void **state) {
+  (void)state;
+  for (int exact = 0; exact < 2; exact++) {
+    static noise_test test;
+    test = (noise_test){.exact = exact};
+    open_noise_test(&test, "", !exact);
+    for (int i = 0; i < STATES; i++) take_step(&test, i, 0, STATES, 0); /* cells by state */
+    const uint8_t *taught = deep_array(&test.t, "pair.taught", NULL);
+    assert_int_equal(taught[2 * 3 + 1], 0); /* never tried */
+    for (int i = 0; i < 8; i++) take_step(&test, 5, 1, STATES, i % 2 ? 2.5 : -2.5); /* M = 6.25 */
+    end_episode(&test.t);
+    take_step(&test, 3, 1, STATES, -2);
+    assert_int_equal(taught[2 * 3 + 1], !exact); /* 6.25 > s0^2 */
+    take_step(&test, 3, 1, STATES, 0);
+    assert_int_equal(taught[2 * 3 + 1], 1); /* (1 + 6.25 / 4) / 2 */
+    deep_close(&test.t);
+  }
+}
+
 /* s0: agent.prior, else a quarter of the greatest reward that is stated, else of the one seen; the
  * mean of an action that was never tried shows it. */
 static void the_prior_follows_the_rewards(void **state) {
@@ -451,6 +470,7 @@ int main(void) {
       cmocka_unit_test(sweeps_go_on_until_the_sample_has_settled),
       cmocka_unit_test(sweeps_over_coarse_cells_are_few),
       cmocka_unit_test(targets_vary_as_their_list_says),
+      cmocka_unit_test(one_noisy_reward_is_not_taught),
       cmocka_unit_test(the_prior_follows_the_rewards),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
