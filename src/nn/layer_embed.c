@@ -10,6 +10,7 @@
  * cos(pi i tau) follows from its two predecessors, cos((i + 1) x) = 2 cos(x) cos(i x) - cos((i - 1)
  * x), in double: the errors grow at most like i^2, to 1e-12 for i = 64. Rows are processed in
  * groups, since every row is a chain of dependent steps. */
+#include "base/portable_math.h"
 #include "nn/layers.h"
 
 #include <math.h>
@@ -22,7 +23,7 @@ static void cosines_of(const float *tau, int64_t rows, int64_t n, float *out) {
     double before[GROUP], now[GROUP], twice[GROUP];
     for (int64_t v = 0; v < GROUP; v++) {
       before[v] = 1;
-      now[v] = cos(M_PI * (double)tau[r + (v < count ? v : 0)]);
+      now[v] = lgv__cos(M_PI * (double)tau[r + (v < count ? v : 0)]);
       twice[v] = 2 * now[v];
     }
     for (int64_t i = 0; i < n; i++) {

@@ -1,5 +1,6 @@
 #include "agent/deep/sparse_first.h"
 
+#include "base/portable_math.h"
 #include "math/kernels.h"
 #include "nn/layers.h"
 
@@ -235,8 +236,8 @@ void lgv__sparse_first_watch(sparse_first *s) {
   double *stat = c->stat, units = 0;
   for (int32_t l = 0; l < c->net.n_layers - 1; l++) units += (double)c->net.layer[l].outputs;
   double dead = units * lgv__net_dead_share(&c->net, &c->tape, s->learned) + (double)dead_units(s);
-  stat[DQN_STAT_GRAD_NORM] = hypot(stat[DQN_STAT_GRAD_NORM], sqrt(gradient_squares(s)));
-  stat[DQN_STAT_WEIGHT_NORM] = hypot(
+  stat[DQN_STAT_GRAD_NORM] = lgv__hypot(stat[DQN_STAT_GRAD_NORM], sqrt(gradient_squares(s)));
+  stat[DQN_STAT_WEIGHT_NORM] = lgv__hypot(
       stat[DQN_STAT_WEIGHT_NORM], sqrt(lgv__dqn_squares(s->rows.w, s->rows.rows * s->rows.width)));
   stat[DQN_STAT_DEAD] = dead / (units + (double)s->units);
 }
