@@ -1,11 +1,18 @@
-/* Compute kernels: one source, compiled once per instruction set; the set is chosen once, at start.
+/* Compute kernels: one source, compiled once per instruction set. The process chooses a set at
+ * start; a thread may choose another one.
  *
  * Files named kernel_*.c here and optim_*.c in src/optim are compiled several times with LGV_ISA
  * set to the set's name and LGV_LANES to the floats in its vectors (1 for ref: plain C); every
  * global name in them is written LGV_KERNEL(name), which appends the set's name. One lgv_kernel_set
  * per set collects the kernels. LANGEVIN_KERNELS=ref|x86|avx2|avx512|amx (64-bit ARM: ref|neon;
  * elsewhere: ref|generic) overrides the choice. `amx` is avx512 with another block product
- * (kernel_block_amx.c). */
+ * (kernel_block_amx.c).
+ *
+ * LANGEVIN_KERNELS=portable takes the widest of the portable sets (portable1, 4, 8, 16 by lanes,
+ * portable_amx), which all give the same bits, on every machine: they do not fuse multiplications
+ * and additions, every sum has one order whatever the number of lanes, and they call no function of
+ * the C library that machines differ in. While a thread uses such a set, base/portable_math.h and
+ * math/dense.h compute portably as well. */
 #ifndef LGV_MATH_KERNELS_H
 #define LGV_MATH_KERNELS_H
 
@@ -99,6 +106,7 @@ typedef struct lgv_adam_skip {
 
 typedef struct lgv_kernel_set {
   const char *name;
+  bool portable; /* has the bits of all other portable sets */
   void (*product)(const lgv_product *product);
   void (*block)(const lgv_block_product *block); /* see lgv__block_begin */
   /* Numbers of bf16 from floats: hi is nearest to x, ties to even, and lo (may be NULL) nearest to
@@ -163,13 +171,20 @@ typedef struct lgv_kernel_set {
   const lgv_optim_type *const *optimizers; /* NULL-terminated */
 } lgv_kernel_set;
 
-const lgv_kernel_set *lgv__kernels(void); /* the set in use: the best that this CPU can run */
+/* The set in use: the thread's own choice, otherwise the process's, which is the best that this CPU
+ * can run unless LANGEVIN_KERNELS names another one. */
+const lgv_kernel_set *lgv__kernels(void);
+/* The calling thread computes with this set from now on; NULL: with the process's. Returns the
+ * previous choice, to be restored. Products keep the set of the thread that asks for them, whoever
+ * helps (matmul_threads.h). */
+const lgv_kernel_set *lgv__kernels_choose(const lgv_kernel_set *set);
+const lgv_kernel_set *lgv__kernels_portable(void); /* the widest portable set that runs here */
 /* Fails if LANGEVIN_KERNELS names an unknown set or one that this CPU cannot run; the best set is
  * in use then. */
 LGV_CHECK lgv_status lgv__kernels_check(lgv_error *err);
 /* The sets that this CPU can run, plainest first; NULL after the last. */
 const lgv_kernel_set *lgv__kernels_at(size_t index);
-/* Test hook: makes lgv__kernels return this set; NULL: chooses again. */
+/* Test hook: makes this the set of the process; NULL: chooses again. */
 void lgv__kernels_use(const lgv_kernel_set *set);
 void lgv__noise_seed(lgv_noise *noise, lgv_rng *rng);
 /* A thread that computes many block products does so between these two calls, which may be nested:
