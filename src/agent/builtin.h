@@ -22,6 +22,7 @@ typedef struct lgv_full_problem {
   const lgv_optim_type *optimizer; /* NULL if the agent takes none */
   const void *optim_params;        /* of the optimizer, resolved */
   const bool *chosen; /* in resolve: rows that the user has set, presets left out; else NULL */
+  bool portable;      /* its hooks compute with portable kernels, whatever the process uses */
 } lgv_full_problem;
 
 /* The whole of a problem that a hook got. */

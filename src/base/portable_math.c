@@ -225,9 +225,10 @@ static double power_of_size(double x, double y) {
 double lgv__portable_pow(double x, double y) {
   if (y == 0 || x == 1) return 1;
   if (isnan(x) || isnan(y)) return NAN;
-  bool whole = y == floor(y), odd = whole && fmod(y, 2) != 0, regular = x != 0 && isfinite(x);
+  bool whole = y == floor(y), odd = whole && fabs(y) < 0x1p53 && fmod(y, 2) != 0;
   if (x < 0 && !whole && isfinite(x)) return NAN;
-  double size = regular ? power_of_size(x, y) : (x == 0) == (y < 0) ? INFINITY : 0;
+  double limit = (x == 0) == (y < 0) ? INFINITY : 0; /* where x is 0 or infinite */
+  double size = x != 0 && isfinite(x) ? power_of_size(x, y) : limit;
   return odd && signbit(x) ? -size : size;
 }
 
