@@ -317,18 +317,14 @@ lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err) {
   return call_hook(agent, agent->type->end_episode, err);
 }
 
-static inline void call_policy(const lgv_agent *agent, const lgv_obs *obs, double *probabilities) {
+/* On its own, so that the usual call, without a mask and with the kernels of the process, stays
+ * short: exact values make one per stage and state. */
+__attribute__((noinline)) static lgv_status
+special_policy(const lgv_agent *agent, const lgv_obs *obs, double *probabilities, lgv_error *err) {
+  LGV_TRY(check_mask(agent, obs, err));
   const lgv_kernel_set *previous = begin_hook(&agent->problem);
   agent->type->policy(agent->self, obs, probabilities);
   end_hook(&agent->problem, previous);
-}
-
-/* On its own, so that the usual call, without a mask, stays short: exact values make one per stage
- * and state. */
-__attribute__((noinline)) static lgv_status
-masked_policy(const lgv_agent *agent, const lgv_obs *obs, double *probabilities, lgv_error *err) {
-  LGV_TRY(check_mask(agent, obs, err));
-  call_policy(agent, obs, probabilities);
   return LGV_OK;
 }
 
@@ -342,8 +338,8 @@ lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs, double *
   if (obs->stage < 0 || obs->stage >= env->horizon || obs->state < 0 || obs->state >= env->states)
     return lgv_fail(err, LGV_ERR_USAGE, "stage %lld, state %lld: outside the problem",
                     (long long)obs->stage, (long long)obs->state);
-  if (obs->mask) return masked_policy(agent, obs, probabilities, err);
-  call_policy(agent, obs, probabilities);
+  if (obs->mask || agent->problem.portable) return special_policy(agent, obs, probabilities, err);
+  agent->type->policy(agent->self, obs, probabilities);
   return LGV_OK;
 }
 

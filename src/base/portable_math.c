@@ -1,32 +1,25 @@
 #include "base/portable_math.h"
 
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Who computes portably ---- */
 
-static atomic_int of_process; /* lgv_portability */
-static _Thread_local lgv_portability of_thread;
+_Thread_local lgv_portability lgv__thread_portability;
+atomic_int lgv__process_portability;
 
-static bool process_is_portable(void) {
-  int choice = atomic_load_explicit(&of_process, memory_order_relaxed);
-  if (choice == LGV_AS_PROCESS) { /* threads that race for the first call find the same */
-    const char *name = getenv("LANGEVIN_KERNELS");
-    choice = name && strncmp(name, "portable", 8) == 0 ? LGV_PORTABLE : LGV_NATIVE;
-    atomic_store_explicit(&of_process, choice, memory_order_relaxed);
-  }
-  return choice == LGV_PORTABLE;
+/* Threads that race for the first call find the same. */
+lgv_portability lgv__find_portability(void) {
+  const char *name = getenv("LANGEVIN_KERNELS");
+  lgv_portability choice = name && strncmp(name, "portable", 8) == 0 ? LGV_PORTABLE : LGV_NATIVE;
+  lgv__portable_process(choice);
+  return choice;
 }
 
-bool lgv__portable(void) {
-  return of_thread == LGV_AS_PROCESS ? process_is_portable() : of_thread == LGV_PORTABLE;
-}
-
-void lgv__portable_thread(lgv_portability choice) { of_thread = choice; }
+void lgv__portable_thread(lgv_portability choice) { lgv__thread_portability = choice; }
 void lgv__portable_process(lgv_portability choice) {
-  atomic_store_explicit(&of_process, (int)choice, memory_order_relaxed);
+  atomic_store_explicit(&lgv__process_portability, (int)choice, memory_order_relaxed);
 }
 
 /* ---- Common parts ---- */

@@ -12,6 +12,7 @@
 #define LGV_BASE_PORTABLE_MATH_H
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* ---- Who computes portably ---- */
@@ -22,10 +23,20 @@ typedef enum lgv_portability {
   LGV_PORTABLE
 } lgv_portability;
 
-bool lgv__portable(void); /* whether the calling thread computes portably */
 /* math/kernels.c calls these, so that kernels and functions always belong together. */
 void lgv__portable_thread(lgv_portability choice);
 void lgv__portable_process(lgv_portability choice);
+
+extern _Thread_local lgv_portability lgv__thread_portability;
+extern atomic_int lgv__process_portability;  /* LGV_AS_PROCESS: not looked up yet */
+lgv_portability lgv__find_portability(void); /* looks up the process's choice */
+
+/* Whether the calling thread computes portably. */
+static inline bool lgv__portable(void) {
+  int choice = (int)lgv__thread_portability;
+  if (!choice) choice = atomic_load_explicit(&lgv__process_portability, memory_order_relaxed);
+  return (choice ? choice : (int)lgv__find_portability()) == LGV_PORTABLE;
+}
 
 /* ---- The functions ----
  *

@@ -2,8 +2,7 @@
  *
  * Rows have any length: the rest after the last whole vector is copied into a vector.
  *
- * A sum over a row has one order on every set: number i is added to partial sum i mod 16, and the
- * partial sums are added in order. */
+ * Sums over a row have the order of vector.h. */
 #include "base/portable_math.h"
 #include "math/vector.h"
 
@@ -13,18 +12,12 @@
 INLINE vec all(float x) { return (vec){0} + x; }
 INLINE vec greater(vec a, vec b) { return -lesser(-a, -b); }
 
-enum { PARTS = 16 };
+enum { VECS = PARTS / LANES };
 
 /* Adds v, the numbers from i on, to their partial sums. i is a multiple of LANES. */
 INLINE void add_to(float part[PARTS], int64_t i, vec v) {
   float *at = part + i % PARTS;
   store(at, load(at) + v);
-}
-
-static float sum_of(const float part[PARTS]) {
-  float sum = 0;
-  for (int i = 0; i < PARTS; i++) sum += part[i];
-  return sum;
 }
 
 /* Loads or stores the first `count` lanes; the other lanes hold `rest`. */
@@ -74,33 +67,49 @@ static float largest(int64_t count, const float *x) {
   return best;
 }
 
+/* One vector of p = e^(x - most); returns it. */
+INLINE vec put_exponentials(const float *x, float most, float *p) {
+  vec e = exponential(load(x) - most);
+  store(p, e);
+  return e;
+}
+
 /* Sets p = e^(x - most) and returns the sum. */
 static float exponentials(int64_t count, const float *x, float most, float *p) {
-  float part[PARTS] = {0};
+  float part[PARTS];
+  vec sum[VECS];
   int64_t i = 0;
-  for (; i + LANES <= count; i += LANES) {
-    vec e = exponential(load(x + i) - most);
-    store(p + i, e);
-    add_to(part, i, e);
-  }
+  EACH (v, VECS) sum[v] = all(0);
+  for (; i + PARTS <= count; i += PARTS)
+    EACH (v, VECS) sum[v] += put_exponentials(x + i + v * LANES, most, p + i + v * LANES);
+  EACH (v, VECS) store(part + v * LANES, sum[v]);
+  for (; i + LANES <= count; i += LANES) add_to(part, i, put_exponentials(x + i, most, p + i));
   store_part(p + i, count - i, exponential(load_part(x + i, count - i, most) - most));
   add_to(part, i, load_part(p + i, count - i, 0));
-  return sum_of(part);
+  return add_up(part);
+}
+
+/* One vector of p *= scale; returns it times the support. */
+INLINE vec weighed(float scale, const float *support, float *p) {
+  vec scaled = scale * load(p);
+  store(p, scaled);
+  return scaled * load(support);
 }
 
 /* p *= scale; returns the sum of support times p. */
 static float scale_and_weigh(int64_t count, float scale, const float *support, float *p) {
-  float part[PARTS] = {0};
+  float part[PARTS];
+  vec sum[VECS];
   int64_t i = 0;
-  for (; i + LANES <= count; i += LANES) {
-    vec scaled = scale * load(p + i);
-    store(p + i, scaled);
-    add_to(part, i, scaled * load(support + i));
-  }
+  EACH (v, VECS) sum[v] = all(0);
+  for (; i + PARTS <= count; i += PARTS)
+    EACH (v, VECS) sum[v] += weighed(scale, support + i + v * LANES, p + i + v * LANES);
+  EACH (v, VECS) store(part + v * LANES, sum[v]);
+  for (; i + LANES <= count; i += LANES) add_to(part, i, weighed(scale, support + i, p + i));
   vec scaled = scale * load_part(p + i, count - i, 0);
   store_part(p + i, count - i, scaled);
   add_to(part, i, scaled * load_part(support + i, count - i, 0));
-  return sum_of(part);
+  return add_up(part);
 }
 
 static float log_of(float x) {
@@ -144,12 +153,12 @@ float LGV_KERNEL(lgv__quantile_loss)(int64_t n, const float *theta, const float 
           quantile_slopes(load(theta + i), load(tau + i), n_targets, target, kappa, &loss));
     add_to(part, i, loss);
   }
-  if (i == n) return sum_of(part);
+  if (i == n) return add_up(part);
   vec slopes = quantile_slopes(load_part(theta + i, n - i, 0), load_part(tau + i, n - i, 0),
                                n_targets, target, kappa, &loss);
   float last[LANES];
   store_part(d_theta + i, n - i, slopes);
   store(last, loss);
   add_to(part, i, load_part(last, n - i, 0));
-  return sum_of(part);
+  return add_up(part);
 }

@@ -19,10 +19,11 @@ static void fill(int64_t count, float *x) {
 }
 
 static float sum_in_order(int64_t count, const float *x) {
-  float part[PARTS] = {0}, sum = 0;
+  float part[PARTS] = {0};
   for (int64_t i = 0; i < count; i++) part[i % PARTS] += x[i];
-  for (int i = 0; i < PARTS; i++) sum += part[i];
-  return sum;
+  for (int half = PARTS / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; i++) part[i] += part[i + half];
+  return part[0];
 }
 
 static void the_mean_is_summed_in_the_stated_order(void **state) {
