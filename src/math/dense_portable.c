@@ -65,23 +65,30 @@ void lgv__portable_multiply_transposed(const double *a, int64_t rows, int64_t co
  * the columns orthogonal; they are then U S. For a Cholesky factor, small singular values come out
  * with full relative precision (Veselic, Hari 1989). */
 
-/* Makes two columns orthogonal; returns whether they were not. */
-static bool rotate_pair(const lgv_kernel_set *kernels, int64_t d, double *a, double *b) {
+/* Makes two columns orthogonal; returns whether they were not. aa and bb are the squares of their
+ * lengths, and change with them. */
+static bool rotate_pair(const lgv_kernel_set *kernels, int64_t d, double *a, double *aa, double *b,
+                        double *bb) {
   const double negligible = 0x1p-52;
-  double aa = dot(d, a, a), bb = dot(d, b, b), ab = dot(d, a, b);
-  if (!(fabs(ab) > negligible * sqrt(aa * bb))) return false;
-  double zeta = (bb - aa) / (2 * ab);
+  double ab = dot(d, a, b);
+  if (!(fabs(ab) > negligible * sqrt(*aa * *bb))) return false;
+  double zeta = (*bb - *aa) / (2 * ab);
   double tangent = copysign(1, zeta) / (fabs(zeta) + sqrt(1 + zeta * zeta));
   double cosine = 1 / sqrt(1 + tangent * tangent);
   kernels->rotate(d, cosine, -cosine * tangent, a, b);
+  *aa = fmax(*aa - tangent * ab, 0);
+  *bb = fmax(*bb + tangent * ab, 0);
   return true;
 }
 
-static bool sweep(const lgv_kernel_set *kernels, double *a, int64_t d) {
+/* Lengths are computed anew for each sweep, so that the last one, which rotates nothing, has
+ * exact ones. */
+static bool sweep(const lgv_kernel_set *kernels, double *a, int64_t d, double *squares) {
   bool rotated = false;
+  for (int64_t p = 0; p < d; p++) squares[p] = dot(d, a + p * d, a + p * d);
   for (int64_t p = 0; p < d; p++)
     for (int64_t q = p + 1; q < d; q++)
-      rotated = rotate_pair(kernels, d, a + p * d, a + q * d) || rotated;
+      rotated = rotate_pair(kernels, d, a + p * d, &squares[p], a + q * d, &squares[q]) || rotated;
   return rotated;
 }
 
@@ -109,11 +116,11 @@ bool lgv__portable_svd_left(double *a, int64_t d, double *values) {
   enum { MOST_SWEEPS = 60 }; /* six to ten are usual */
   const lgv_kernel_set *kernels = lgv__kernels_portable();
   int sweeps = 0;
-  while (sweep(kernels, a, d))
+  while (sweep(kernels, a, d, values))
     if (++sweeps == MOST_SWEEPS) return false;
   for (int64_t i = 0; i < d; i++) {
     double *column = a + i * d;
-    values[i] = sqrt(dot(d, column, column));
+    values[i] = sqrt(values[i]);
     for (int64_t j = 0; j < d && values[i] > 0; j++) column[j] /= values[i];
   }
   sort(a, d, values);
