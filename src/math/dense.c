@@ -38,6 +38,10 @@ void lgv__rank_one_add(double *c, int64_t d, const double *x) {
   }
 }
 
+static double length_of(const lgv_kernel_set *kernels, double x, double y) {
+  return kernels->portable ? lgv__portable_hypot(x, y) : hypot(x, y);
+}
+
 /* One Givens rotation per column of L: [L x] G = [L' 0]. A rotation is orthogonal, so no drift
  * builds up, and written with its cosine and sine it keeps the digits of a small diagonal (a tiny
  * ridge) next to a large x. The same G whitens: with [z'; t] = G^T [z; 0], L' z' = [L x] [z; 0] = L
@@ -47,8 +51,8 @@ void lgv__cholesky_update(double *l, int64_t d, double *x, double *z, int64_t n,
   if (n) memset(carry, 0, (size_t)n * sizeof *carry);
   for (int64_t j = 0; j < d; j++) {
     if (x[j] == 0) continue;
-    double *diagonal = l + j * d + j, r = lgv__hypot(*diagonal, x[j]), c = *diagonal / r,
-           s = x[j] / r;
+    double *diagonal = l + j * d + j, r = length_of(kernels, *diagonal, x[j]);
+    double c = *diagonal / r, s = x[j] / r;
     *diagonal = r;
     kernels->rotate(d - j - 1, c, s, diagonal + 1, x + j + 1);
     if (n) kernels->rotate(n, c, s, z + j * n, carry);

@@ -12,6 +12,7 @@ allowed='
 src/base/portable_math.h: exp expm1 log logf log1p pow sin cos hypot, unless a thread computes portably
 src/base/param.c: log10, in the text of a bound
 src/base/rng.c: exp log, with the table that is not portable
+src/math/dense.c: hypot, with kernels that are not portable
 src/math/kernel_block.c: fmaf, whose result IEEE 754 defines
 src/math/kernel_losses.c: logf, in sets that are not portable
 src/optim/optim.h: pow, in sets that are not portable
