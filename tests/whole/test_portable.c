@@ -15,23 +15,22 @@
 /* Environments that call sines, cosines and powers, and settings that reach every function of
  * portable_math.h and dense_portable.h. `agents`: those that need states, or the others, or one by
  * its name. */
+#define FEW "agent.warmup=20 agent.replay=400 agent.batch=8 run.eval_episodes=1 run.eval_steps=20 "
 static const struct group {
   const char *env, *agents, *settings;
 } groups[] = {
     {"riverswim", "linear", "run.steps=200"},
     {"riverswim", "linear", "run.steps=60 agent.schedule=theory agent.delta=0.5"},
     {"linear-mdp", "linear", "run.steps=100 env.kind=low-rank env.dim=10 agent.features=env"},
-    {"cartpole", "deep", "run.steps=120 agent.warmup=20 agent.replay=400 run.eval_every=60"},
-    {"nchain", "deep", "run.steps=90 agent.warmup=20 agent.replay=400 env.n=12"},
-    {"acrobot", "prioritized-dqn", "run.steps=300 agent.warmup=20 agent.replay=400"},
-    {"mountain-car", "adam-lmcdqn", "run.steps=300 agent.warmup=20 agent.replay=400"},
+    {"cartpole", "deep", FEW "run.steps=100 run.eval_every=50"},
+    {"nchain", "deep", FEW "run.steps=60 env.n=12"},
+    {"acrobot", "prioritized-dqn", FEW "run.steps=200"},
+    {"mountain-car", "adam-lmcdqn", FEW "run.steps=200"},
     {"cartpole", "dqn",
-     "run.steps=120 agent.warmup=20 agent.replay=400 agent.layer_norm=true "
-     "agent.dueling=true agent.normalize_obs=true"},
+     FEW "run.steps=100 agent.layer_norm=true agent.dueling=true agent.normalize_obs=true"},
     {"deepsea", "bootstrapped-dqn",
-     "run.steps=120 agent.warmup=20 agent.replay=400 env.n=6 agent.members=networks agent.heads=3"},
-    {"deepsea", "dqn",
-     "run.steps=40 agent.warmup=20 agent.replay=400 env.n=6 env.features=pixels agent.batch=4"},
+     FEW "run.steps=100 env.n=6 agent.members=networks agent.heads=3"},
+    {"deepsea", "dqn", FEW "run.steps=40 env.n=6 env.features=pixels"},
 };
 
 static bool belongs(const struct group *g, const lgv_agent_type *type) {
@@ -151,7 +150,7 @@ static void stop_after(const lgv_plan *plan, const char *directory, int64_t step
   lgv_run_free(run);
 }
 
-static const struct group resumed = {"cartpole", "c51", "run.steps=120 agent.warmup=20"};
+static const struct group resumed = {"cartpole", "c51", FEW "run.steps=120"};
 
 static void a_run_resumes_with_another_portable_set(void **state) {
   (void)state;
