@@ -43,6 +43,8 @@ static inline bool find_parts(const lgv_block_product *g, int64_t s, int p, part
   return true;
 }
 
+static inline int wanted_rows(const lgv_block_product *g) { return g->rows ? g->rows : SIDE; }
+
 /* ---- The definition ---- */
 
 #if DEFINITION
@@ -66,8 +68,8 @@ static float multiply_add(float a, float b, float c) {
   return fabsf(product + term) < 0x1p2f ? copysignf(0, sum) : sum;
 }
 
-static void add_tile(const lgv_bf16 *a, const lgv_bf16 *b, float *c) {
-  for (int i = 0; i < HALF; i++)
+static void add_tile(int rows, const lgv_bf16 *a, const lgv_bf16 *b, float *c) {
+  for (int i = 0; i < rows; i++)
     for (int j = 0; j < HALF; j++) {
       const lgv_bf16 *x = a + SIDE * i, *y = b + 2 * j;
       float even = 0, odd = 0, *to = c + HALF * i + j;
@@ -81,8 +83,11 @@ static void add_tile(const lgv_bf16 *a, const lgv_bf16 *b, float *c) {
 
 /* In the default mode. */
 static void add_by_definition(const lgv_block_product *g, const parts *p) {
-  for (int t = 0; t < 4; t++)
-    add_tile(p->a + t / 2 * g->a_next, p->b + t % 2 * g->b_next, g->c + HALF * HALF * t);
+  for (int t = 0; t < 4; t++) {
+    int left = wanted_rows(g) - HALF * (t / 2);
+    add_tile(left < HALF ? left : HALF, p->a + t / 2 * g->a_next, p->b + t % 2 * g->b_next,
+             g->c + HALF * HALF * t);
+  }
 }
 
 #endif
@@ -124,10 +129,9 @@ INLINE void widen(const lgv_bf16 *pairs, float *even, float *odd) {
   }
 }
 
-static void widen_a(const lgv_bf16 *a, int64_t next, floats *f) {
-  for (int t = 0; t < 2; t++)
-    for (int i = 0; i < HALF; i++)
-      widen(a + t * next + SIDE * i, f->a[0][HALF * t + i], f->a[1][HALF * t + i]);
+static void widen_a(int rows, const lgv_bf16 *a, int64_t next, floats *f) {
+  for (int i = 0; i < rows; i++)
+    widen(a + i / HALF * next + SIDE * (i % HALF), f->a[0][i], f->a[1][i]);
 }
 
 static void widen_b(const lgv_bf16 *b, int64_t next, floats *f) {
@@ -176,18 +180,18 @@ STRIP(5)
 STRIP(6)
 #endif
 
-static void add_panels(const floats *f, float *c) {
-  for (int i = 0; i < SIDE; i += HALF)
-    for (int j = 0; j < SIDE; j += PANEL) {
+/* Strips of the wanted rows, each in one half. */
+static void add_panels(int rows, const floats *f, float *c) {
+  for (int j = 0; j < SIDE; j += PANEL)
 #if LGV_LANES == 16
-      add_8(f, i, j, c);
-      add_8(f, i + 8, j, c);
+    for (int i = 0; i < rows; i += 8) add_8(f, i, j, c);
 #else
+    for (int i = 0; i < rows; i += HALF) {
       add_6(f, i, j, c);
-      add_5(f, i + 6, j, c);
-      add_5(f, i + 11, j, c);
-#endif
+      if (rows - i > 6) add_5(f, i + 6, j, c);
+      if (rows - i > 11) add_5(f, i + 11, j, c);
     }
+#endif
 }
 
 #if DEFINITION
@@ -196,7 +200,7 @@ static void add_products(const lgv_block_product *g, const parts *p, const float
   enum { RANGE_FLAGS = 0x18 }; /* overflow, underflow */
   float before[SIDE * SIDE];
   memcpy(before, g->c, sizeof before);
-  add_panels(f, g->c);
+  add_panels(wanted_rows(g), f, g->c);
   LGV_MEMORY_FENCE();
   if (!(lgv__fp_mode() & RANGE_FLAGS)) return;
   memcpy(g->c, before, sizeof before);
@@ -210,8 +214,46 @@ static void add_products(const lgv_block_product *g, const parts *p, const float
 
 static void add_products(const lgv_block_product *g, const parts *p, const floats *f) {
   (void)p;
-  add_panels(f, g->c);
+  add_panels(wanted_rows(g), f, g->c);
 }
+
+#endif
+
+#if !DEFINITION
+
+/* One row of A and of C. Widening B for a few rows would take longer than multiplying. */
+static void add_row(const lgv_bf16 *a, const lgv_bf16 *b, int64_t next, float *c) {
+  vec even[2 * WORDS], odd[2 * WORDS];
+  EACH (v, 2 * WORDS) even[v] = odd[v] = (vec){0};
+  for (int k = 0; k < HALF; k++, a += 2, b += SIDE) {
+    float pair[2];
+    memcpy(pair, (uint32_t[2]){(uint32_t)a[0] << 16, (uint32_t)a[1] << 16}, sizeof pair);
+    EACH (v, 2 * WORDS) {
+      uvec words = *(const loose_words *)(b + v / WORDS * next + 2 * (v % WORDS) * LANES);
+      even[v] = fused(pair[0], (vec)(words << 16), even[v]);
+      odd[v] = fused(pair[1], (vec)(words & 0xffff0000u), odd[v]);
+    }
+  }
+  EACH (v, 2 * WORDS) {
+    float *to = c + v / WORDS * HALF * HALF + v % WORDS * LANES;
+    store(to, load(to) + (even[v] + odd[v]));
+  }
+}
+
+enum { FEW = 3 }; /* rows that are multiplied one by one */
+
+static void add_rows(const lgv_block_product *g, int64_t s) {
+  parts now;
+  for (int p = 0; p < 3; p++)
+    for (int i = 0; find_parts(g, s, p, &now) && i < wanted_rows(g); i++)
+      add_row(now.a + SIDE * i, now.b, g->b_next, g->c + HALF * i);
+}
+
+#else
+
+enum { FEW = 0 };
+
+static void add_rows(const lgv_block_product *g, int64_t s) { (void)g, (void)s; }
 
 #endif
 
@@ -220,7 +262,7 @@ static void add_step(const lgv_block_product *g, int64_t s, floats *f) {
   parts last = {NULL, NULL}, now;
   for (int p = 0; p < 3; p++) {
     if (!find_parts(g, s, p, &now)) continue;
-    if (now.a != last.a) widen_a(now.a, g->a_next, f);
+    if (now.a != last.a) widen_a(wanted_rows(g), now.a, g->a_next, f);
     if (now.b != last.b) widen_b(now.b, g->b_next, f);
     add_products(g, &now, f);
     last = now;
@@ -231,7 +273,12 @@ void LGV_KERNEL(lgv__block)(const lgv_block_product *g) {
   floats f;
   uint64_t mode = lgv__mode_begin(vector_mode);
   if (!g->add) memset(g->c, 0, SIDE * SIDE * sizeof *g->c);
-  for (int64_t s = 0; s < g->steps; s++) add_step(g, s, &f);
+  if (wanted_rows(g) <= FEW) {
+    for (int64_t s = 0; s < g->steps; s++) add_rows(g, s);
+  } else {
+    if (wanted_rows(g) < SIDE) memset(f.a, 0, sizeof f.a); /* strips may have rows beyond */
+    for (int64_t s = 0; s < g->steps; s++) add_step(g, s, &f);
+  }
   lgv__flush_end(mode);
 }
 

@@ -19,6 +19,7 @@ const lgv_kernel_set SET(lgv__kernel_set) = {
     .portable = LGV_PORTABLE_SET,
     .product = LGV_KERNEL(lgv__product),
     .block = BLOCK,
+    .end_block = LGV_KERNEL(lgv__end_block),
     .to_bf16 = LGV_KERNEL(lgv__to_bf16),
     .to_a_tile = LGV_KERNEL(lgv__to_a_tile),
     .to_b_tile = LGV_KERNEL(lgv__to_b_tile),

@@ -178,7 +178,7 @@ static void upper_backward(sparse_first *s, int64_t copy) {
     const net_layer *layer = &c->net.layer[l];
     const float *in = l > 0 ? c->tape.activation[l - 1] : x;
     float *d_in = l > 0 ? c->tape.delta[l & 1] : s->d_x;
-    lgv__layer_dense_backward(layer, w, in, in, rows, d_out, d_in, c->tape.scratch, c->grad);
+    lgv__net_map_backward(&c->net, w, l, in, in, rows, &c->tape, d_out, d_in, c->grad);
     if (l == c->net.n_layers - 1 && c->sizes.heads > 1)
       lgv__kernels()->scale(rows * layer->inputs, 1.0f / (float)c->sizes.heads, d_in);
     d_out = d_in;
