@@ -364,6 +364,7 @@ const void *lgv_agent_array(const lgv_agent *agent, size_t index, const char **n
   const lgv_layout *table = &agent->arena.table;
   if (index >= table->n_blocks) return NULL;
   const lgv_block *block = &table->blocks[index];
+  ((lgv_agent *)agent)->problem.exposed = true;
   *name = block->name;
   *dtype = block->dtype;
   *count = block->count;

@@ -149,6 +149,7 @@ typedef struct conv_places {
  * Whoever changes parameters calls lgv__net_tiles_changed. */
 typedef struct net_tiles {
   const float *params; /* whose tiles these are; NULL: nobody's */
+  const bool *exposed; /* true: anybody may write parameters, so every pass makes tiles; or NULL */
   uint64_t made[2];    /* bit l: those of layer l exist, for the forward and the backward pass */
   uint16_t *tiles[2][NET_MOST_LAYERS];
 } net_tiles;

@@ -146,10 +146,11 @@ void lgv__net_map_backward(const net *n, const float *params, int32_t l, const f
   if (d_in) lgv__block_inputs(n, params, l, gate, layer->in_row, rows, d_out, tape, d_in);
 }
 
-/* Before a pass: tiles that nobody shares are made anew. */
+/* Before a pass: tiles that nobody shares, or whose parameters nobody guards, are made anew. */
 static void begin_blocks(const float *params, net_tape *tape) {
   if (!tape->tiles) return;
-  if (tape->tiles == &tape->own_tiles) lgv__net_tiles_changed(tape->tiles, NULL);
+  bool exposed = tape->tiles->exposed && *tape->tiles->exposed;
+  if (tape->tiles == &tape->own_tiles || exposed) lgv__net_tiles_changed(tape->tiles, NULL);
   lgv__net_tiles_use(tape->tiles, params);
   lgv__block_begin();
 }

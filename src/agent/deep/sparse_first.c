@@ -72,6 +72,7 @@ void lgv__sparse_first_open(sparse_first *s) {
            (size_t)c->dim * sizeof *c->w);
   }
   memcpy(c->w_target, c->w, (size_t)(c->sizes.copies * c->dim) * sizeof *c->w);
+  lgv__dqn_changed(c, NULL);
   lgv__lazy_rows_open(&s->rows);
 }
 
