@@ -103,11 +103,13 @@ static const uint64_t vector_mode = LGV_DEFAULT_MODE | LGV_FLUSH_BITS;
 
 typedef uint32_t loose_words __attribute__((vector_size(4 * LGV_LANES), aligned(2), may_alias));
 
-/* The numbers of a step as floats. */
-typedef struct floats {
+/* A step: A as floats, since its numbers are broadcast from memory. Those of B become floats in
+ * registers, two instructions for as many multiply-adds as a strip has rows. */
+typedef struct operands {
   _Alignas(64) float a[2][SIDE][HALF]; /* even columns of A, then odd ones */
-  _Alignas(64) float b[2][HALF][SIDE]; /* even rows of B, then odd ones */
-} floats;
+  const lgv_bf16 *b;
+  int64_t b_next;
+} operands;
 
 /* The compiler itself would fuse only when it optimizes. */
 INLINE vec fused(float a, vec b, vec c) {
@@ -129,34 +131,35 @@ INLINE void widen(const lgv_bf16 *pairs, float *even, float *odd) {
   }
 }
 
-static void widen_a(int rows, const lgv_bf16 *a, int64_t next, floats *f) {
+static void widen_a(int rows, const lgv_bf16 *a, int64_t next, operands *f) {
   for (int i = 0; i < rows; i++)
     widen(a + i / HALF * next + SIDE * (i % HALF), f->a[0][i], f->a[1][i]);
 }
 
-static void widen_b(const lgv_bf16 *b, int64_t next, floats *f) {
-  for (int t = 0; t < 2; t++)
-    for (int k = 0; k < HALF; k++)
-      widen(b + t * next + SIDE * k, &f->b[0][k][HALF * t], &f->b[1][k][HALF * t]);
+/* Numbers of one parity from a row of pairs of B, in columns from j on. */
+INLINE vec load_b(const operands *f, int parity, int k, int j) {
+  const lgv_bf16 *pairs = f->b + j / HALF * f->b_next + SIDE * k + 2 * (j % HALF);
+  uvec words = *(const loose_words *)pairs;
+  return (vec)(parity ? words & 0xffff0000u : words << 16);
 }
 
 /* Sums over k of one parity, for some rows and a panel of columns. */
-INLINE void sum_products(int rows, const float (*a)[HALF], const float *b, vec sum[][VECS]) {
+INLINE void sum_products(int rows, const operands *f, int parity, int i0, int j, vec sum[][VECS]) {
   EACH (i, rows)
     EACH (v, VECS) sum[i][v] = (vec){0};
-  for (int k = 0; k < HALF; k++, b += SIDE) {
+  for (int k = 0; k < HALF; k++) {
     vec w[VECS];
-    EACH (v, VECS) w[v] = load(b + v * LANES);
+    EACH (v, VECS) w[v] = load_b(f, parity, k, j + v * LANES);
     EACH (i, rows)
-      EACH (v, VECS) sum[i][v] = fused(a[i][k], w[v], sum[i][v]);
+      EACH (v, VECS) sum[i][v] = fused(f->a[parity][i0 + i][k], w[v], sum[i][v]);
   }
 }
 
 /* Some rows of C and a panel of columns. */
-INLINE void add_strip(int rows, const floats *f, int i0, int j, float *c) {
+INLINE void add_strip(int rows, const operands *f, int i0, int j, float *c) {
   vec even[8][VECS], odd[8][VECS];
-  sum_products(rows, f->a[0] + i0, f->b[0][0] + j, even);
-  sum_products(rows, f->a[1] + i0, f->b[1][0] + j, odd);
+  sum_products(rows, f, 0, i0, j, even);
+  sum_products(rows, f, 1, i0, j, odd);
   c += SIDE * (i0 - i0 % HALF) + HALF * (i0 % HALF) + HALF * (j - j % HALF) + j % HALF;
   EACH (i, rows)
     EACH (v, VECS) {
@@ -169,7 +172,7 @@ INLINE void add_strip(int rows, const floats *f, int i0, int j, float *c) {
  * strip fit into the registers. */
 /* clang-format off */
 #define STRIP(rows)                                                                                \
-  __attribute__((noinline)) static void add_##rows(const floats *f, int i, int j, float *c) {      \
+  __attribute__((noinline)) static void add_##rows(const operands *f, int i, int j, float *c) {      \
     add_strip(rows, f, i, j, c);                                                                   \
   }
 /* clang-format on */
@@ -181,7 +184,7 @@ STRIP(6)
 #endif
 
 /* Strips of the wanted rows, each in one half. */
-static void add_panels(int rows, const floats *f, float *c) {
+static void add_panels(int rows, const operands *f, float *c) {
   for (int j = 0; j < SIDE; j += PANEL)
 #if LGV_LANES == 16
     for (int i = 0; i < rows; i += 8) add_8(f, i, j, c);
@@ -196,7 +199,7 @@ static void add_panels(int rows, const floats *f, float *c) {
 
 #if DEFINITION
 
-static void add_products(const lgv_block_product *g, const parts *p, const floats *f) {
+static void add_products(const lgv_block_product *g, const parts *p, const operands *f) {
   enum { RANGE_FLAGS = 0x18 }; /* overflow, underflow */
   float before[SIDE * SIDE];
   memcpy(before, g->c, sizeof before);
@@ -212,7 +215,7 @@ static void add_products(const lgv_block_product *g, const parts *p, const float
 
 #else
 
-static void add_products(const lgv_block_product *g, const parts *p, const floats *f) {
+static void add_products(const lgv_block_product *g, const parts *p, const operands *f) {
   (void)p;
   add_panels(wanted_rows(g), f, g->c);
 }
@@ -221,7 +224,7 @@ static void add_products(const lgv_block_product *g, const parts *p, const float
 
 #if !DEFINITION
 
-/* One row of A and of C. Widening B for a few rows would take longer than multiplying. */
+/* One row of A and of C; a strip would compute many more. */
 static void add_row(const lgv_bf16 *a, const lgv_bf16 *b, int64_t next, float *c) {
   vec even[2 * WORDS], odd[2 * WORDS];
   EACH (v, 2 * WORDS) even[v] = odd[v] = (vec){0};
@@ -257,21 +260,22 @@ static void add_rows(const lgv_block_product *g, int64_t s) { (void)g, (void)s; 
 
 #endif
 
-/* A step with three parts widens each of its four operands once. */
-static void add_step(const lgv_block_product *g, int64_t s, floats *f) {
+/* A step with three parts widens each of its two operands of A once. */
+static void add_step(const lgv_block_product *g, int64_t s, operands *f) {
   parts last = {NULL, NULL}, now;
   for (int p = 0; p < 3; p++) {
     if (!find_parts(g, s, p, &now)) continue;
     if (now.a != last.a) widen_a(wanted_rows(g), now.a, g->a_next, f);
-    if (now.b != last.b) widen_b(now.b, g->b_next, f);
+    f->b = now.b;
     add_products(g, &now, f);
     last = now;
   }
 }
 
 void LGV_KERNEL(lgv__block)(const lgv_block_product *g) {
-  floats f;
+  operands f;
   uint64_t mode = lgv__mode_begin(vector_mode);
+  f.b_next = g->b_next;
   if (!g->add) memset(g->c, 0, SIDE * SIDE * sizeof *g->c);
   if (wanted_rows(g) <= FEW) {
     for (int64_t s = 0; s < g->steps; s++) add_rows(g, s);

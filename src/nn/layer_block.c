@@ -8,6 +8,7 @@
 enum {
   HALF = 16,              /* rows or columns of a tile */
   MOST_NUMBERS = 1 << 20, /* of tiles that are made at once: they should stay in a cache */
+  BAND_NUMBERS = 1 << 17, /* of tiles that should still be in the nearest large cache */
   FEW_SAMPLES = 8,        /* with fewer, the rows of a convolution's blocks are places */
   STEP_COST = BLOCK_SIDE * BLOCK_SIDE * BLOCK_SIDE,
   CONVERT_COST = 4 * LGV_TILE /* a pair of tiles takes as long as so many multiplications */
@@ -160,6 +161,7 @@ void lgv__block_layout(net_tape *tape, const net *n, const char *name, bool with
   int64_t row = net_obs_length(n) / n->layer[0].in_height;
   s->input = lgv_layout_array(layout, name, LGV_F32,
                               (size_t)most(BLOCK_SIDE * row, net_obs_length(n)), LGV_SCRATCH);
+  s->row = tiles(layout, name, (split ? 2 : 1) * BLOCK_SIDE * row);
 }
 
 /* ---- Conversion to tiles ---- */
@@ -171,7 +173,8 @@ typedef struct filling {
   tile_form form;
   const block_view *view;
   const float *x;
-  int64_t row, rows; /* samples: numbers apart, and how many */
+  int64_t row, rows;   /* samples: numbers apart, and how many */
+  int64_t first, last; /* rows of places to fill */
   lgv_bf16 *to;
   int64_t lo;
 } filling;
@@ -211,9 +214,9 @@ static void make_row(const filling *v, int64_t count, const float *x, lgv_bf16 *
 /* Rows of places i = (group, row). */
 static void make_rows(const void *context, int64_t first, int64_t last) {
   const filling *v = context;
-  int64_t size = block_view_size(v->view);
+  int64_t size = block_view_size(v->view), rows = v->last - v->first;
   for (int64_t i = first; i < last; i++) {
-    int64_t g = i / v->view->rows, y = i % v->view->rows, sample = g * BLOCK_SIDE;
+    int64_t g = i / rows, y = v->first + i % rows, sample = g * BLOCK_SIDE;
     make_row(v, least(v->rows - sample, BLOCK_SIDE), v->x + sample * v->row + y * v->view->row,
              v->to + g * size + y * (size / v->view->rows));
   }
@@ -222,36 +225,68 @@ static void make_rows(const void *context, int64_t first, int64_t last) {
 static void fill(const filling *v) {
   int64_t groups = (v->rows + BLOCK_SIDE - 1) / BLOCK_SIDE;
   int64_t pairs = block_view_size(v->view) / v->view->rows / BLOCK_PAIR;
-  lgv__matmul_threads_share(groups * v->view->rows, pairs * CONVERT_COST, make_rows, v);
+  lgv__matmul_threads_share(groups * (v->last - v->first), pairs * CONVERT_COST, make_rows, v);
+}
+
+static void copy_numbers(int64_t count, const lgv_bf16 *from, lgv_bf16 *to) {
+  if (count >= BLOCK_SIDE) {
+    memcpy(to, from, BLOCK_SIDE * sizeof *to);
+    return;
+  }
+  memset(to, 0, BLOCK_SIDE * sizeof *to);
+  memcpy(to, from, (size_t)count * sizeof *to);
+}
+
+/* A row of places of A whose numbers are already in bf16, `row` apart: strips overlap. */
+static void copy_row(const filling *v, int64_t count, const lgv_bf16 *x, int64_t x_lo,
+                     lgv_bf16 *to) {
+  const block_view *view = v->view;
+  for (int64_t q = 0; q < view->columns; q++, x += view->column)
+    for (int64_t at = 0; at < view->width; at += BLOCK_SIDE, to += BLOCK_PAIR)
+      for (int64_t s = 0; s < count; s++) {
+        const lgv_bf16 *from = x + s * v->row + at;
+        lgv_bf16 *row = to + s * BLOCK_SIDE; /* the second tile follows the first */
+        copy_numbers(view->width - at, from, row);
+        if (v->lo) copy_numbers(view->width - at, from + x_lo, row + v->lo);
+      }
 }
 
 /* The same for observations, of which a row of the picture is converted at a time. */
-static void fill_converted(filling v, const net *n, const net_input *input, int64_t first,
-                           float *buffer) {
-  int64_t size = block_view_size(v.view), row = v.view->row;
-  v.row = row;
-  for (int64_t g = 0; g * BLOCK_SIDE < v.rows; g++) {
-    int64_t sample = first + g * BLOCK_SIDE, count = least(v.rows - g * BLOCK_SIDE, BLOCK_SIDE);
-    for (int64_t y = 0; y < v.view->rows; y++) {
+static void fill_converted(const filling *v, const net *n, const net_input *input, int64_t first,
+                           const block_scratch *scratch) {
+  int64_t size = block_view_size(v->view), row = v->row, lo = v->lo ? BLOCK_SIDE * row : 0;
+  float *buffer = scratch->input;
+  bool copies = v->form == AS_A && v->view->column < v->view->width;
+  for (int64_t g = 0; g * BLOCK_SIDE < v->rows; g++) {
+    int64_t sample = first + g * BLOCK_SIDE, count = least(v->rows - g * BLOCK_SIDE, BLOCK_SIDE);
+    for (int64_t y = v->first; y < v->last; y++) {
+      lgv_bf16 *to = v->to + g * size + y * (size / v->view->rows), *half = scratch->row;
       for (int64_t s = 0; s < count; s++)
         lgv__net_convert_part(n, *input, sample + s, y * row, row, buffer + s * row);
-      make_row(&v, count, buffer, v.to + g * size + y * (size / v.view->rows));
+      if (copies) v->kernels->to_bf16(count * row, buffer, half, lo ? half + lo : NULL);
+      if (copies)
+        copy_row(v, count, half, lo, to);
+      else
+        make_row(v, count, buffer, to);
     }
   }
 }
 
-/* Tiles of the inputs of samples [first, first + rows). */
+/* Tiles of the inputs of samples [first, first + rows), rows of places [from, to). */
 static void fill_inputs(const net *n, const block_form *f, tile_form form, block_input in,
-                        int64_t first, int64_t rows, const block_scratch *s) {
+                        int64_t first, int64_t rows, int64_t from, int64_t to,
+                        const block_scratch *s) {
   filling v = {.kernels = lgv__kernels(),
                .form = form,
                .view = &f->in,
-               .row = in.row,
+               .row = in.convert ? f->in.row : in.row,
                .rows = rows,
+               .first = from,
+               .last = to,
                .to = s->a,
                .lo = s->a_lo};
   if (in.convert) {
-    fill_converted(v, n, in.convert, first, s->input);
+    fill_converted(&v, n, in.convert, first, s);
     return;
   }
   v.x = in.x + first * in.row;
@@ -266,6 +301,7 @@ static void fill_outputs(const block_form *f, tile_form form, const float *d_out
                   .x = d_out,
                   .row = f->out.rows * f->out.row,
                   .rows = rows,
+                  .last = f->out.rows,
                   .to = s->b,
                   .lo = s->b_lo});
 }
@@ -278,6 +314,7 @@ typedef struct work {
   block_form f;
   int64_t places, in_blocks, out_blocks; /* in_blocks: of a place of f.in, or of a pixel */
   int64_t rows;                          /* samples */
+  int64_t first_place, some_places;      /* of the outputs that are computed now */
   const lgv_bf16 *a, *b;
   int64_t a_lo, b_lo;
   const block_lists *lists;
@@ -305,7 +342,7 @@ static work work_of(const net *n, int32_t l, int64_t rows, const net_tape *tape)
                 .ends = true};
 }
 
-/* Block i = (group, output place, output block) of Y. */
+/* Block i = (group, some output place, output block) of Y. */
 static void forward_blocks(const void *context, int64_t first, int64_t last) {
   const work *w = context;
   const block_form *f = &w->f;
@@ -313,8 +350,8 @@ static void forward_blocks(const void *context, int64_t first, int64_t last) {
   int64_t steps = f->taps * w->in_blocks;
   lgv__block_begin();
   for (int64_t i = first; i < last; i++) {
-    int64_t o = i % w->out_blocks, p = i / w->out_blocks % w->places;
-    int64_t g = i / w->out_blocks / w->places, col = o * BLOCK_SIDE;
+    int64_t o = i % w->out_blocks, p = w->first_place + i / w->out_blocks % w->some_places;
+    int64_t g = i / w->out_blocks / w->some_places, col = o * BLOCK_SIDE;
     int64_t rows = least(w->rows - g * BLOCK_SIDE, BLOCK_SIDE);
     w->kernels->block(&(lgv_block_product){.steps = steps,
                                            .a = w->a + g * block_view_size(&f->in) +
@@ -468,6 +505,25 @@ static void forward_few(const net *n, work *w, block_input in, int64_t rows, flo
   }
 }
 
+/* Output rows in bands: the tiles of their inputs are still in a cache. */
+static void forward_turn(const net *n, work *w, block_input in, int64_t first,
+                         const net_tape *tape) {
+  const block_form *f = &w->f;
+  int64_t steps = f->taps * w->in_blocks, groups = (w->rows + BLOCK_SIDE - 1) / BLOCK_SIDE;
+  int64_t window = f->taps / f->taps_per_row, filled = 0, y = 0;
+  int64_t row_size = groups * block_view_size(&f->in) / f->in.rows * f->row_stride;
+  for (int64_t end; y < f->out.rows; y = end) {
+    end = least(y + most(BAND_NUMBERS / row_size, 1), f->out.rows);
+    int64_t needed = (end - 1) * f->row_stride + window;
+    fill_inputs(n, f, AS_A, in, first, w->rows, filled, needed, &tape->blocks);
+    filled = needed;
+    w->first_place = y * f->out.columns;
+    w->some_places = (end - y) * f->out.columns;
+    lgv__matmul_threads_share(groups * w->some_places * w->out_blocks, steps * STEP_COST,
+                              forward_blocks, w);
+  }
+}
+
 void lgv__block_forward(const net *n, const float *params, int32_t l, block_input in, int64_t rows,
                         float *out, net_tape *tape) {
   const net_layer *layer = &n->layer[l];
@@ -480,14 +536,11 @@ void lgv__block_forward(const net *n, const float *params, int32_t l, block_inpu
     forward_few(n, &w, in, rows, out, tape);
     return;
   }
-  int64_t turn = groups_of(&w.f, rows) * BLOCK_SIDE, steps = w.f.taps * w.in_blocks;
+  int64_t turn = groups_of(&w.f, rows) * BLOCK_SIDE;
   for (int64_t s = 0; s < rows; s += turn) {
     w.rows = least(rows - s, turn);
     w.out = out + s * w.out_row;
-    fill_inputs(n, &w.f, AS_A, in, s, w.rows, &tape->blocks);
-    int64_t groups = (w.rows + BLOCK_SIDE - 1) / BLOCK_SIDE;
-    lgv__matmul_threads_share(groups * w.places * w.out_blocks, steps * STEP_COST, forward_blocks,
-                              &w);
+    forward_turn(n, &w, in, s, tape);
   }
 }
 
@@ -503,7 +556,7 @@ void lgv__block_weights(const net *n, int32_t l, block_input in, int64_t rows, c
     w.rows = least(rows - s, turn);
     w.add = s > 0;
     w.ends = s + turn >= rows;
-    fill_inputs(n, &w.f, AS_TURNED_A, in, s, w.rows, &tape->blocks);
+    fill_inputs(n, &w.f, AS_TURNED_A, in, s, w.rows, 0, w.f.in.rows, &tape->blocks);
     fill_outputs(&w.f, AS_B, d_out + s * length, w.rows, &tape->blocks);
     int64_t groups = (w.rows + BLOCK_SIDE - 1) / BLOCK_SIDE;
     lgv__matmul_threads_share(w.f.taps * w.in_blocks * w.out_blocks, groups * w.places * STEP_COST,

@@ -167,6 +167,7 @@ typedef struct block_scratch {
   int64_t a_lo, b_lo; /* where the low parts begin; 0: there are none */
   float *c;           /* blocks of dW, if a layer needs several turns; else NULL */
   float *input;       /* converted observations: a row of a group, or one */
+  uint16_t *row;      /* such a row in bf16 */
   block_lists lists[NET_MOST_LAYERS];
 } block_scratch;
 
