@@ -109,6 +109,7 @@ typedef struct operands {
   _Alignas(64) float a[2][SIDE][HALF]; /* even columns of A, then odd ones */
   const lgv_bf16 *b;
   int64_t b_next;
+  bool begins; /* C starts from 0 with this step */
 } operands;
 
 /* The compiler itself would fuse only when it optimizes. */
@@ -164,7 +165,7 @@ INLINE void add_strip(int rows, const operands *f, int i0, int j, float *c) {
   EACH (i, rows)
     EACH (v, VECS) {
       float *to = c + HALF * i + v * LANES / HALF * HALF * HALF + v * LANES % HALF;
-      store(to, load(to) + (even[i][v] + odd[i][v]));
+      store(to, (f->begins ? (vec){0} : load(to)) + (even[i][v] + odd[i][v]));
     }
 }
 
@@ -269,6 +270,7 @@ static void add_step(const lgv_block_product *g, int64_t s, operands *f) {
     f->b = now.b;
     add_products(g, &now, f);
     last = now;
+    f->begins = false;
   }
 }
 
@@ -276,8 +278,10 @@ void LGV_KERNEL(lgv__block)(const lgv_block_product *g) {
   operands f;
   uint64_t mode = lgv__mode_begin(vector_mode);
   f.b_next = g->b_next;
-  if (!g->add) memset(g->c, 0, SIDE * SIDE * sizeof *g->c);
-  if (wanted_rows(g) <= FEW) {
+  bool few = wanted_rows(g) <= FEW;
+  f.begins = !g->add && !few && !DEFINITION;
+  if (!g->add && (!f.begins || g->steps == 0)) memset(g->c, 0, SIDE * SIDE * sizeof *g->c);
+  if (few) {
     for (int64_t s = 0; s < g->steps; s++) add_rows(g, s);
   } else {
     if (wanted_rows(g) < SIDE) memset(f.a, 0, sizeof f.a); /* strips may have rows beyond */

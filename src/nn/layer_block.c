@@ -35,9 +35,20 @@ static int64_t tap_place(const block_form *f, int64_t t) {
   return t / f->taps_per_row * f->in.columns + t % f->taps_per_row;
 }
 
+/* The gradient of the weights takes the inputs of a group turned: for each number of a sample,
+ * those of 32 samples. The tiles of a place begin at its first number; what follows its last one
+ * makes rows of C that nobody reads. */
+static int64_t turned_size(const block_view *v) {
+  return (v->rows * v->row + BLOCK_SIDE) * BLOCK_SIDE;
+}
+
+static int64_t input_size(const block_form *f) {
+  return most(block_view_size(&f->in), turned_size(&f->in));
+}
+
 /* Groups of samples that are converted at once for `rows` rows. */
 static int64_t groups_of(const block_form *f, int64_t rows) {
-  int64_t size = most(block_view_size(&f->in), block_view_size(&f->out));
+  int64_t size = most(input_size(f), block_view_size(&f->out));
   return least(most(MOST_NUMBERS / size, 1), (rows + BLOCK_SIDE - 1) / BLOCK_SIDE);
 }
 
@@ -61,11 +72,11 @@ static void list_forward(const block_form *f, block_lists *lists) {
 
 static void list_weights(const block_form *f, int64_t groups, block_lists *lists) {
   int64_t places = count_places(&f->out);
-  int64_t in_pair = block_count(f->in.width) * BLOCK_PAIR;
   int64_t out_pair = block_count(f->out.width) * BLOCK_PAIR;
   for (int64_t i = 0; i < groups * places; i++) {
     int64_t g = i / places, p = i % places;
-    lists->weights_a[i] = (int32_t)(g * block_view_size(&f->in) + corner(f, p) * in_pair);
+    lists->weights_a[i] =
+        (int32_t)(g * turned_size(&f->in) + place_at(&f->in, corner(f, p)) * BLOCK_SIDE);
     lists->weights_b[i] = (int32_t)(g * block_view_size(&f->out) + p * out_pair);
   }
 }
@@ -131,7 +142,7 @@ static needs needs_of(const net *n, int32_t l, int64_t rows, bool backward) {
   int64_t blocks = f.taps * block_count(f.in.width) * block_count(layer->outputs);
   bool whole = rows >= FEW_SAMPLES || !layer->kernel || backward;
   return (needs){
-      .a = most(whole ? groups * block_view_size(&f.in) : 0, layer->kernel ? patch_numbers(&f) : 0),
+      .a = most(whole ? groups * input_size(&f) : 0, layer->kernel ? patch_numbers(&f) : 0),
       .b = backward ? groups * block_view_size(&f.out) : 0,
       .c = backward && all > groups ? blocks * BLOCK_SIDE * BLOCK_SIDE : 0};
 }
@@ -166,7 +177,7 @@ void lgv__block_layout(net_tape *tape, const net *n, const char *name, bool with
 
 /* ---- Conversion to tiles ---- */
 
-typedef enum { AS_A, AS_B, AS_TURNED_A } tile_form; /* samples are rows, rows, columns */
+typedef enum { AS_A, AS_B } tile_form; /* samples are the rows of both */
 
 typedef struct filling {
   const lgv_kernel_set *kernels;
@@ -179,15 +190,6 @@ typedef struct filling {
   int64_t lo;
 } filling;
 
-/* 32 samples x up to 16 numbers become a tile of 16 x 32. */
-static void make_turned(const filling *v, int64_t count, int64_t cols, const float *x,
-                        lgv_bf16 *to) {
-  _Alignas(64) lgv_bf16 hi[LGV_TILE], lo[LGV_TILE];
-  v->kernels->to_b_tile(count, cols, x, v->row, hi, v->lo ? lo : NULL);
-  v->kernels->transpose_tile(hi, to);
-  if (v->lo) v->kernels->transpose_tile(lo, to + v->lo);
-}
-
 /* The pair of tiles of `count` samples and up to 32 numbers of a place. */
 static void make_pair(const filling *v, int64_t count, int64_t cols, const float *x, lgv_bf16 *to) {
   for (int64_t t = 0; t < 2; t++, to += LGV_TILE) {
@@ -195,8 +197,6 @@ static void make_pair(const filling *v, int64_t count, int64_t cols, const float
     int64_t own = clipped(cols - t * HALF, HALF);
     if (v->form == AS_B)
       v->kernels->to_b_tile(own ? count : 0, own, x + (own ? t * HALF : 0), v->row, to, lo);
-    else if (v->form == AS_TURNED_A)
-      make_turned(v, own ? count : 0, own, x + (own ? t * HALF : 0), to);
     else if (count > t * HALF) /* rows that are not wanted may hold anything */
       v->kernels->to_a_tile(least(count - t * HALF, HALF), cols, x + t * HALF * v->row, v->row, to,
                             lo);
@@ -251,46 +251,103 @@ static void copy_row(const filling *v, int64_t count, const lgv_bf16 *x, int64_t
       }
 }
 
-/* The same for observations, of which a row of the picture is converted at a time. */
-static void fill_converted(const filling *v, const net *n, const net_input *input, int64_t first,
-                           const block_scratch *scratch) {
-  int64_t size = block_view_size(v->view), row = v->row, lo = v->lo ? BLOCK_SIDE * row : 0;
-  float *buffer = scratch->input;
-  bool copies = v->form == AS_A && v->view->column < v->view->width;
-  for (int64_t g = 0; g * BLOCK_SIDE < v->rows; g++) {
-    int64_t sample = first + g * BLOCK_SIDE, count = least(v->rows - g * BLOCK_SIDE, BLOCK_SIDE);
-    for (int64_t y = v->first; y < v->last; y++) {
-      lgv_bf16 *to = v->to + g * size + y * (size / v->view->rows), *half = scratch->row;
-      for (int64_t s = 0; s < count; s++)
-        lgv__net_convert_part(n, *input, sample + s, y * row, row, buffer + s * row);
-      if (copies) v->kernels->to_bf16(count * row, buffer, half, lo ? half + lo : NULL);
-      if (copies)
-        copy_row(v, count, half, lo, to);
-      else
-        make_row(v, count, buffer, to);
-    }
+/* 16 numbers of up to 32 samples. */
+static void turn_tile(const filling *v, int64_t count, int64_t cols, const float *x, lgv_bf16 *to) {
+  _Alignas(64) lgv_bf16 hi[LGV_TILE], lo[LGV_TILE];
+  v->kernels->to_b_tile(count, cols, x, v->row, hi, v->lo ? lo : NULL);
+  v->kernels->transpose_tile(hi, to);
+  if (v->lo) v->kernels->transpose_tile(lo, to + v->lo);
+}
+
+/* Tiles i = (group, 16 numbers) of the turned form. */
+static void turn_tiles(const void *context, int64_t first, int64_t last) {
+  const filling *v = context;
+  int64_t length = v->view->rows * v->view->row, tiles = (length + HALF - 1) / HALF;
+  for (int64_t i = first; i < last; i++) {
+    int64_t sample = i / tiles * BLOCK_SIDE, at = i % tiles * HALF;
+    turn_tile(v, least(v->rows - sample, BLOCK_SIDE), least(length - at, HALF),
+              v->x + sample * v->row + at,
+              v->to + i / tiles * turned_size(v->view) + at * BLOCK_SIDE);
   }
 }
 
-/* Tiles of the inputs of samples [first, first + rows), rows of places [from, to). */
-static void fill_inputs(const net *n, const block_form *f, tile_form form, block_input in,
-                        int64_t first, int64_t rows, int64_t from, int64_t to,
-                        const block_scratch *s) {
-  filling v = {.kernels = lgv__kernels(),
-               .form = form,
-               .view = &f->in,
-               .row = in.convert ? f->in.row : in.row,
-               .rows = rows,
-               .first = from,
-               .last = to,
-               .to = s->a,
-               .lo = s->a_lo};
-  if (in.convert) {
+/* The turned form of a row of the picture. What follows it is overwritten by the next row. */
+static void turn_row(const filling *v, int64_t count, const float *x, lgv_bf16 *to) {
+  for (int64_t at = 0; at < v->row; at += HALF)
+    turn_tile(v, count, least(v->row - at, HALF), x + at, to + at * BLOCK_SIDE);
+}
+
+/* Converts row y of the pictures of `count` samples; returns it, samples v->row numbers apart. */
+static const float *convert_row(const filling *v, const net *n, const net_input *input,
+                                int64_t sample, int64_t count, int64_t y, float *buffer) {
+  for (int64_t s = 0; s < count; s++)
+    lgv__net_convert_part(n, *input, sample + s, y * v->row, v->row, buffer + s * v->row);
+  return buffer;
+}
+
+/* Tiles of A of observations, of which a row of the picture is converted at a time. */
+static void fill_converted(const filling *v, const net *n, const net_input *input, int64_t first,
+                           const block_scratch *scratch) {
+  int64_t size = block_view_size(v->view), lo = v->lo ? BLOCK_SIDE * v->row : 0;
+  bool overlap = v->view->column < v->view->width;
+  for (int64_t i = 0; i < v->rows; i += BLOCK_SIDE)
+    for (int64_t y = v->first; y < v->last; y++) {
+      int64_t count = least(v->rows - i, BLOCK_SIDE);
+      lgv_bf16 *to = v->to + i / BLOCK_SIDE * size + y * (size / v->view->rows);
+      lgv_bf16 *half = scratch->row;
+      const float *x = convert_row(v, n, input, first + i, count, y, scratch->input);
+      if (overlap) v->kernels->to_bf16(count * v->row, x, half, lo ? half + lo : NULL);
+      if (overlap)
+        copy_row(v, count, half, lo, to);
+      else
+        make_row(v, count, x, to);
+    }
+}
+
+static void turn_converted(const filling *v, const net *n, const net_input *input, int64_t first,
+                           const block_scratch *scratch) {
+  for (int64_t i = 0; i < v->rows; i += BLOCK_SIDE)
+    for (int64_t y = 0; y < v->view->rows; y++) {
+      int64_t count = least(v->rows - i, BLOCK_SIDE);
+      lgv_bf16 *to = v->to + i / BLOCK_SIDE * turned_size(v->view) + y * v->row * BLOCK_SIDE;
+      turn_row(v, count, convert_row(v, n, input, first + i, count, y, scratch->input), to);
+    }
+}
+
+static filling input_filling(const block_form *f, block_input in, int64_t first, int64_t rows,
+                             const block_scratch *s) {
+  return (filling){.kernels = lgv__kernels(),
+                   .form = AS_A,
+                   .view = &f->in,
+                   .x = in.convert ? NULL : in.x + first * in.row,
+                   .row = in.convert ? f->in.row : in.row,
+                   .rows = rows,
+                   .to = s->a,
+                   .lo = s->a_lo};
+}
+
+/* Tiles of A of the inputs of samples [first, first + rows), rows of places [from, to). */
+static void fill_inputs(const net *n, const block_form *f, block_input in, int64_t first,
+                        int64_t rows, int64_t from, int64_t to, const block_scratch *s) {
+  filling v = input_filling(f, in, first, rows, s);
+  v.first = from;
+  v.last = to;
+  if (in.convert)
     fill_converted(&v, n, in.convert, first, s);
-    return;
-  }
-  v.x = in.x + first * in.row;
-  fill(&v);
+  else
+    fill(&v);
+}
+
+/* All of them in the turned form. */
+static void turn_inputs(const net *n, const block_form *f, block_input in, int64_t first,
+                        int64_t rows, const block_scratch *s) {
+  filling v = input_filling(f, in, first, rows, s);
+  int64_t groups = (rows + BLOCK_SIDE - 1) / BLOCK_SIDE;
+  if (in.convert)
+    turn_converted(&v, n, in.convert, first, s);
+  else
+    lgv__matmul_threads_share(groups * ((f->in.rows * f->in.row + HALF - 1) / HALF), CONVERT_COST,
+                              turn_tiles, &v);
 }
 
 static void fill_outputs(const block_form *f, tile_form form, const float *d_out, int64_t rows,
@@ -430,18 +487,18 @@ static void weight_blocks(const void *context, int64_t first, int64_t last) {
     int64_t o = i % w->out_blocks, k = i / w->out_blocks % w->in_blocks;
     int64_t t = i / w->out_blocks / w->in_blocks;
     float *c = w->c ? w->c + i * BLOCK_SIDE * BLOCK_SIDE : own;
-    w->kernels->block(
-        &(lgv_block_product){.steps = groups * w->places,
-                             .a = w->a + (tap_place(f, t) * w->in_blocks + k) * BLOCK_PAIR,
-                             .b = w->b + o * BLOCK_PAIR,
-                             .a_at = w->lists->weights_a,
-                             .b_at = w->lists->weights_b,
-                             .a_next = LGV_TILE,
-                             .b_next = LGV_TILE,
-                             .a_lo = w->a_lo,
-                             .b_lo = w->b_lo,
-                             .c = c,
-                             .add = w->add});
+    w->kernels->block(&(lgv_block_product){
+        .steps = groups * w->places,
+        .a = w->a + (place_at(&f->in, tap_place(f, t)) + k * BLOCK_SIDE) * BLOCK_SIDE,
+        .b = w->b + o * BLOCK_PAIR,
+        .a_at = w->lists->weights_a,
+        .b_at = w->lists->weights_b,
+        .a_next = LGV_TILE,
+        .b_next = LGV_TILE,
+        .a_lo = w->a_lo,
+        .b_lo = w->b_lo,
+        .c = c,
+        .add = w->add});
     if (!w->ends) continue;
     int64_t row = t * f->in.width + k * BLOCK_SIDE, col = o * BLOCK_SIDE;
     w->kernels->end_block(&(lgv_block_end){.rows = least(f->in.width - k * BLOCK_SIDE, BLOCK_SIDE),
@@ -515,7 +572,7 @@ static void forward_turn(const net *n, work *w, block_input in, int64_t first,
   for (int64_t end; y < f->out.rows; y = end) {
     end = least(y + most(BAND_NUMBERS / row_size, 1), f->out.rows);
     int64_t needed = (end - 1) * f->row_stride + window;
-    fill_inputs(n, f, AS_A, in, first, w->rows, filled, needed, &tape->blocks);
+    fill_inputs(n, f, in, first, w->rows, filled, needed, &tape->blocks);
     filled = needed;
     w->first_place = y * f->out.columns;
     w->some_places = (end - y) * f->out.columns;
@@ -556,7 +613,7 @@ void lgv__block_weights(const net *n, int32_t l, block_input in, int64_t rows, c
     w.rows = least(rows - s, turn);
     w.add = s > 0;
     w.ends = s + turn >= rows;
-    fill_inputs(n, &w.f, AS_TURNED_A, in, s, w.rows, 0, w.f.in.rows, &tape->blocks);
+    turn_inputs(n, &w.f, in, s, w.rows, &tape->blocks);
     fill_outputs(&w.f, AS_B, d_out + s * length, w.rows, &tape->blocks);
     int64_t groups = (w.rows + BLOCK_SIDE - 1) / BLOCK_SIDE;
     lgv__matmul_threads_share(w.f.taps * w.in_blocks * w.out_blocks, groups * w.places * STEP_COST,
