@@ -53,6 +53,7 @@ typedef struct block_form {
 /* Whether the products of layer l are block products. */
 bool lgv__net_uses_blocks(const net *n, int32_t l);
 block_form lgv__block_form(const net_layer *layer);
+bool lgv__block_fits(const net_layer *layer); /* offsets into its tiles stay within 32 bits */
 
 /* ---- Tiles of the weights (net_tiles.c) ---- */
 

@@ -53,6 +53,22 @@ block_form lgv__block_form(const net_layer *l) {
       .pixel_taps = kernel * kernel};
 }
 
+static double tiles_of_view(const block_view *v) {
+  return (double)v->rows * (double)v->columns * (double)block_count(v->width) * BLOCK_PAIR;
+}
+
+bool lgv__block_fits(const net_layer *layer) {
+  block_form f = lgv__block_form(layer);
+  double places = (double)f.out.rows * (double)f.out.columns;
+  double turned = ((double)f.in.rows * (double)f.in.row + BLOCK_SIDE) * BLOCK_SIDE;
+  double pairs = places * (double)f.pixel_taps * (double)block_count(f.out.width);
+  double patches = places * (double)f.taps * (double)block_count(f.in.width) * BLOCK_PAIR;
+  double weights = (double)f.taps * (double)block_count(f.in.width) *
+                   (double)block_count(f.out.width) * BLOCK_PAIR;
+  return tiles_of_view(&f.in) < INT32_MAX && tiles_of_view(&f.out) < INT32_MAX &&
+         turned < INT32_MAX && pairs < INT32_MAX && patches < INT32_MAX && weights < INT32_MAX;
+}
+
 /* Of one part, high or low. */
 static int64_t numbers(const net_layer *layer, net_tiles_side side) {
   block_form f = lgv__block_form(layer);

@@ -128,10 +128,12 @@ static void passes_are_near_those_in_float(void **state) {
 
 /* ---- Bits ---- */
 
-/* The arithmetic around the blocks has the same bits within a class: without and with fused
- * multiply-adds. */
-static bool is_fused(const lgv_kernel_set *set) {
-  return strcmp(set->name, "ref") != 0 && strcmp(set->name, "x86") != 0;
+/* The arithmetic around the blocks has the same bits within a class. */
+enum { UNFUSED, FUSED, PORTABLE, CLASSES };
+
+static int class_of(const lgv_kernel_set *set) {
+  if (strncmp(set->name, "portable", strlen("portable")) == 0) return PORTABLE;
+  return strcmp(set->name, "ref") == 0 || strcmp(set->name, "x86") == 0 ? UNFUSED : FUSED;
 }
 
 static void check_same(const sample_case *s, const char *what, const float *a, const float *b,
@@ -158,19 +160,19 @@ static void kernel_sets_agree(void **state) {
   const lgv_kernel_set *set;
   for (int i = 0; i < CASES; i++) {
     int p = i % PRECISIONS; /* the sets' own tests compare blocks of every kind */
-    net_case first[2], c;
-    bool open[2] = {false, false};
+    net_case first[CLASSES], c;
+    bool open[CLASSES] = {false};
     for (size_t k = 0; (set = lgv__kernels_at(k)); k++) {
-      int fused = is_fused(set);
+      int class = class_of(set);
       lgv__kernels_use(set);
-      case_open(open[fused] ? &c : &first[fused], shape_of(&cases[i], precisions[p].precision), 34,
+      case_open(open[class] ? &c : &first[class], shape_of(&cases[i], precisions[p].precision), 34,
                 7);
-      net_case *own = open[fused] ? &c : &first[fused];
-      pass_and_compare(&cases[i], own, &first[fused], open[fused]);
-      if (open[fused]) case_close(&c);
-      open[fused] = true;
+      net_case *own = open[class] ? &c : &first[class];
+      pass_and_compare(&cases[i], own, &first[class], open[class]);
+      if (open[class]) case_close(&c);
+      open[class] = true;
     }
-    for (int f = 0; f < 2; f++)
+    for (int f = 0; f < CLASSES; f++)
       if (open[f]) case_close(&first[f]);
   }
   lgv__kernels_use(NULL);

@@ -255,29 +255,31 @@ static void agents_without_hidden_products_say_so(void **state) {
 
 /* ---- Kernel sets ---- */
 
-/* Sets of one class round alike (kernels.h): without and with fused multiply-adds. */
-static bool is_fused(const lgv_kernel_set *set) {
-  return strcmp(set->name, "ref") != 0 && strcmp(set->name, "x86") != 0;
+/* Sets of one class round alike (kernels.h). */
+enum { UNFUSED, FUSED, PORTABLE, CLASSES };
+
+static int class_of(const lgv_kernel_set *set) {
+  if (strncmp(set->name, "portable", strlen("portable")) == 0) return PORTABLE;
+  return strcmp(set->name, "ref") == 0 || strcmp(set->name, "x86") == 0 ? UNFUSED : FUSED;
 }
 
 static void check_sets(const char *agent, const lgv_env_spec *env, const char *settings) {
   const lgv_kernel_set *set;
-  float *first[2] = {NULL, NULL};
+  float *first[CLASSES] = {NULL};
   for (size_t k = 0; (set = lgv__kernels_at(k)); k++) {
     size_t count = 0;
     lgv__kernels_use(set);
     player p = play(agent, env, settings, NULL);
     for (int i = 0; i < 20; i++) play_step(&p);
     const float *w = agent_array(p.agent, "w", &count);
-    float **kept = &first[is_fused(set)];
+    float **kept = &first[class_of(set)];
     if (*kept && memcmp(*kept, w, count * sizeof *w) != 0)
       fail_msg("%s: %s has other parameters (%s)", set->name, agent, settings);
     if (!*kept && (*kept = malloc(count * sizeof *w))) memcpy(*kept, w, count * sizeof *w);
     lgv_agent_free(p.agent);
   }
   lgv__kernels_use(NULL);
-  free(first[0]);
-  free(first[1]);
+  for (int i = 0; i < CLASSES; i++) free(first[i]);
 }
 
 static void kernel_sets_learn_the_same_bits(void **state) {
