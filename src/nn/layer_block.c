@@ -124,11 +124,12 @@ static void layout_lists(const net *n, int32_t l, const char *name, int64_t rows
   list_inputs(&f, layer, lists);
 }
 
-/* Places of an output row that form the rows of one block, if there are few samples. */
-static int64_t segments(const block_form *f) { return block_count(f->out.columns); }
+/* If there are few samples, 32 output places of one are the rows of a block. The tiles of its steps
+ * are followed by room for the zeros that to_a_tile writes after its rows. */
+static int64_t patch_count(const block_form *f) { return block_count(count_places(&f->out)); }
 
-static int64_t patch_numbers(const block_form *f) {
-  return f->out.rows * segments(f) * f->taps * block_count(f->in.width) * BLOCK_PAIR;
+static int64_t patch_size(const block_form *f) {
+  return f->taps * block_count(f->in.width) * BLOCK_PAIR + LGV_TILE;
 }
 
 typedef struct needs {
@@ -141,10 +142,10 @@ static needs needs_of(const net *n, int32_t l, int64_t rows, bool backward) {
   int64_t groups = groups_of(&f, rows), all = (rows + BLOCK_SIDE - 1) / BLOCK_SIDE;
   int64_t blocks = f.taps * block_count(f.in.width) * block_count(layer->outputs);
   bool whole = rows >= FEW_SAMPLES || !layer->kernel || backward;
-  return (needs){
-      .a = most(whole ? groups * input_size(&f) : 0, layer->kernel ? patch_numbers(&f) : 0),
-      .b = backward ? groups * block_view_size(&f.out) : 0,
-      .c = backward && all > groups ? blocks * BLOCK_SIDE * BLOCK_SIDE : 0};
+  return (needs){.a = most(whole ? groups * input_size(&f) : 0,
+                           layer->kernel ? patch_count(&f) * patch_size(&f) : 0),
+                 .b = backward ? groups * block_view_size(&f.out) : 0,
+                 .c = backward && all > groups ? blocks * BLOCK_SIDE * BLOCK_SIDE : 0};
 }
 
 static uint16_t *tiles(lgv_layout *layout, const char *name, int64_t count) {
@@ -434,27 +435,36 @@ static void forward_blocks(const void *context, int64_t first, int64_t last) {
   lgv__block_end();
 }
 
-/* Some places of one output row of one sample, i = (output row, segment), all outputs. */
+/* The rows of A of output places [p, p + rows) for the numbers at `at` of a tap: neighbors in a row
+ * of places together. */
+static void make_patch(const work *w, int64_t p, int64_t rows, int64_t tap, int64_t at,
+                       lgv_bf16 *to) {
+  const block_form *f = &w->f;
+  int64_t cols = least(f->in.width - at, BLOCK_SIDE), run;
+  for (int64_t i = 0; i < rows; i += run, to += run * BLOCK_SIDE) {
+    run = least(least(f->out.columns - (p + i) % f->out.columns, rows - i), HALF);
+    int64_t place = corner(f, p + i) + tap_place(f, tap);
+    w->kernels->to_a_tile(run, cols, w->x + place_at(&f->in, place) + at,
+                          f->column_stride * f->in.column, to, w->a_lo ? to + w->a_lo : NULL);
+  }
+}
+
+/* Output places [32 i, 32 i + 32) of one sample, all outputs. */
 static void patch_blocks(const void *context, int64_t first, int64_t last) {
   const work *w = context;
   const block_form *f = &w->f;
   _Alignas(64) float c[BLOCK_SIDE * BLOCK_SIDE];
   int64_t steps = f->taps * w->in_blocks;
-  filling v = {.kernels = w->kernels, .row = f->column_stride * f->in.column, .lo = w->a_lo};
   lgv__block_begin();
   for (int64_t i = first; i < last; i++) {
-    int64_t x = i % segments(f) * BLOCK_SIDE, p = i / segments(f) * f->out.columns + x;
-    int64_t rows = least(f->out.columns - x, BLOCK_SIDE), a = i * steps * BLOCK_PAIR;
-    for (int64_t s = 0; s < steps; s++) {
-      int64_t at = s % w->in_blocks * BLOCK_SIDE,
-              place = corner(f, p) + tap_place(f, s / w->in_blocks);
-      make_pair(&v, rows, least(f->in.width - at, BLOCK_SIDE), w->x + place_at(&f->in, place) + at,
-                (lgv_bf16 *)w->a + a + s * BLOCK_PAIR);
-    }
+    int64_t p = i * BLOCK_SIDE, rows = least(w->places - p, BLOCK_SIDE);
+    lgv_bf16 *a = (lgv_bf16 *)w->a + i * patch_size(f);
+    for (int64_t s = 0; s < steps; s++)
+      make_patch(w, p, rows, s / w->in_blocks, s % w->in_blocks * BLOCK_SIDE, a + s * BLOCK_PAIR);
     for (int64_t o = 0; o < w->out_blocks; o++) {
       int64_t col = o * BLOCK_SIDE;
       w->kernels->block(&(lgv_block_product){.steps = steps,
-                                             .a = w->a + a,
+                                             .a = a,
                                              .b = w->b + o * steps * BLOCK_PAIR,
                                              .a_at = w->lists->forward_b,
                                              .b_at = w->lists->forward_b,
@@ -469,7 +479,7 @@ static void patch_blocks(const void *context, int64_t first, int64_t last) {
                                              .c = c,
                                              .bias = w->bias + col,
                                              .rectify = w->rectify,
-                                             .out = w->out + place_at(&f->out, p) + col,
+                                             .out = w->out + p * f->out.column + col,
                                              .out_row = f->out.column});
     }
   }
@@ -557,8 +567,8 @@ static void forward_few(const net *n, work *w, block_input in, int64_t rows, flo
       lgv__net_convert_part(n, *in.convert, s, 0, net_obs_length(n), tape->blocks.input);
       w->x = tape->blocks.input;
     }
-    lgv__matmul_threads_share(w->f.out.rows * segments(&w->f), steps * w->out_blocks * STEP_COST,
-                              patch_blocks, w);
+    lgv__matmul_threads_share(patch_count(&w->f), steps * w->out_blocks * STEP_COST, patch_blocks,
+                              w);
   }
 }
 

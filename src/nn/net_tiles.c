@@ -62,7 +62,8 @@ bool lgv__block_fits(const net_layer *layer) {
   double places = (double)f.out.rows * (double)f.out.columns;
   double turned = ((double)f.in.rows * (double)f.in.row + BLOCK_SIDE) * BLOCK_SIDE;
   double pairs = places * (double)f.pixel_taps * (double)block_count(f.out.width);
-  double patches = places * (double)f.taps * (double)block_count(f.in.width) * BLOCK_PAIR;
+  double patches =
+      (places / BLOCK_SIDE + 1) * (double)f.taps * (double)block_count(f.in.width) * BLOCK_PAIR;
   double weights = (double)f.taps * (double)block_count(f.in.width) *
                    (double)block_count(f.out.width) * BLOCK_PAIR;
   return tiles_of_view(&f.in) < INT32_MAX && tiles_of_view(&f.out) < INT32_MAX &&
