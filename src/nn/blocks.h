@@ -67,7 +67,7 @@ typedef enum { TILES_FORWARD, TILES_BACKWARD } net_tiles_side;
 const lgv_bf16 *lgv__net_tiles_of(net_tiles *tiles, const net *n, const float *params, int32_t l,
                                   net_tiles_side side, int64_t *lo);
 
-/* ---- Passes (layer_block.c) ---- */
+/* ---- Passes (layer_block.c) and their memory (block_memory.c) ---- */
 
 /* The floats that enter a layer: rows `row` numbers apart, or observations that are converted row
  * by row of the picture. */

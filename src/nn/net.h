@@ -162,7 +162,6 @@ typedef struct block_lists {
 } block_lists;
 
 typedef struct block_scratch {
-  int64_t groups;     /* of 32 samples: as many as are converted at once in the largest layer */
   uint16_t *a, *b;    /* tiles of bf16 */
   int64_t a_lo, b_lo; /* where the low parts begin; 0: there are none */
   float *c;           /* blocks of dW, if a layer needs several turns; else NULL */

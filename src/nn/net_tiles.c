@@ -2,13 +2,11 @@
  * until the parameters change or another vector is used: acting between two updates then reads half
  * the bytes, and a target network is converted once per copy. */
 #include "math/matmul_threads.h"
-#include "nn/blocks.h"
+#include "nn/block_places.h"
 #include "nn/layers.h"
 
 #include <assert.h>
 #include <string.h>
-
-enum { HALF = 16, CONVERT_COST = 4 * LGV_TILE }; /* a pair of tiles takes as long */
 
 /* ---- Forms ---- */
 
@@ -109,10 +107,6 @@ typedef struct conversion {
   lgv_bf16 *to;
   int64_t lo;
 } conversion;
-
-static int64_t clipped(int64_t left, int64_t most) {
-  return left < 0 ? 0 : left < most ? left : most;
-}
 
 /* The pair of tiles i = (output block, tap, input block). */
 static void convert_forward(const void *context, int64_t first, int64_t last) {
