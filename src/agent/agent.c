@@ -24,8 +24,11 @@ struct lgv_agent {
 
 /* ---- Hooks run with the kernels of the agent, and the caller gets its own back ---- */
 
+/* A portable set that the process or the thread uses already has the same bits. */
 static const lgv_kernel_set *begin_hook(const lgv_full_problem *problem) {
-  return problem->portable ? lgv__kernels_choose(lgv__kernels_portable()) : NULL;
+  if (!problem->portable) return NULL;
+  const lgv_kernel_set *set = lgv__kernels();
+  return lgv__kernels_choose(set->portable ? set : lgv__kernels_portable());
 }
 
 static void end_hook(const lgv_full_problem *problem, const lgv_kernel_set *previous) {
@@ -40,12 +43,24 @@ static const lgv_optim_type *own_optimizer(const lgv_full_problem *problem) {
   return *type;
 }
 
-static lgv_agent *new_agent(const lgv_agent_type *type, const lgv_full_problem *problem) {
+/* Whether its precision promises the same bits on every machine. */
+static bool is_portable(const lgv_agent_type *type, const void *params,
+                        const lgv_full_problem *problem) {
+  char text[LGV_TEXT_SIZE];
+  if (problem->portable || !problem->builtin) return problem->portable;
+  return lgv__params_get(type->params, params, "agent.precision", "precision", text, sizeof text,
+                         NULL) == LGV_OK &&
+         strcmp(text, "float") != 0;
+}
+
+static lgv_agent *new_agent(const lgv_agent_type *type, const void *params,
+                            const lgv_full_problem *problem) {
   lgv_agent *agent = lgv__calloc(1, sizeof *agent);
   if (!agent) return NULL;
   agent->type = type;
   agent->problem = *problem;
-  agent->problem.optimizer = own_optimizer(problem);
+  agent->problem.portable = is_portable(type, params, problem);
+  agent->problem.optimizer = own_optimizer(&agent->problem);
   return agent;
 }
 
@@ -98,7 +113,7 @@ lgv_status lgv__agent_open(const lgv_agent_type *type, const void *params,
                            const lgv_full_problem *problem, uint64_t seed, lgv_agent **out,
                            lgv_error *err) {
   *out = NULL;
-  lgv_agent *agent = new_agent(type, problem);
+  lgv_agent *agent = new_agent(type, params, problem);
   if (!agent) return lgv__out_of_memory(err, "an agent");
   lgv_status status = open_parts(agent, params, seed, err);
   if (status != LGV_OK) {
@@ -112,7 +127,7 @@ lgv_status lgv__agent_open(const lgv_agent_type *type, const void *params,
 lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *params,
                             const lgv_full_problem *problem, size_t most_rows, uint64_t *bytes,
                             lgv_error *err) {
-  lgv_agent *agent = new_agent(type, problem);
+  lgv_agent *agent = new_agent(type, params, problem);
   if (!agent) return lgv__out_of_memory(err, "an agent");
   lgv_status status = copy_params(agent, params, err);
   lgv_layout counted = {.most_rows = most_rows};
