@@ -43,12 +43,11 @@ static const lgv_optim_type *own_optimizer(const lgv_full_problem *problem) {
   return *type;
 }
 
-/* Whether its precision promises the same bits on every machine. */
-static bool is_portable(const lgv_agent_type *type, const void *params,
-                        const lgv_full_problem *problem) {
+bool lgv__agent_is_portable(const lgv_agent_type *type, const lgv_builtin *builtin,
+                            const void *params) {
   char text[LGV_TEXT_SIZE];
-  if (problem->portable || !problem->builtin) return problem->portable;
-  return lgv__params_get(type->params, params, "agent.precision", "precision", text, sizeof text,
+  return builtin &&
+         lgv__params_get(type->params, params, "agent.precision", "precision", text, sizeof text,
                          NULL) == LGV_OK &&
          strcmp(text, "float") != 0;
 }
@@ -59,7 +58,7 @@ static lgv_agent *new_agent(const lgv_agent_type *type, const void *params,
   if (!agent) return NULL;
   agent->type = type;
   agent->problem = *problem;
-  agent->problem.portable = is_portable(type, params, problem);
+  agent->problem.portable |= lgv__agent_is_portable(type, problem->builtin, params);
   agent->problem.optimizer = own_optimizer(&agent->problem);
   return agent;
 }
