@@ -174,6 +174,7 @@ const cli_command cli_bench = {
         "optim: steps of the optimizers, noise included.\n"
         "deep: whole updates and actions of every deep agent.\n"
         "block: products of tiles of bf16, as a share of that limit, and conversions to tiles.\n"
+        "precision: updates, passes and acting in float, bf16x3 and bf16 (agent.precision).\n"
         "replay: drawing minibatches, uniformly and by priority.\n"
         "linear: episodes of every linear agent.\n"
         "env: steps of every environment of the library, and the images of Atari.\n"

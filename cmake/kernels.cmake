@@ -7,12 +7,17 @@
 #
 # The set `amx` is avx512 with a block product of its own: only its table and that product are
 # compiled for it, and only if the compiler knows the instructions (LGV_KERNELS_AMX).
+# `portable_amx` is portable16 with the same block product.
 #
-# Only the matrix products may contract into fused multiply-adds.
+# Only the matrix products may contract into fused multiply-adds, and not in the portable sets:
+# `portableN` has N lanes, the bits of all other portable sets, and the block product of the plain
+# set with the same vectors, which has the same bits everywhere.
 file(GLOB kernel_sources CONFIGURE_DEPENDS src/math/kernel_*.c src/optim/optim_*.c)
 list(FILTER kernel_sources EXCLUDE REGEX "/kernel_block_amx\\.c$")
-set_source_files_properties(src/math/kernel_gemm.c src/math/kernel_gemv.c
-  PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
+set(portable_sources ${kernel_sources})
+list(FILTER portable_sources EXCLUDE REGEX "/kernel_block\\.c$")
+set_source_files_properties(src/math/kernel_gemm.c src/math/kernel_gemv.c PROPERTIES COMPILE_OPTIONS
+  "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:LGV_PORTABLE>>>:-ffp-contract=fast>")
 
 # Sanitizers add checks to every access of the unrolled tiles: the optimizer then takes minutes
 # for kernel_gemm.c at -O3, and the tests of networks take longer still. At -O1, and with only the
@@ -28,9 +33,12 @@ endif()
 
 set(kernel_objects)
 set(kernels_amx FALSE)
-function(add_kernels set isa lanes sources)
+# block: the set whose block product it takes.
+function(add_kernels set isa block lanes portable sources)
   add_library(kernels_${set} OBJECT ${sources})
-  target_compile_definitions(kernels_${set} PRIVATE LGV_ISA=${isa} LGV_SET=${set} LGV_LANES=${lanes})
+  target_compile_definitions(kernels_${set} PRIVATE LGV_ISA=${isa} LGV_SET=${set} LGV_BLOCK=${block}
+    LGV_LANES=${lanes} LGV_PORTABLE_SET=${portable})
+  set_target_properties(kernels_${set} PROPERTIES LGV_PORTABLE ${portable})
   target_include_directories(kernels_${set} PRIVATE include src)
   target_link_libraries(kernels_${set} PRIVATE langevin_flags)
   target_compile_options(kernels_${set} PRIVATE ${kernel_options} ${ARGN})
@@ -38,26 +46,36 @@ function(add_kernels set isa lanes sources)
   set(kernel_objects ${kernel_objects} PARENT_SCOPE)
 endfunction()
 macro(add_kernel_set isa lanes)
-  add_kernels(${isa} ${isa} ${lanes} "${kernel_sources}" ${ARGN})
+  add_kernels(${isa} ${isa} ${isa} ${lanes} 0 "${kernel_sources}" ${ARGN})
+endmacro()
+macro(add_portable_set block lanes)
+  add_kernels(portable${lanes} portable${lanes} ${block} ${lanes} 1 "${portable_sources}" ${ARGN})
 endmacro()
 
 add_kernel_set(ref 1 -fno-tree-vectorize -fno-tree-slp-vectorize)
+add_portable_set(ref 1 -fno-tree-vectorize -fno-tree-slp-vectorize)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(kernels_x86 TRUE)
   add_kernel_set(x86 4 -msse2)
+  add_portable_set(x86 4 -msse2)
   add_kernel_set(avx2 8 -mavx2 -mfma)
-  add_kernel_set(avx512 16 -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx2 -mfma
-    -mprefer-vector-width=512)
+  add_portable_set(avx2 8 -mavx2)
+  set(avx512_options -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx2 -mprefer-vector-width=512)
+  add_kernel_set(avx512 16 ${avx512_options} -mfma)
+  add_portable_set(avx512 16 ${avx512_options})
   include(CheckCCompilerFlag)
   check_c_compiler_flag("-mamx-tile -mamx-bf16" compiler_knows_amx)
   if(compiler_knows_amx AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     set(kernels_amx TRUE)
-    add_kernels(amx avx512 16 "src/math/kernel_table.c;src/math/kernel_block_amx.c"
+    add_kernels(amx avx512 amx 16 0 "src/math/kernel_table.c;src/math/kernel_block_amx.c"
       -mamx-tile -mamx-bf16)
+    add_kernels(portable_amx portable16 amx 16 1 src/math/kernel_table.c)
   endif()
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
   set(kernels_neon TRUE)
   add_kernel_set(neon 4) # vectors and fused multiply-adds belong to every such processor
+  add_portable_set(neon 4)
 else()
   add_kernel_set(generic 4)
+  add_portable_set(generic 4)
 endif()

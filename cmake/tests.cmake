@@ -101,6 +101,8 @@ if(NOT LANGEVIN_SANITIZE MATCHES thread) # Python itself is not built for the th
 endif()
 add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/layers_test.sh ${PROJECT_SOURCE_DIR})
 set_tests_properties(layers PROPERTIES LABELS layers)
+add_test(NAME libm COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/libm_test.sh ${PROJECT_SOURCE_DIR})
+set_tests_properties(libm PROPERTIES LABELS layers)
 
 # Leaks that the leak sanitizer finds outside our code (tests/lsan.supp gives the reasons).
 if(LANGEVIN_SANITIZE)

@@ -206,6 +206,7 @@ class DeepParams(TypedDict, total=False):
     conv: str | None
     hidden: Sequence[int] | int | None
     layer_norm: bool | None
+    precision: Literal['float', 'bf16x3', 'bf16'] | None
     gamma: float | None
     batch: int | None
     update_every: int | None

@@ -6,6 +6,7 @@
 #include "base/param.h"
 #include "base/spec.h"
 #include "base/tensors.h"
+#include "math/kernels.h"
 #include "optim/optim_type.h"
 
 #include <math.h>
@@ -21,6 +22,47 @@ struct lgv_agent {
   lgv_arena arena;
 };
 
+/* ---- Hooks run with the kernels of the agent, and the caller gets its own back ---- */
+
+/* A portable set that the process or the thread uses already has the same bits. */
+static const lgv_kernel_set *begin_hook(const lgv_full_problem *problem) {
+  if (!problem->portable) return NULL;
+  const lgv_kernel_set *set = lgv__kernels();
+  return lgv__kernels_choose(set->portable ? set : lgv__kernels_portable());
+}
+
+static void end_hook(const lgv_full_problem *problem, const lgv_kernel_set *previous) {
+  if (problem->portable) lgv__kernels_choose(previous);
+}
+
+/* The same optimizer, compiled for the kernels of the agent. */
+static const lgv_optim_type *own_optimizer(const lgv_full_problem *problem) {
+  if (!problem->optimizer || !problem->portable) return problem->optimizer;
+  const lgv_optim_type *const *type = lgv__kernels_portable()->optimizers;
+  while (strcmp((*type)->name, problem->optimizer->name) != 0) type++;
+  return *type;
+}
+
+bool lgv__agent_is_portable(const lgv_agent_type *type, const lgv_builtin *builtin,
+                            const void *params) {
+  char text[LGV_TEXT_SIZE];
+  return builtin &&
+         lgv__params_get(type->params, params, "agent.precision", "precision", text, sizeof text,
+                         NULL) == LGV_OK &&
+         strcmp(text, "float") != 0;
+}
+
+static lgv_agent *new_agent(const lgv_agent_type *type, const void *params,
+                            const lgv_full_problem *problem) {
+  lgv_agent *agent = lgv__calloc(1, sizeof *agent);
+  if (!agent) return NULL;
+  agent->type = type;
+  agent->problem = *problem;
+  agent->problem.portable |= lgv__agent_is_portable(type, problem->builtin, params);
+  agent->problem.optimizer = own_optimizer(&agent->problem);
+  return agent;
+}
+
 static void layout_agent(void *context, lgv_layout *layout) {
   lgv_agent *agent = context;
   lgv_problem *p = &agent->problem.given;
@@ -29,7 +71,9 @@ static void layout_agent(void *context, lgv_layout *layout) {
   p->replay = lgv__layout_rng(layout, "rng.replay");
   p->noise = lgv__layout_rng(layout, "rng.noise");
   p->eval = lgv__layout_rng(layout, "rng.eval");
+  const lgv_kernel_set *previous = begin_hook(&agent->problem);
   agent->type->layout(agent->self, agent->params, p, layout);
+  end_hook(&agent->problem, previous);
 }
 
 static lgv_status copy_params(lgv_agent *agent, const void *params, lgv_error *err) {
@@ -57,19 +101,19 @@ static lgv_status open_parts(lgv_agent *agent, const void *params, uint64_t seed
   lgv_rng_seed(p->replay, seed, "agent.replay");
   lgv_rng_seed(p->noise, seed, "agent.noise");
   lgv_rng_seed(p->eval, seed, "agent.eval");
-  if (type->open) LGV_TRY(type->open(agent->self, err));
-  agent->opened = true;
-  return LGV_OK;
+  const lgv_kernel_set *previous = begin_hook(&agent->problem);
+  lgv_status status = type->open ? type->open(agent->self, err) : LGV_OK;
+  end_hook(&agent->problem, previous);
+  agent->opened = status == LGV_OK;
+  return status;
 }
 
 lgv_status lgv__agent_open(const lgv_agent_type *type, const void *params,
                            const lgv_full_problem *problem, uint64_t seed, lgv_agent **out,
                            lgv_error *err) {
   *out = NULL;
-  lgv_agent *agent = lgv__calloc(1, sizeof *agent);
+  lgv_agent *agent = new_agent(type, params, problem);
   if (!agent) return lgv__out_of_memory(err, "an agent");
-  agent->type = type;
-  agent->problem = *problem;
   lgv_status status = open_parts(agent, params, seed, err);
   if (status != LGV_OK) {
     lgv_agent_free(agent);
@@ -82,10 +126,8 @@ lgv_status lgv__agent_open(const lgv_agent_type *type, const void *params,
 lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *params,
                             const lgv_full_problem *problem, size_t most_rows, uint64_t *bytes,
                             lgv_error *err) {
-  lgv_agent *agent = lgv__calloc(1, sizeof *agent);
+  lgv_agent *agent = new_agent(type, params, problem);
   if (!agent) return lgv__out_of_memory(err, "an agent");
-  agent->type = type;
-  agent->problem = *problem;
   lgv_status status = copy_params(agent, params, err);
   lgv_layout counted = {.most_rows = most_rows};
   if (status == LGV_OK) layout_agent(agent, &counted);
@@ -124,7 +166,11 @@ lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bo
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%s plans by episode and learns from one environment: run.envs must be 1",
                     type->name);
-  return type->resolve ? type->resolve(params, is_set, problem, err) : LGV_OK;
+  if (!type->resolve) return LGV_OK;
+  const lgv_kernel_set *previous = begin_hook(lgv__full_problem(problem));
+  lgv_status status = type->resolve(params, is_set, problem, err);
+  end_hook(lgv__full_problem(problem), previous);
+  return status;
 }
 
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent) { return agent->type; }
@@ -167,7 +213,10 @@ void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed) {
 }
 
 void lgv__agent_stats(const lgv_agent *agent, double *values) {
-  if (agent->type->stats) agent->type->stats(agent->self, values);
+  if (!agent->type->stats) return;
+  const lgv_kernel_set *previous = begin_hook(&agent->problem);
+  agent->type->stats(agent->self, values);
+  end_hook(&agent->problem, previous);
 }
 
 int32_t lgv__agent_streams(const lgv_agent *agent) {
@@ -192,9 +241,19 @@ lgv_status lgv__agent_check_usable(const lgv_agent *agent, lgv_error *err) {
                   agent->type->name);
 }
 
+/* hook may be NULL. */
+static lgv_status call_hook(lgv_agent *agent, lgv_status (*hook)(void *self, lgv_error *err),
+                            lgv_error *err) {
+  if (!hook) return LGV_OK;
+  const lgv_kernel_set *previous = begin_hook(&agent->problem);
+  lgv_status status = hook(agent->self, err);
+  end_hook(&agent->problem, previous);
+  return status;
+}
+
 lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
-  return agent->type->begin_episode ? agent->type->begin_episode(agent->self, err) : LGV_OK;
+  return call_hook(agent, agent->type->begin_episode, err);
 }
 
 /* Agents that need states read nothing else. Observations of the others go into a network or a
@@ -230,7 +289,10 @@ lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, lg
 lgv_status lgv__agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                           lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
-  return agent->type->act(agent->self, obs, mode, action, err);
+  const lgv_kernel_set *previous = begin_hook(&agent->problem);
+  lgv_status status = agent->type->act(agent->self, obs, mode, action, err);
+  end_hook(&agent->problem, previous);
+  return status;
 }
 
 lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition, lgv_error *err) {
@@ -257,20 +319,26 @@ lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition
   const lgv_env_spec *env = &agent->problem.given.env;
   LGV_TRY(lgv__action_check(&env->actions, transition->obs.mask, transition->action,
                             agent->type->name, err));
-  return agent->type->observe ? agent->type->observe(agent->self, transition, err) : LGV_OK;
+  if (!agent->type->observe) return LGV_OK;
+  const lgv_kernel_set *previous = begin_hook(&agent->problem);
+  lgv_status status = agent->type->observe(agent->self, transition, err);
+  end_hook(&agent->problem, previous);
+  return status;
 }
 
 lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
-  return agent->type->end_episode ? agent->type->end_episode(agent->self, err) : LGV_OK;
+  return call_hook(agent, agent->type->end_episode, err);
 }
 
-/* On its own, so that the usual call, without a mask, stays short: exact values make one per stage
- * and state. */
+/* On its own, so that the usual call, without a mask and with the kernels of the process, stays
+ * short: exact values make one per stage and state. */
 __attribute__((noinline)) static lgv_status
-masked_policy(const lgv_agent *agent, const lgv_obs *obs, double *probabilities, lgv_error *err) {
+special_policy(const lgv_agent *agent, const lgv_obs *obs, double *probabilities, lgv_error *err) {
   LGV_TRY(check_mask(agent, obs, err));
+  const lgv_kernel_set *previous = begin_hook(&agent->problem);
   agent->type->policy(agent->self, obs, probabilities);
+  end_hook(&agent->problem, previous);
   return LGV_OK;
 }
 
@@ -284,7 +352,7 @@ lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs, double *
   if (obs->stage < 0 || obs->stage >= env->horizon || obs->state < 0 || obs->state >= env->states)
     return lgv_fail(err, LGV_ERR_USAGE, "stage %lld, state %lld: outside the problem",
                     (long long)obs->stage, (long long)obs->state);
-  if (obs->mask) return masked_policy(agent, obs, probabilities, err);
+  if (obs->mask || agent->problem.portable) return special_policy(agent, obs, probabilities, err);
   agent->type->policy(agent->self, obs, probabilities);
   return LGV_OK;
 }
@@ -297,7 +365,10 @@ lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count
   size_t actions = (size_t)agent->problem.given.env.actions.count;
   for (size_t i = 0; i < count; i++) {
     LGV_TRY(check_obs(agent, &obs[i], err));
-    LGV_TRY(agent->type->q_values(agent->self, &obs[i], q + i * actions, err));
+    const lgv_kernel_set *previous = begin_hook(&agent->problem);
+    lgv_status status = agent->type->q_values(agent->self, &obs[i], q + i * actions, err);
+    end_hook(&agent->problem, previous);
+    LGV_TRY(status);
   }
   return LGV_OK;
 }
@@ -307,6 +378,7 @@ const void *lgv_agent_array(const lgv_agent *agent, size_t index, const char **n
   const lgv_layout *table = &agent->arena.table;
   if (index >= table->n_blocks) return NULL;
   const lgv_block *block = &table->blocks[index];
+  ((lgv_agent *)agent)->problem.exposed = true;
   *name = block->name;
   *dtype = block->dtype;
   *count = block->count;

@@ -18,6 +18,9 @@ LGV_CHECK lgv_status lgv__agent_open(const lgv_agent_type *type, const void *par
 LGV_CHECK lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *params,
                                       const lgv_full_problem *problem, size_t most_rows,
                                       uint64_t *bytes, lgv_error *err);
+/* Whether its precision promises the same bits on every machine. builtin: the agent's, or NULL. */
+bool lgv__agent_is_portable(const lgv_agent_type *type, const lgv_builtin *builtin,
+                            const void *params);
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent);
 int32_t lgv__agent_streams(const lgv_agent *agent); /* environments at once; at least 1 */
 int64_t lgv__agent_steps(const lgv_agent *agent);   /* of all environments, planned; 0: unknown */

@@ -22,6 +22,11 @@ typedef struct lgv_full_problem {
   const lgv_optim_type *optimizer; /* NULL if the agent takes none */
   const void *optim_params;        /* of the optimizer, resolved */
   const bool *chosen; /* in resolve: rows that the user has set, presets left out; else NULL */
+  bool portable;      /* its hooks compute with portable kernels, whatever the process uses */
+  /* in resolve: reports what the user should know; or NULL */
+  void (*notice)(void *context, const char *text);
+  void *notice_context;
+  bool exposed; /* lgv_agent_array has handed out the arrays, so that parameters may change */
 } lgv_full_problem;
 
 /* The whole of a problem that a hook got. */

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/portable_math.h"
 #include "nn/layers.h"
 
 #include <assert.h>
@@ -169,7 +170,7 @@ static lgv_status put_psi(export_writer *w, lgv_error *err) {
     for (int64_t j = 0; j < e->outputs; j++) {
       double tau = ((double)t + 0.5) / (double)taus, sum = (double)b[j];
       for (int64_t i = 0; i < e->inputs; i++)
-        sum += cos(M_PI * (double)(i + 1) * tau) * (double)W[i * e->outputs + j];
+        sum += lgv__cos(M_PI * (double)(i + 1) * tau) * (double)W[i * e->outputs + j];
       psi[t * e->outputs + j] = (float)fmax(sum, 0);
     }
   lgv__export_floats(w, "psi", psi, 1, 0, taus * e->outputs);

@@ -4,11 +4,13 @@
  *
  * Invariants: a stream's whole state is its four words (no cached spare normal), so copying them is
  * a checkpoint; the ziggurat's tables are computed once and never change. */
+#include "base/portable_math.h"
 #include "base/text.h"
 #include "langevin.h"
 
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 static uint64_t splitmix(uint64_t *x) {
@@ -56,61 +58,98 @@ int64_t lgv_rng_below(lgv_rng *rng, int64_t n) {
 enum { LAYERS = 256 };
 /* The right edge of the base layer for 256 layers, and the common area of the layers. */
 static const double tail_start = 3.6541528853610088, layer_area = 0.00492867323399;
-static double edge[LAYERS + 1], height[LAYERS + 1];
-static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
+typedef struct ziggurat {
+  atomic_bool ready;
+  double edge[LAYERS + 1], height[LAYERS + 1];
+} ziggurat;
+static ziggurat native, portable; /* by the C library and by portable_math.c */
+static pthread_once_t native_once = PTHREAD_ONCE_INIT, portable_once = PTHREAD_ONCE_INIT;
 
-static void make_tables(void) {
-  edge[0] = layer_area / exp(-0.5 * tail_start * tail_start); /* the base layer, tail included */
+/* The functions that belong to a table: asking once per draw is enough. */
+static inline double exp_by(const ziggurat *z, double x) {
+  return z == &portable ? lgv__portable_exp(x) : exp(x);
+}
+static inline double log_by(const ziggurat *z, double x) {
+  return z == &portable ? lgv__portable_log(x) : log(x);
+}
+
+static void make_table(ziggurat *z) {
+  double *edge = z->edge, *height = z->height;
+  /* the base layer, tail included */
+  edge[0] = layer_area / exp_by(z, -0.5 * tail_start * tail_start);
   edge[1] = tail_start;
   for (int i = 1; i < LAYERS; i++) {
-    height[i] = exp(-0.5 * edge[i] * edge[i]);
+    height[i] = exp_by(z, -0.5 * edge[i] * edge[i]);
     double y = height[i] + layer_area / edge[i];
-    edge[i + 1] = y < 1 ? sqrt(-2 * log(y)) : 0;
+    edge[i + 1] = y < 1 ? sqrt(-2 * log_by(z, y)) : 0;
   }
   edge[LAYERS] = 0;
   height[LAYERS] = 1;
+  atomic_store_explicit(&z->ready, true, memory_order_release);
 }
 
-static double tail(lgv_rng *rng) {
+static void make_native(void) { make_table(&native); }
+static void make_portable(void) { make_table(&portable); }
+
+static inline const ziggurat *table(void) {
+  ziggurat *z = lgv__portable() ? &portable : &native;
+  if (atomic_load_explicit(&z->ready, memory_order_acquire)) return z;
+  if (z == &portable)
+    pthread_once(&portable_once, make_portable);
+  else
+    pthread_once(&native_once, make_native);
+  return z;
+}
+
+static double tail(lgv_rng *rng, const ziggurat *z) {
   for (;;) {
-    double x = -log(1 - uniform(rng)) / tail_start, y = -log(1 - uniform(rng));
+    double x = -log_by(z, 1 - uniform(rng)) / tail_start, y = -log_by(z, 1 - uniform(rng));
     if (2 * y > x * x) return tail_start + x;
   }
 }
 
-static inline double normal(lgv_rng *rng) {
+/* x in the part of a layer that may be outside of the density: whether it is kept. In the base
+ * layer, a draw of the tail replaces it. On its own, so that the usual draw stays short. */
+__attribute__((noinline)) static bool keep(lgv_rng *rng, const ziggurat *z, int layer, double *x) {
+  if (layer == 0) {
+    *x = tail(rng, z);
+    return true;
+  }
+  double low = z->height[layer], high = z->height[layer + 1];
+  return low + uniform(rng) * (high - low) < exp_by(z, -0.5 * *x * *x);
+}
+
+static inline double normal(lgv_rng *rng, const ziggurat *z) {
   for (;;) {
     uint64_t bits = next(rng);
     int layer = (int)(bits & (LAYERS - 1));
     double sign = bits & LAYERS ? -1.0 : 1.0;
-    double x = (double)(bits >> 11) * 0x1p-53 * edge[layer];
-    if (x < edge[layer + 1]) return sign * x;
-    if (layer == 0) return sign * tail(rng);
-    double low = height[layer], high = height[layer + 1];
-    if (low + uniform(rng) * (high - low) < exp(-0.5 * x * x)) return sign * x;
+    double x = (double)(bits >> 11) * 0x1p-53 * z->edge[layer];
+    if (x < z->edge[layer + 1]) return sign * x;
+    double rare = x;
+    if (keep(rng, z, layer, &rare)) return sign * rare;
   }
 }
 
-double lgv_rng_normal(lgv_rng *rng) {
-  pthread_once(&tables_once, make_tables);
-  return normal(rng);
-}
+double lgv_rng_normal(lgv_rng *rng) { return normal(rng, table()); }
 
 void lgv_rng_normals(lgv_rng *rng, double *out, size_t count) {
-  pthread_once(&tables_once, make_tables);
+  const ziggurat *z = table();
   lgv_rng local = *rng; /* lets the compiler keep the state in registers */
-  for (size_t i = 0; i < count; i++) out[i] = normal(&local);
+  for (size_t i = 0; i < count; i++) out[i] = normal(&local, z);
   *rng = local;
 }
 
-double lgv_rng_gamma(lgv_rng *rng, double shape) {
+static double gamma_draw(lgv_rng *rng, double shape, const ziggurat *z) {
   if (shape < 1) /* Gamma(a) = Gamma(a + 1) U^(1/a) */
-    return lgv_rng_gamma(rng, shape + 1) * pow(1 - uniform(rng), 1 / shape);
+    return gamma_draw(rng, shape + 1, z) * lgv__pow(1 - uniform(rng), 1 / shape);
   double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
   for (;;) {
-    double x = lgv_rng_normal(rng), v = 1 + c * x;
+    double x = normal(rng, z), v = 1 + c * x;
     if (v <= 0) continue;
     v = v * v * v;
-    if (log(1 - uniform(rng)) < 0.5 * x * x + d - d * v + d * log(v)) return d * v;
+    if (log_by(z, 1 - uniform(rng)) < 0.5 * x * x + d - d * v + d * log_by(z, v)) return d * v;
   }
 }
+
+double lgv_rng_gamma(lgv_rng *rng, double shape) { return gamma_draw(rng, shape, table()); }

@@ -65,9 +65,12 @@ static lgv_status resolve_agent(const lgv_settings *settings, const lgv_settings
                                        &parts->params, is_set, err);
   mark_chosen(user, type->params, chosen);
   problem->chosen = chosen;
+  problem->notice = user->notice;
+  problem->notice_context = user->notice_context;
   if (status == LGV_OK)
     status = lgv__agent_resolve(type, parts->params, is_set, &problem->given, err);
   problem->chosen = NULL;
+  problem->notice = NULL;
   lgv__free(is_set);
   return status;
 }

@@ -276,11 +276,16 @@ static void json_parts(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
   json_params(json, "run", NULL, lgv__run_params, &run, "tensorboard");
 }
 
+bool lgv__plan_is_portable(const lgv_plan *plan) {
+  const lgv_agent_type *type = plan->agent_type;
+  return lgv__agent_is_portable(type, lgv__builtin(type), plan->agent_params);
+}
+
 void lgv__plan_json(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
   lgv__json_open(json, NULL, '{');
   lgv__json_open(json, "langevin", '{');
   lgv__json_string(json, "version", lgv_version());
-  lgv__json_string(json, "kernels", lgv_kernels());
+  lgv__json_string(json, "kernels", lgv__plan_is_portable(plan) ? "portable" : lgv_kernels());
   lgv__json_close(json, '}');
   json_parts(plan, seed, json);
   lgv__json_close(json, '}');

@@ -21,6 +21,9 @@ struct lgv_plan {
   uint64_t bytes; /* of one run */
 };
 
+/* Whether the precision of its agent promises the same bits on every machine: its runs compute with
+ * portable kernels, whatever the process uses, and may be resumed with any kernel set. */
+bool lgv__plan_is_portable(const lgv_plan *plan);
 /* The resolved values, with run.seed replaced: a valid configuration file that repeats the run. */
 void lgv__plan_json(const lgv_plan *plan, uint64_t seed, lgv_json *json);
 /* "gym:CartPole-v1": as a user would name it. */

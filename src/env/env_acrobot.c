@@ -6,6 +6,7 @@
  * 0.2 s; angles are wrapped to [-pi, pi] and speeds bounded. Every step pays -1 except the last,
  * which pays 0. The state is kept in double; the initial state is rounded to float, as in
  * Gymnasium. */
+#include "base/portable_math.h"
 #include "env/classic.h"
 #include "env/sketch.h"
 
@@ -38,18 +39,18 @@ static lgv_status reset(void *self, lgv_rng *rng, lgv_error *err) {
  * compiler, which would otherwise use a product. */
 static double square(double x) {
   static volatile const double two = 2;
-  return pow(x, two);
+  return lgv__pow(x, two);
 }
 
 /* dx/dt under a constant torque, with every sum in Gymnasium's order; link lengths and masses are 1
  * and omitted. */
 static void slope(const double *x, double torque, double *out) {
-  double c2 = cos(x[THETA2]), s2 = sin(x[THETA2]), w1 = x[OMEGA1], w2 = x[OMEGA2];
+  double c2 = lgv__cos(x[THETA2]), s2 = lgv__sin(x[THETA2]), w1 = x[OMEGA1], w2 = x[OMEGA2];
   double d1 = centre * centre + (1 + centre * centre + 2 * centre * c2) + inertia + inertia;
   double d2 = centre * centre + centre * c2 + inertia;
-  double phi2 = centre * gravity * cos(x[THETA1] + x[THETA2] - pi / 2);
+  double phi2 = centre * gravity * lgv__cos(x[THETA1] + x[THETA2] - pi / 2);
   double phi1 = -centre * square(w2) * s2 - 2 * centre * w2 * w1 * s2 +
-                (centre + 1) * gravity * cos(x[THETA1] - pi / 2) + phi2;
+                (centre + 1) * gravity * lgv__cos(x[THETA1] - pi / 2) + phi2;
   out[OMEGA2] = (torque + d2 / d1 * phi1 - centre * square(w1) * s2 - phi2) /
                 (centre * centre + inertia - square(d2) / d1);
   out[OMEGA1] = -(d2 * out[OMEGA2] + phi1) / d1;
@@ -94,7 +95,7 @@ static lgv_status step(void *self, const lgv_action *action, lgv_rng *rng, lgv_o
   x[THETA2] = wrap(x[THETA2]);
   x[OMEGA1] = bound(x[OMEGA1], 4 * pi);
   x[OMEGA2] = bound(x[OMEGA2], 9 * pi);
-  bool above = -cos(x[THETA1]) - cos(x[THETA2] + x[THETA1]) > 1;
+  bool above = -lgv__cos(x[THETA1]) - lgv__cos(x[THETA2] + x[THETA1]) > 1;
   lgv__classic_finish(self, above ? 0 : -1, above, outcome);
   return LGV_OK;
 }
@@ -102,10 +103,10 @@ static lgv_status step(void *self, const lgv_action *action, lgv_rng *rng, lgv_o
 static void observe(const void *self, void *data) {
   const double *x = ((const lgv_classic *)self)->x;
   float *obs = data;
-  obs[0] = (float)cos(x[THETA1]);
-  obs[1] = (float)sin(x[THETA1]);
-  obs[2] = (float)cos(x[THETA2]);
-  obs[3] = (float)sin(x[THETA2]);
+  obs[0] = (float)lgv__cos(x[THETA1]);
+  obs[1] = (float)lgv__sin(x[THETA1]);
+  obs[2] = (float)lgv__cos(x[THETA2]);
+  obs[3] = (float)lgv__sin(x[THETA2]);
   obs[4] = (float)x[OMEGA1];
   obs[5] = (float)x[OMEGA2];
 }
@@ -113,9 +114,9 @@ static void observe(const void *self, void *data) {
 /* The foot must reach the bar one link above the joint; a character is twice as high as wide. */
 static void render(const void *self, char *text, size_t size) {
   const double *x = ((const lgv_classic *)self)->x, scale = 0.5 / 2.2;
-  double knee_x = sin(x[THETA1]), knee_y = -cos(x[THETA1]);
-  double foot_x = knee_x + sin(x[THETA1] + x[THETA2]);
-  double foot_y = knee_y - cos(x[THETA1] + x[THETA2]);
+  double knee_x = lgv__sin(x[THETA1]), knee_y = -lgv__cos(x[THETA1]);
+  double foot_x = knee_x + lgv__sin(x[THETA1] + x[THETA2]);
+  double foot_y = knee_y - lgv__cos(x[THETA1] + x[THETA2]);
   sketch s;
   lgv__sketch_clear(&s, 44, 22, ' ');
   lgv__sketch_line(&s, 0, 0.5 + scale, 1, 0.5 + scale, '-');

@@ -4,6 +4,7 @@
  * Equations: Florian (2007), "Correct equations for the dynamics of the cart-pole system", without
  * friction; one explicit Euler step of 0.02 s. Every step pays 1, including the one that drops the
  * pole. The state is kept in double and observed in float, as in Gymnasium. */
+#include "base/portable_math.h"
 #include "env/classic.h"
 #include "env/sketch.h"
 
@@ -36,7 +37,7 @@ static lgv_status step(void *self, const lgv_action *action, lgv_rng *rng, lgv_o
   (void)err;
   double *x = ((lgv_classic *)self)->x, total = cart_mass + pole_mass;
   double moment = pole_mass * half_length, force = action->choice == RIGHT ? push : -push;
-  double c = cos(x[THETA]), s = sin(x[THETA]);
+  double c = lgv__cos(x[THETA]), s = lgv__sin(x[THETA]);
   double pushed = (force + moment * (x[OMEGA] * x[OMEGA]) * s) / total;
   double turn =
       (gravity * s - c * pushed) / (half_length * (4.0 / 3 - pole_mass * (c * c) / total));
@@ -61,7 +62,7 @@ static void render(const void *self, char *text, size_t size) {
   sketch s;
   lgv__sketch_clear(&s, 72, 9, ' ');
   lgv__sketch_line(&s, 0, 0.05, 1, 0.05, '-');
-  lgv__sketch_line(&s, at, 0.2, at + 0.1 * sin(lean), 0.2 + 0.75 * cos(lean), '*');
+  lgv__sketch_line(&s, at, 0.2, at + 0.1 * lgv__sin(lean), 0.2 + 0.75 * lgv__cos(lean), '*');
   lgv__sketch_line(&s, at - 0.03, 0.15, at + 0.03, 0.15, '#');
   lgv__sketch_write(&s, text, size);
 }

@@ -5,6 +5,7 @@
  * of steps. With env.reward = goal, the step that reaches the flag pays 1 and every other step 0:
  * nothing leads to the flag but exploration. The left wall is inelastic. The state is kept in
  * double and observed in float, as in Gymnasium. */
+#include "base/portable_math.h"
 #include "env/classic.h"
 #include "env/sketch.h"
 
@@ -68,7 +69,8 @@ static lgv_status step(void *self_, const lgv_action *action, lgv_rng *rng, lgv_
   (void)err;
   self *s = self_;
   double *x = s->classic.x;
-  double velocity = x[VELOCITY] + ((action->choice - 1) * push - cos(3 * x[POSITION]) * gravity);
+  double velocity =
+      x[VELOCITY] + ((action->choice - 1) * push - lgv__cos(3 * x[POSITION]) * gravity);
   velocity = clip(velocity, -most_speed, most_speed);
   x[POSITION] = clip(x[POSITION] + velocity, most_left, most_right);
   x[VELOCITY] = x[POSITION] == most_left && velocity < 0 ? 0 : velocity;
@@ -83,7 +85,7 @@ static void observe(const void *self_, void *data) {
 
 static double across(double position) { return (position - most_left) / (most_right - most_left); }
 
-static double height_at(double position) { return 0.1 + 0.4 * (sin(3 * position) + 1); }
+static double height_at(double position) { return 0.1 + 0.4 * (lgv__sin(3 * position) + 1); }
 
 static void render(const void *self_, char *text, size_t size) {
   double at = ((const lgv_classic *)self_)->x[POSITION];

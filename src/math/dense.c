@@ -1,6 +1,8 @@
 #include "math/dense.h"
 
 #include "base/error.h"
+#include "base/portable_math.h"
+#include "math/dense_portable.h"
 #include "math/kernels.h"
 
 #include <cblas.h>
@@ -22,14 +24,22 @@ static void set_one_thread(void) {
   if (set_num_threads) set_num_threads(1);
 }
 
-/* To be called before every call of BLAS or LAPACK. */
-static void one_thread(void) { pthread_once(&one_thread_once, set_one_thread); }
+/* Whether BLAS and LAPACK compute, on one thread; otherwise dense_portable.h does. */
+static bool by_blas(void) {
+  if (lgv__portable()) return false;
+  pthread_once(&one_thread_once, set_one_thread);
+  return true;
+}
 
 void lgv__rank_one_add(double *c, int64_t d, const double *x) {
   for (int64_t i = 0; i < d; i++) {
     if (x[i] == 0) continue;
     for (int64_t j = 0; j < d; j++) c[i * d + j] += x[i] * x[j];
   }
+}
+
+static double length_of(const lgv_kernel_set *kernels, double x, double y) {
+  return kernels->portable ? lgv__portable_hypot(x, y) : hypot(x, y);
 }
 
 /* One Givens rotation per column of L: [L x] G = [L' 0]. A rotation is orthogonal, so no drift
@@ -41,7 +51,8 @@ void lgv__cholesky_update(double *l, int64_t d, double *x, double *z, int64_t n,
   if (n) memset(carry, 0, (size_t)n * sizeof *carry);
   for (int64_t j = 0; j < d; j++) {
     if (x[j] == 0) continue;
-    double *diagonal = l + j * d + j, r = hypot(*diagonal, x[j]), c = *diagonal / r, s = x[j] / r;
+    double *diagonal = l + j * d + j, r = length_of(kernels, *diagonal, x[j]);
+    double c = *diagonal / r, s = x[j] / r;
     *diagonal = r;
     kernels->rotate(d - j - 1, c, s, diagonal + 1, x + j + 1);
     if (n) kernels->rotate(n, c, s, z + j * n, carry);
@@ -49,32 +60,41 @@ void lgv__cholesky_update(double *l, int64_t d, double *x, double *z, int64_t n,
 }
 
 void lgv__cholesky_solve(const double *l, int64_t d, double *x) {
-  one_thread();
-  cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
+  if (by_blas())
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
+  else
+    lgv__portable_solve(l, d, x);
   lgv__cholesky_solve_transposed(l, d, x);
 }
 
 void lgv__cholesky_solve_transposed(const double *l, int64_t d, double *x) {
-  one_thread();
-  cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
+  if (by_blas())
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
+  else
+    lgv__portable_solve_transposed(l, d, x);
 }
 
 void lgv__cholesky_whiten(const double *l, int64_t d, double *x, int64_t n) {
-  one_thread();
-  /* column-major, like L: X^T L^-T */
-  cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)d, 1, l,
-              (int)d, x, (int)n);
+  if (by_blas()) /* column-major, like L: X^T L^-T */
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)n, (int)d, 1,
+                l, (int)d, x, (int)n);
+  else
+    lgv__portable_whiten(l, d, x, n);
 }
 
 void lgv__multiply(const double *a, int64_t rows, int64_t cols, const double *x, double *y) {
-  one_thread();
-  cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)cols, 1, a, (int)cols, x, 1, 0, y, 1);
+  if (by_blas())
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)cols, 1, a, (int)cols, x, 1, 0, y, 1);
+  else
+    lgv__portable_multiply(a, rows, cols, x, y);
 }
 
 void lgv__multiply_transposed(const double *a, int64_t rows, int64_t cols, const double *x,
                               double *y) {
-  one_thread();
-  cblas_dgemv(CblasRowMajor, CblasTrans, (int)rows, (int)cols, 1, a, (int)cols, x, 1, 0, y, 1);
+  if (by_blas())
+    cblas_dgemv(CblasRowMajor, CblasTrans, (int)rows, (int)cols, 1, a, (int)cols, x, 1, 0, y, 1);
+  else
+    lgv__portable_multiply_transposed(a, rows, cols, x, y);
 }
 
 /* V^T, which LAPACK computes as well, then LAPACK's own workspace. */
@@ -84,10 +104,12 @@ int64_t lgv__svd_iwork(int64_t d) { return 8 * d; }
 
 lgv_status lgv__svd_left(double *a, int64_t d, double *values, double *work, int32_t *iwork,
                          lgv_error *err) {
-  one_thread();
-  lapack_int n = (lapack_int)d;
-  lapack_int info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'O', n, n, a, n, values, NULL, 1, work, n,
-                                        work + d * d, (lapack_int)lapack_svd_work(d), iwork);
+  lapack_int n = (lapack_int)d, info;
+  if (by_blas())
+    info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'O', n, n, a, n, values, NULL, 1, work, n,
+                               work + d * d, (lapack_int)lapack_svd_work(d), iwork);
+  else
+    info = lgv__portable_svd_left(a, d, values) ? 0 : 1; /* as LAPACK says it */
   if (info == 0) return LGV_OK;
   return lgv_fail(err, LGV_ERR_NUMERIC,
                   "the singular value decomposition of a %lld x %lld matrix failed (LAPACK %d)",

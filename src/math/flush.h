@@ -3,10 +3,16 @@
  * A decaying mean, m = 0.9 m, never reaches zero: it rounds back to a few units of the smallest
  * subnormal number and stays there, and arithmetic with subnormal numbers is up to a hundred times
  * slower. On a CPU without such a mode nothing happens, and the results differ only in numbers
- * below 1.2e-38. The caller's mode is restored, since the thread is the caller's. */
+ * below 1.2e-38. The caller's mode is restored, since the thread is the caller's.
+ *
+ * Portable kernel sets cannot use that mode: some processors have none, and the others differ in
+ * whether they look at a result before or after it is rounded. Their loops compute with subnormal
+ * numbers, but store 0 instead of them. */
 #ifndef LGV_MATH_FLUSH_H
 #define LGV_MATH_FLUSH_H
 
+#include <float.h>
+#include <math.h>
 #include <stdint.h>
 
 #if defined(__SSE2__)
@@ -50,4 +56,16 @@ static inline void lgv__flush_end(uint64_t mode) {
   lgv__fp_set_mode(mode);
 }
 
+#ifdef LGV_ISA
+
+/* The mode of a loop that stores its results through lgv__without_subnormal. */
+static inline uint64_t lgv__loop_begin(void) {
+  return LGV_PORTABLE_SET ? lgv__mode_begin(LGV_DEFAULT_MODE) : lgv__flush_begin();
+}
+
+static inline __attribute__((always_inline)) float lgv__without_subnormal(float x) {
+  return LGV_PORTABLE_SET && fabsf(x) < FLT_MIN ? 0 : x;
+}
+
+#endif
 #endif

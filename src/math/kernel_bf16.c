@@ -49,13 +49,16 @@ static void pad(int64_t rows, int64_t cols, const float *x, int64_t x_row, int64
 void LGV_KERNEL(lgv__to_a_tile)(int64_t rows, int64_t cols, const float *x, int64_t x_row,
                                 lgv_bf16 *hi, lgv_bf16 *lo) {
   float padded[ROWS * COLS];
-  if (rows < ROWS || cols < COLS) {
+  size_t rest = (size_t)((ROWS - rows) * COLS) * sizeof *hi;
+  if (cols < COLS) {
     pad(rows, cols, x, x_row, COLS, padded);
     x = padded;
     x_row = COLS;
   }
-  for (int i = 0; i < ROWS; i++)
+  for (int64_t i = 0; i < rows; i++)
     LGV_KERNEL(lgv__to_bf16)(COLS, x + i * x_row, hi + COLS * i, lo ? lo + COLS * i : NULL);
+  if (rest > 0) memset(hi + rows * COLS, 0, rest);
+  if (rest > 0 && lo) memset(lo + rows * COLS, 0, rest);
 }
 
 /* A pair of numbers, in the order of memory. */

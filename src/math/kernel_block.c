@@ -43,6 +43,8 @@ static inline bool find_parts(const lgv_block_product *g, int64_t s, int p, part
   return true;
 }
 
+static inline int wanted_rows(const lgv_block_product *g) { return g->rows ? g->rows : SIDE; }
+
 /* ---- The definition ---- */
 
 #if DEFINITION
@@ -66,8 +68,8 @@ static float multiply_add(float a, float b, float c) {
   return fabsf(product + term) < 0x1p2f ? copysignf(0, sum) : sum;
 }
 
-static void add_tile(const lgv_bf16 *a, const lgv_bf16 *b, float *c) {
-  for (int i = 0; i < HALF; i++)
+static void add_tile(int rows, const lgv_bf16 *a, const lgv_bf16 *b, float *c) {
+  for (int i = 0; i < rows; i++)
     for (int j = 0; j < HALF; j++) {
       const lgv_bf16 *x = a + SIDE * i, *y = b + 2 * j;
       float even = 0, odd = 0, *to = c + HALF * i + j;
@@ -81,8 +83,11 @@ static void add_tile(const lgv_bf16 *a, const lgv_bf16 *b, float *c) {
 
 /* In the default mode. */
 static void add_by_definition(const lgv_block_product *g, const parts *p) {
-  for (int t = 0; t < 4; t++)
-    add_tile(p->a + t / 2 * g->a_next, p->b + t % 2 * g->b_next, g->c + HALF * HALF * t);
+  for (int t = 0; t < 4; t++) {
+    int left = wanted_rows(g) - HALF * (t / 2);
+    add_tile(left < HALF ? left : HALF, p->a + t / 2 * g->a_next, p->b + t % 2 * g->b_next,
+             g->c + HALF * HALF * t);
+  }
 }
 
 #endif
@@ -98,11 +103,14 @@ static const uint64_t vector_mode = LGV_DEFAULT_MODE | LGV_FLUSH_BITS;
 
 typedef uint32_t loose_words __attribute__((vector_size(4 * LGV_LANES), aligned(2), may_alias));
 
-/* The numbers of a step as floats. */
-typedef struct floats {
+/* A step: A as floats, since its numbers are broadcast from memory. Those of B become floats in
+ * registers, two instructions for as many multiply-adds as a strip has rows. */
+typedef struct operands {
   _Alignas(64) float a[2][SIDE][HALF]; /* even columns of A, then odd ones */
-  _Alignas(64) float b[2][HALF][SIDE]; /* even rows of B, then odd ones */
-} floats;
+  const lgv_bf16 *b;
+  int64_t b_next;
+  bool begins; /* C starts from 0 with this step */
+} operands;
 
 /* The compiler itself would fuse only when it optimizes. */
 INLINE vec fused(float a, vec b, vec c) {
@@ -124,40 +132,40 @@ INLINE void widen(const lgv_bf16 *pairs, float *even, float *odd) {
   }
 }
 
-static void widen_a(const lgv_bf16 *a, int64_t next, floats *f) {
-  for (int t = 0; t < 2; t++)
-    for (int i = 0; i < HALF; i++)
-      widen(a + t * next + SIDE * i, f->a[0][HALF * t + i], f->a[1][HALF * t + i]);
+static void widen_a(int rows, const lgv_bf16 *a, int64_t next, operands *f) {
+  for (int i = 0; i < rows; i++)
+    widen(a + i / HALF * next + SIDE * (i % HALF), f->a[0][i], f->a[1][i]);
 }
 
-static void widen_b(const lgv_bf16 *b, int64_t next, floats *f) {
-  for (int t = 0; t < 2; t++)
-    for (int k = 0; k < HALF; k++)
-      widen(b + t * next + SIDE * k, &f->b[0][k][HALF * t], &f->b[1][k][HALF * t]);
+/* Numbers of one parity from a row of pairs of B, in columns from j on. */
+INLINE vec load_b(const operands *f, int parity, int k, int j) {
+  const lgv_bf16 *pairs = f->b + j / HALF * f->b_next + SIDE * k + 2 * (j % HALF);
+  uvec words = *(const loose_words *)pairs;
+  return (vec)(parity ? words & 0xffff0000u : words << 16);
 }
 
 /* Sums over k of one parity, for some rows and a panel of columns. */
-INLINE void sum_products(int rows, const float (*a)[HALF], const float *b, vec sum[][VECS]) {
+INLINE void sum_products(int rows, const operands *f, int parity, int i0, int j, vec sum[][VECS]) {
   EACH (i, rows)
     EACH (v, VECS) sum[i][v] = (vec){0};
-  for (int k = 0; k < HALF; k++, b += SIDE) {
+  for (int k = 0; k < HALF; k++) {
     vec w[VECS];
-    EACH (v, VECS) w[v] = load(b + v * LANES);
+    EACH (v, VECS) w[v] = load_b(f, parity, k, j + v * LANES);
     EACH (i, rows)
-      EACH (v, VECS) sum[i][v] = fused(a[i][k], w[v], sum[i][v]);
+      EACH (v, VECS) sum[i][v] = fused(f->a[parity][i0 + i][k], w[v], sum[i][v]);
   }
 }
 
 /* Some rows of C and a panel of columns. */
-INLINE void add_strip(int rows, const floats *f, int i0, int j, float *c) {
+INLINE void add_strip(int rows, const operands *f, int i0, int j, float *c) {
   vec even[8][VECS], odd[8][VECS];
-  sum_products(rows, f->a[0] + i0, f->b[0][0] + j, even);
-  sum_products(rows, f->a[1] + i0, f->b[1][0] + j, odd);
+  sum_products(rows, f, 0, i0, j, even);
+  sum_products(rows, f, 1, i0, j, odd);
   c += SIDE * (i0 - i0 % HALF) + HALF * (i0 % HALF) + HALF * (j - j % HALF) + j % HALF;
   EACH (i, rows)
     EACH (v, VECS) {
       float *to = c + HALF * i + v * LANES / HALF * HALF * HALF + v * LANES % HALF;
-      store(to, load(to) + (even[i][v] + odd[i][v]));
+      store(to, (f->begins ? (vec){0} : load(to)) + (even[i][v] + odd[i][v]));
     }
 }
 
@@ -165,7 +173,7 @@ INLINE void add_strip(int rows, const floats *f, int i0, int j, float *c) {
  * strip fit into the registers. */
 /* clang-format off */
 #define STRIP(rows)                                                                                \
-  __attribute__((noinline)) static void add_##rows(const floats *f, int i, int j, float *c) {      \
+  __attribute__((noinline)) static void add_##rows(const operands *f, int i, int j, float *c) {      \
     add_strip(rows, f, i, j, c);                                                                   \
   }
 /* clang-format on */
@@ -176,27 +184,27 @@ STRIP(5)
 STRIP(6)
 #endif
 
-static void add_panels(const floats *f, float *c) {
-  for (int i = 0; i < SIDE; i += HALF)
-    for (int j = 0; j < SIDE; j += PANEL) {
+/* Strips of the wanted rows, each in one half. */
+static void add_panels(int rows, const operands *f, float *c) {
+  for (int j = 0; j < SIDE; j += PANEL)
 #if LGV_LANES == 16
-      add_8(f, i, j, c);
-      add_8(f, i + 8, j, c);
+    for (int i = 0; i < rows; i += 8) add_8(f, i, j, c);
 #else
+    for (int i = 0; i < rows; i += HALF) {
       add_6(f, i, j, c);
-      add_5(f, i + 6, j, c);
-      add_5(f, i + 11, j, c);
-#endif
+      if (rows - i > 6) add_5(f, i + 6, j, c);
+      if (rows - i > 11) add_5(f, i + 11, j, c);
     }
+#endif
 }
 
 #if DEFINITION
 
-static void add_products(const lgv_block_product *g, const parts *p, const floats *f) {
+static void add_products(const lgv_block_product *g, const parts *p, const operands *f) {
   enum { RANGE_FLAGS = 0x18 }; /* overflow, underflow */
   float before[SIDE * SIDE];
   memcpy(before, g->c, sizeof before);
-  add_panels(f, g->c);
+  add_panels(wanted_rows(g), f, g->c);
   LGV_MEMORY_FENCE();
   if (!(lgv__fp_mode() & RANGE_FLAGS)) return;
   memcpy(g->c, before, sizeof before);
@@ -208,30 +216,77 @@ static void add_products(const lgv_block_product *g, const parts *p, const float
 
 #else
 
-static void add_products(const lgv_block_product *g, const parts *p, const floats *f) {
+static void add_products(const lgv_block_product *g, const parts *p, const operands *f) {
   (void)p;
-  add_panels(f, g->c);
+  add_panels(wanted_rows(g), f, g->c);
 }
 
 #endif
 
-/* A step with three parts widens each of its four operands once. */
-static void add_step(const lgv_block_product *g, int64_t s, floats *f) {
+#if !DEFINITION
+
+/* One row of A and of C; a strip would compute many more. */
+static void add_row(const lgv_bf16 *a, const lgv_bf16 *b, int64_t next, float *c) {
+  vec even[2 * WORDS], odd[2 * WORDS];
+  EACH (v, 2 * WORDS) even[v] = odd[v] = (vec){0};
+  for (int k = 0; k < HALF; k++, a += 2, b += SIDE) {
+    float pair[2];
+    memcpy(pair, (uint32_t[2]){(uint32_t)a[0] << 16, (uint32_t)a[1] << 16}, sizeof pair);
+    EACH (v, 2 * WORDS) {
+      uvec words = *(const loose_words *)(b + v / WORDS * next + 2 * (v % WORDS) * LANES);
+      even[v] = fused(pair[0], (vec)(words << 16), even[v]);
+      odd[v] = fused(pair[1], (vec)(words & 0xffff0000u), odd[v]);
+    }
+  }
+  EACH (v, 2 * WORDS) {
+    float *to = c + v / WORDS * HALF * HALF + v % WORDS * LANES;
+    store(to, load(to) + (even[v] + odd[v]));
+  }
+}
+
+enum { FEW = 3 }; /* rows that are multiplied one by one */
+
+static void add_rows(const lgv_block_product *g, int64_t s) {
+  parts now;
+  for (int p = 0; p < 3; p++)
+    for (int i = 0; find_parts(g, s, p, &now) && i < wanted_rows(g); i++)
+      add_row(now.a + SIDE * i, now.b, g->b_next, g->c + HALF * i);
+}
+
+#else
+
+enum { FEW = 0 };
+
+static void add_rows(const lgv_block_product *g, int64_t s) { (void)g, (void)s; }
+
+#endif
+
+/* A step with three parts widens each of its two operands of A once. */
+static void add_step(const lgv_block_product *g, int64_t s, operands *f) {
   parts last = {NULL, NULL}, now;
   for (int p = 0; p < 3; p++) {
     if (!find_parts(g, s, p, &now)) continue;
-    if (now.a != last.a) widen_a(now.a, g->a_next, f);
-    if (now.b != last.b) widen_b(now.b, g->b_next, f);
+    if (now.a != last.a) widen_a(wanted_rows(g), now.a, g->a_next, f);
+    f->b = now.b;
     add_products(g, &now, f);
     last = now;
+    f->begins = false;
   }
 }
 
 void LGV_KERNEL(lgv__block)(const lgv_block_product *g) {
-  floats f;
+  operands f;
   uint64_t mode = lgv__mode_begin(vector_mode);
-  if (!g->add) memset(g->c, 0, SIDE * SIDE * sizeof *g->c);
-  for (int64_t s = 0; s < g->steps; s++) add_step(g, s, &f);
+  f.b_next = g->b_next;
+  bool few = wanted_rows(g) <= FEW;
+  f.begins = !g->add && !few && !DEFINITION;
+  if (!g->add && (!f.begins || g->steps == 0)) memset(g->c, 0, SIDE * SIDE * sizeof *g->c);
+  if (few) {
+    for (int64_t s = 0; s < g->steps; s++) add_rows(g, s);
+  } else {
+    if (wanted_rows(g) < SIDE) memset(f.a, 0, sizeof f.a); /* strips may have rows beyond */
+    for (int64_t s = 0; s < g->steps; s++) add_step(g, s, &f);
+  }
   lgv__flush_end(mode);
 }
 

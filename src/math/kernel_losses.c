@@ -1,6 +1,9 @@
 /* Kernels of losses over distributions: softmax with its mean, and the Huber quantile loss.
  *
- * Rows have any length: the rest after the last whole vector is copied into a vector. */
+ * Rows have any length: the rest after the last whole vector is copied into a vector.
+ *
+ * Sums over a row have the order of vector.h. */
+#include "base/portable_math.h"
 #include "math/vector.h"
 
 #include <math.h>
@@ -9,10 +12,12 @@
 INLINE vec all(float x) { return (vec){0} + x; }
 INLINE vec greater(vec a, vec b) { return -lesser(-a, -b); }
 
-INLINE float sum_of(vec v) {
-  float sum = 0;
-  EACH (i, LANES) sum += lane(v, i);
-  return sum;
+enum { VECS = PARTS / LANES };
+
+/* Adds v, the numbers from i on, to their partial sums. i is a multiple of LANES. */
+INLINE void add_to(float part[PARTS], int64_t i, vec v) {
+  float *at = part + i % PARTS;
+  store(at, load(at) + v);
 }
 
 /* Loads or stores the first `count` lanes; the other lanes hold `rest`. */
@@ -62,31 +67,53 @@ static float largest(int64_t count, const float *x) {
   return best;
 }
 
+/* One vector of p = e^(x - most); returns it. */
+INLINE vec put_exponentials(const float *x, float most, float *p) {
+  vec e = exponential(load(x) - most);
+  store(p, e);
+  return e;
+}
+
 /* Sets p = e^(x - most) and returns the sum. */
 static float exponentials(int64_t count, const float *x, float most, float *p) {
-  vec sum = all(0);
+  float part[PARTS];
+  vec sum[VECS];
   int64_t i = 0;
-  for (; i + LANES <= count; i += LANES) {
-    vec e = exponential(load(x + i) - most);
-    store(p + i, e);
-    sum += e;
-  }
+  EACH (v, VECS) sum[v] = all(0);
+  for (; i + PARTS <= count; i += PARTS)
+    EACH (v, VECS) sum[v] += put_exponentials(x + i + v * LANES, most, p + i + v * LANES);
+  EACH (v, VECS) store(part + v * LANES, sum[v]);
+  for (; i + LANES <= count; i += LANES) add_to(part, i, put_exponentials(x + i, most, p + i));
   store_part(p + i, count - i, exponential(load_part(x + i, count - i, most) - most));
-  return sum_of(sum + load_part(p + i, count - i, 0));
+  add_to(part, i, load_part(p + i, count - i, 0));
+  return add_up(part);
+}
+
+/* One vector of p *= scale; returns it times the support. */
+INLINE vec weighed(float scale, const float *support, float *p) {
+  vec scaled = scale * load(p);
+  store(p, scaled);
+  return scaled * load(support);
 }
 
 /* p *= scale; returns the sum of support times p. */
 static float scale_and_weigh(int64_t count, float scale, const float *support, float *p) {
-  vec sum = all(0);
+  float part[PARTS];
+  vec sum[VECS];
   int64_t i = 0;
-  for (; i + LANES <= count; i += LANES) {
-    vec scaled = scale * load(p + i);
-    store(p + i, scaled);
-    sum += scaled * load(support + i);
-  }
+  EACH (v, VECS) sum[v] = all(0);
+  for (; i + PARTS <= count; i += PARTS)
+    EACH (v, VECS) sum[v] += weighed(scale, support + i + v * LANES, p + i + v * LANES);
+  EACH (v, VECS) store(part + v * LANES, sum[v]);
+  for (; i + LANES <= count; i += LANES) add_to(part, i, weighed(scale, support + i, p + i));
   vec scaled = scale * load_part(p + i, count - i, 0);
   store_part(p + i, count - i, scaled);
-  return sum_of(sum + scaled * load_part(support + i, count - i, 0));
+  add_to(part, i, scaled * load_part(support + i, count - i, 0));
+  return add_up(part);
+}
+
+static float log_of(float x) {
+  return LGV_PORTABLE_SET ? (float)lgv__portable_log((double)x) : logf(x);
 }
 
 void LGV_KERNEL(lgv__softmax)(int64_t rows, int64_t cols, const float *x, const float *support,
@@ -94,7 +121,7 @@ void LGV_KERNEL(lgv__softmax)(int64_t rows, int64_t cols, const float *x, const 
   for (int64_t i = 0; i < rows; i++, x += cols, p += cols) {
     float most = largest(cols, x), sum = exponentials(cols, x, most, p);
     mean[i] = scale_and_weigh(cols, 1 / sum, support, p);
-    if (log_sum) log_sum[i] = most + logf(sum);
+    if (log_sum) log_sum[i] = most + log_of(sum);
   }
 }
 
@@ -118,18 +145,20 @@ INLINE vec quantile_slopes(vec theta, vec tau, int64_t n_targets, const float *t
 float LGV_KERNEL(lgv__quantile_loss)(int64_t n, const float *theta, const float *tau,
                                      int64_t n_targets, const float *target, float kappa,
                                      float *d_theta) {
-  vec loss, total = all(0);
+  vec loss;
+  float part[PARTS] = {0};
   int64_t i = 0;
   for (; i + LANES <= n; i += LANES) {
     store(d_theta + i,
           quantile_slopes(load(theta + i), load(tau + i), n_targets, target, kappa, &loss));
-    total += loss;
+    add_to(part, i, loss);
   }
-  if (i == n) return sum_of(total);
+  if (i == n) return add_up(part);
   vec slopes = quantile_slopes(load_part(theta + i, n - i, 0), load_part(tau + i, n - i, 0),
                                n_targets, target, kappa, &loss);
   float last[LANES];
   store_part(d_theta + i, n - i, slopes);
   store(last, loss);
-  return sum_of(total + load_part(last, n - i, 0));
+  add_to(part, i, load_part(last, n - i, 0));
+  return add_up(part);
 }

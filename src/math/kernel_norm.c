@@ -3,19 +3,12 @@
  *   mean = sum x / n,   scale = 1 / sqrt(sum (x - mean)^2 / n + eps),
  *   x' = (x - mean) scale,   y = rectified(gain x' + bias).
  *
- * A sum over a row has one order on every set: number i is added to partial sum i mod 16, and the
- * partial sums are added by halves, 8 to 8, then 4 to 4, 2 to 2, 1 to 1. */
+ * Sums over a row have the order of vector.h. */
 #include "math/vector.h"
 
 #include <math.h>
 
-enum { PARTS = 16, VECS = PARTS / LANES };
-
-static float add_up(float part[PARTS]) {
-  for (int half = PARTS / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; i++) part[i] += part[i + half];
-  return part[0];
-}
+enum { VECS = PARTS / LANES };
 
 /* The sum of (x - mean)^power, power 1 or 2. */
 INLINE float sum_of(int power, int64_t n, const float *x, float mean) {

@@ -145,6 +145,45 @@ void LGV_KERNEL(lgv__add_scaled)(int64_t count, const float *restrict x, float s
   for (int64_t i = 0; i < count; i++) sum[i] += scale * x[i];
 }
 
+/* A row of `cols` columns at c and, from column 16 on, at c + 256. */
+INLINE void end_row(const lgv_block_end *e, const float *c, const float *gate, float *out) {
+  enum { TILE_COLS = 16, TILE = 256 };
+  for (int64_t j = 0; j < e->cols; j++) {
+    float x = c[j / TILE_COLS * TILE + j % TILE_COLS] + (e->bias ? e->bias[j] : 0);
+    if (e->rectify && x < 0) x = 0;
+    out[j] = gate && !(gate[j] > 0) ? 0 : x;
+  }
+}
+
+#if LGV_LANES > 1
+
+/* The same for whole rows. A number plus 0 is the number, except that -0 becomes 0. */
+INLINE void end_whole_row(const lgv_block_end *e, const float *c, const float *gate, float *out) {
+  enum { TILE_COLS = 16, TILE = 256, VECTORS = 32 / LANES };
+  EACH (v, VECTORS) {
+    int j = v * LANES;
+    vec x = load(c + j / TILE_COLS * TILE + j % TILE_COLS);
+    x = x + (e->bias ? load(e->bias + j) : (vec){0});
+    if (e->rectify) x = rectified(x);
+    store(out + j, gate ? gated(x, load(gate + j)) : x);
+  }
+}
+
+#else
+#define end_whole_row end_row
+#endif
+
+void LGV_KERNEL(lgv__end_block)(const lgv_block_end *e) {
+  for (int64_t i = 0; i < e->rows; i++) {
+    const float *c = e->c + i / 16 * 512 + i % 16 * 16;
+    const float *gate = e->gate ? e->gate + i * e->out_row : NULL;
+    if (e->cols == 32)
+      end_whole_row(e, c, gate, e->out + i * e->out_row);
+    else
+      end_row(e, c, gate, e->out + i * e->out_row);
+  }
+}
+
 void LGV_KERNEL(lgv__rectify)(int64_t count, float *x) {
   int64_t i = 0;
   for (; i + LANES <= count; i += LANES) store(x + i, rectified(load(x + i)));
@@ -176,12 +215,12 @@ void LGV_KERNEL(lgv__adam_skip)(int64_t count, const lgv_adam_skip *skip, float 
                                 float *restrict m, float *restrict v) {
   const float sum = skip->sum, eps = skip->eps, mean = skip->eps * skip->mean;
   const float variance = skip->variance, keep_m = skip->keep_m, keep_v = skip->keep_v;
-  uint64_t mode = lgv__flush_begin();
+  uint64_t mode = lgv__loop_begin();
   for (int64_t i = 0; i < count; i++) {
     float root = 1 / (sqrtf(v[i]) + mean), share = eps * root;
-    w[i] -= sum * m[i] * root * (1 + variance * share * share);
-    m[i] *= keep_m;
-    v[i] *= keep_v;
+    w[i] = lgv__without_subnormal(w[i] - sum * m[i] * root * (1 + variance * share * share));
+    m[i] = lgv__without_subnormal(m[i] * keep_m);
+    v[i] = lgv__without_subnormal(v[i] * keep_v);
   }
   lgv__flush_end(mode);
 }

@@ -1,5 +1,5 @@
-/* The kernels of one instruction set, collected in a table. LGV_SET names the set: LGV_ISA,
- * or one that shares the kernels of LGV_ISA but has a block product of its own. */
+/* The kernels of one instruction set, collected in a table. LGV_SET names the set: LGV_ISA, or one
+ * that shares the kernels of LGV_ISA but takes the block product of LGV_BLOCK. */
 #include "math/kernels.h"
 
 #define SET(name) LGV_PASTE(name, LGV_SET)
@@ -10,13 +10,16 @@
 /* Defined by src/optim/optim_table.c. */
 extern const lgv_optim_type *const LGV_KERNEL(lgv__optimizers)[];
 
-void SET(lgv__block)(const lgv_block_product *block);
+#define BLOCK LGV_PASTE(lgv__block, LGV_BLOCK)
+void BLOCK(const lgv_block_product *block);
 
 extern const lgv_kernel_set SET(lgv__kernel_set);
 const lgv_kernel_set SET(lgv__kernel_set) = {
     .name = TEXT(LGV_SET),
+    .portable = LGV_PORTABLE_SET,
     .product = LGV_KERNEL(lgv__product),
-    .block = SET(lgv__block),
+    .block = BLOCK,
+    .end_block = LGV_KERNEL(lgv__end_block),
     .to_bf16 = LGV_KERNEL(lgv__to_bf16),
     .to_a_tile = LGV_KERNEL(lgv__to_a_tile),
     .to_b_tile = LGV_KERNEL(lgv__to_b_tile),

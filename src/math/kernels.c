@@ -1,12 +1,16 @@
 #include "math/kernels.h"
 
+#include "base/portable_math.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 extern const lgv_kernel_set lgv__kernel_set_ref, lgv__kernel_set_x86, lgv__kernel_set_avx2,
-    lgv__kernel_set_avx512, lgv__kernel_set_amx, lgv__kernel_set_neon, lgv__kernel_set_generic;
+    lgv__kernel_set_avx512, lgv__kernel_set_amx, lgv__kernel_set_neon, lgv__kernel_set_generic,
+    lgv__kernel_set_portable1, lgv__kernel_set_portable4, lgv__kernel_set_portable8,
+    lgv__kernel_set_portable16, lgv__kernel_set_portable_amx;
 
 /* ---- What this CPU can run ---- */
 
@@ -64,14 +68,23 @@ void lgv__block_end(void) {}
 
 /* ---- Choice ---- */
 
-/* Every set that was built, plainest first. */
+static const char portable_name[] = "portable"; /* the common name of the portable sets */
+
+/* Every set that was built: ref, the portable sets, the others; within these, plainest first. */
 static const struct candidate {
   const lgv_kernel_set *set;
   bool (*runs_here)(void);
 } sets[] = {
-    {&lgv__kernel_set_ref, always},
+    {&lgv__kernel_set_ref, always},           {&lgv__kernel_set_portable1, always},
+    {&lgv__kernel_set_portable4, always},
 #ifdef LGV_KERNELS_X86
-    {&lgv__kernel_set_x86, always},        {&lgv__kernel_set_avx2, has_avx2},
+    {&lgv__kernel_set_portable8, has_avx2},   {&lgv__kernel_set_portable16, has_avx512},
+#endif
+#ifdef LGV_KERNELS_AMX
+    {&lgv__kernel_set_portable_amx, has_amx},
+#endif
+#ifdef LGV_KERNELS_X86
+    {&lgv__kernel_set_x86, always},           {&lgv__kernel_set_avx2, has_avx2},
     {&lgv__kernel_set_avx512, has_avx512},
 #elif defined(LGV_KERNELS_NEON)
     {&lgv__kernel_set_neon, always},
@@ -96,28 +109,53 @@ static const char *wish(void) {
   return name && *name ? name : NULL;
 }
 
+/* The last one that runs here. */
+static const lgv_kernel_set *best(bool portable) {
+  size_t i = SETS - 1;
+  while (sets[i].set->portable != portable || !sets[i].runs_here()) i--;
+  return sets[i].set;
+}
+
+/* A portable set that does not run here is replaced by another one: it has the same bits. */
 static const lgv_kernel_set *choose(void) {
   const struct candidate *wanted = wish() ? find(wish()) : NULL;
   if (wanted && wanted->runs_here()) return wanted->set;
-  size_t best = SETS - 1;
-  while (!sets[best].runs_here()) best--;
-  return sets[best].set;
+  return best(wish() && strncmp(wish(), portable_name, strlen(portable_name)) == 0);
 }
 
 /* Threads that race for the first call make the same choice. */
-static _Atomic(const lgv_kernel_set *) in_use;
+static _Atomic(const lgv_kernel_set *) of_process, widest_portable;
+static _Thread_local const lgv_kernel_set *of_thread;
 
-const lgv_kernel_set *lgv__kernels(void) {
-  const lgv_kernel_set *set = atomic_load_explicit(&in_use, memory_order_relaxed);
-  if (!set) {
-    set = choose();
-    atomic_store_explicit(&in_use, set, memory_order_relaxed);
-  }
+static lgv_portability portability(const lgv_kernel_set *set) {
+  return !set ? LGV_AS_PROCESS : set->portable ? LGV_PORTABLE : LGV_NATIVE;
+}
+
+static const lgv_kernel_set *process_kernels(void) {
+  const lgv_kernel_set *set = atomic_load_explicit(&of_process, memory_order_relaxed);
+  if (!set) lgv__kernels_use(set = choose());
   return set;
 }
 
+const lgv_kernel_set *lgv__kernels(void) { return of_thread ? of_thread : process_kernels(); }
+
 void lgv__kernels_use(const lgv_kernel_set *set) {
-  atomic_store_explicit(&in_use, set, memory_order_relaxed);
+  atomic_store_explicit(&of_process, set, memory_order_relaxed);
+  lgv__portable_process(portability(set));
+}
+
+const lgv_kernel_set *lgv__kernels_choose(const lgv_kernel_set *set) {
+  const lgv_kernel_set *previous = of_thread;
+  of_thread = set;
+  lgv__portable_thread(portability(set));
+  return previous;
+}
+
+/* Looking at the processor takes microseconds. */
+const lgv_kernel_set *lgv__kernels_portable(void) {
+  const lgv_kernel_set *set = atomic_load_explicit(&widest_portable, memory_order_relaxed);
+  if (!set) atomic_store_explicit(&widest_portable, set = best(true), memory_order_relaxed);
+  return set;
 }
 
 const lgv_kernel_set *lgv__kernels_at(size_t index) {
@@ -127,21 +165,25 @@ const lgv_kernel_set *lgv__kernels_at(size_t index) {
 }
 
 lgv_status lgv__kernels_check(lgv_error *err) {
-  if (!wish()) return LGV_OK;
+  if (!wish() || strcmp(wish(), portable_name) == 0) return LGV_OK;
   const struct candidate *wanted = find(wish());
   if (wanted && wanted->runs_here()) return LGV_OK;
   char names[64] = "";
-  for (size_t i = 0, used = 0; i < SETS; i++)
-    if (sets[i].runs_here())
-      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
-                               sets[i].set->name);
+  size_t used = (size_t)snprintf(names, sizeof names, "%s", portable_name);
+  for (size_t i = 0; i < SETS; i++)
+    if (sets[i].runs_here() && !sets[i].set->portable)
+      used += (size_t)snprintf(names + used, sizeof names - used, ", %s", sets[i].set->name);
   return lgv_fail(err, LGV_ERR_USAGE,
                   wanted ? "LANGEVIN_KERNELS=%.40s: this CPU cannot run this set; it can run %s"
                          : "LANGEVIN_KERNELS=%.40s: unknown kernel set; this CPU can run %s",
                   wish(), names);
 }
 
-const char *lgv_kernels(void) { return lgv__kernels()->name; }
+/* All portable sets have one name here, and in config.json: a run may resume with another one. */
+const char *lgv_kernels(void) {
+  const lgv_kernel_set *set = process_kernels();
+  return set->portable ? portable_name : set->name;
+}
 
 /* Every word of every lane is random, so the lanes start at 16 unrelated places of the one orbit of
  * xoshiro128++. The chance that two of them overlap within 2^40 draws is below 2^-80. */

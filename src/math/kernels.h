@@ -1,11 +1,18 @@
-/* Compute kernels: one source, compiled once per instruction set; the set is chosen once, at start.
+/* Compute kernels: one source, compiled once per instruction set. The process chooses a set at
+ * start; a thread may choose another one.
  *
  * Files named kernel_*.c here and optim_*.c in src/optim are compiled several times with LGV_ISA
  * set to the set's name and LGV_LANES to the floats in its vectors (1 for ref: plain C); every
  * global name in them is written LGV_KERNEL(name), which appends the set's name. One lgv_kernel_set
  * per set collects the kernels. LANGEVIN_KERNELS=ref|x86|avx2|avx512|amx (64-bit ARM: ref|neon;
  * elsewhere: ref|generic) overrides the choice. `amx` is avx512 with another block product
- * (kernel_block_amx.c). */
+ * (kernel_block_amx.c).
+ *
+ * LANGEVIN_KERNELS=portable takes the widest of the portable sets (portable1, 4, 8, 16 by lanes,
+ * portable_amx), which all give the same bits, on every machine: they do not fuse multiplications
+ * and additions, every sum has one order whatever the number of lanes, and they call no function of
+ * the C library that machines differ in. While a thread uses such a set, base/portable_math.h and
+ * math/dense.h compute portably as well. */
 #ifndef LGV_MATH_KERNELS_H
 #define LGV_MATH_KERNELS_H
 
@@ -65,7 +72,8 @@ enum { LGV_TILE = 512 }; /* numbers in a tile of bf16: 1 kB */
  * high and a low part (to_bf16), the tiles of the low parts are a_lo or b_lo after those of the
  * high ones. Tiles of C are 16 x 16 floats: tile (i, j) is at c + 256 (2 i + j). C must not overlap
  * A or B. Distances and offsets count numbers of bf16. Tiles are aligned to 4 bytes; those that
- * begin on a cache line are faster.
+ * begin on a cache line are faster. If only the first rows of C are wanted, the others, and those
+ * of A, may hold anything; the bits of a row do not depend on how many are wanted.
  *
  * Invariant: for each step in order, C(i, j) is increased by up to three sums in this order: A_lo
  * B_hi if a_lo is not 0, A_hi B_hi, and A_hi B_lo if b_lo is not 0. A sum over the 32 numbers of a
@@ -86,8 +94,21 @@ typedef struct lgv_block_product {
   int64_t a_next, b_next;     /* from the first tile of a step to the second */
   int64_t a_lo, b_lo;         /* from a high part to its low part; 0: not split */
   float *c;
-  bool add; /* C starts from its current values; otherwise it need not be initialized */
+  bool add;     /* C starts from its current values; otherwise it need not be initialized */
+  int32_t rows; /* of C that are wanted, the first ones; 0: all 32 */
 } lgv_block_product;
+
+/* What becomes of a block of C: its first `rows` rows and `cols` columns plus bias, then rectified
+ * or gated, go to out (distance out_row between rows). */
+typedef struct lgv_block_end {
+  int64_t rows, cols;
+  const float *c;
+  const float *bias; /* (cols); or NULL */
+  bool rectify;      /* max(x, 0); NaN stays */
+  const float *gate; /* laid out as out, which becomes 0 where this is not positive; or NULL */
+  float *out;
+  int64_t out_row;
+} lgv_block_end;
 
 /* The effect of several Adam steps with gradient 0 on a parameter; optim/lazy_adam.h has the
  * equations. */
@@ -99,8 +120,10 @@ typedef struct lgv_adam_skip {
 
 typedef struct lgv_kernel_set {
   const char *name;
+  bool portable; /* has the bits of all other portable sets */
   void (*product)(const lgv_product *product);
   void (*block)(const lgv_block_product *block); /* see lgv__block_begin */
+  void (*end_block)(const lgv_block_end *end);
   /* Numbers of bf16 from floats: hi is nearest to x, ties to even, and lo (may be NULL) nearest to
    * x - hi. Denormal numbers become 0, large ones infinite, and NaN stays NaN. */
   void (*to_bf16)(int64_t count, const float *x, lgv_bf16 *hi, lgv_bf16 *lo);
@@ -163,13 +186,20 @@ typedef struct lgv_kernel_set {
   const lgv_optim_type *const *optimizers; /* NULL-terminated */
 } lgv_kernel_set;
 
-const lgv_kernel_set *lgv__kernels(void); /* the set in use: the best that this CPU can run */
+/* The set in use: the thread's own choice, otherwise the process's, which is the best that this CPU
+ * can run unless LANGEVIN_KERNELS names another one. */
+const lgv_kernel_set *lgv__kernels(void);
+/* The calling thread computes with this set from now on; NULL: with the process's. Returns the
+ * previous choice, to be restored. Products keep the set of the thread that asks for them, whoever
+ * helps (matmul_threads.h). */
+const lgv_kernel_set *lgv__kernels_choose(const lgv_kernel_set *set);
+const lgv_kernel_set *lgv__kernels_portable(void); /* the widest portable set that runs here */
 /* Fails if LANGEVIN_KERNELS names an unknown set or one that this CPU cannot run; the best set is
  * in use then. */
 LGV_CHECK lgv_status lgv__kernels_check(lgv_error *err);
 /* The sets that this CPU can run, plainest first; NULL after the last. */
 const lgv_kernel_set *lgv__kernels_at(size_t index);
-/* Test hook: makes lgv__kernels return this set; NULL: chooses again. */
+/* Test hook: makes this the set of the process; NULL: chooses again. */
 void lgv__kernels_use(const lgv_kernel_set *set);
 void lgv__noise_seed(lgv_noise *noise, lgv_rng *rng);
 /* A thread that computes many block products does so between these two calls, which may be nested:
@@ -183,6 +213,7 @@ void lgv__block_end(void);
 void LGV_KERNEL(lgv__product)(const lgv_product *product);
 void LGV_KERNEL(lgv__product_row)(const lgv_product *product); /* m = 1 */
 void LGV_KERNEL(lgv__block)(const lgv_block_product *block);
+void LGV_KERNEL(lgv__end_block)(const lgv_block_end *end);
 void LGV_KERNEL(lgv__to_bf16)(int64_t count, const float *x, lgv_bf16 *hi, lgv_bf16 *lo);
 void LGV_KERNEL(lgv__to_a_tile)(int64_t rows, int64_t cols, const float *x, int64_t x_row,
                                 lgv_bf16 *hi, lgv_bf16 *lo);

@@ -25,8 +25,11 @@ typedef struct helper {
   atomic_bool sleeping, quit;
   pthread_mutex_t lock; /* used only for falling asleep */
   pthread_cond_t wake;
-  void (*product)(const lgv_product *product);
-  lgv_product part;
+  void (*work)(const void *context, int64_t first, int64_t last);
+  const void *context;
+  int64_t first, last;
+  const lgv_kernel_set *kernels; /* of a product */
+  lgv_product product;
   uint64_t mode; /* the caller's floating-point mode */
 } helper;
 
@@ -68,7 +71,7 @@ static void *help(void *context) {
     if (atomic_load(&h->part_is) != OFFERED) sleep_until_offered(h);
     if (!take(h)) continue; /* the caller was faster, or the helper is to quit */
     lgv__fp_set_mode(h->mode);
-    h->product(&h->part);
+    h->work(h->context, h->first, h->last);
     atomic_store(&h->part_is, DONE);
   }
   return NULL;
@@ -87,7 +90,7 @@ static void offer(helper *h) {
  * longer than any product on a busy machine. */
 static void settle(helper *h) {
   if (take(h))
-    h->product(&h->part);
+    h->work(h->context, h->first, h->last);
   else
     for (int spin = 0; atomic_load(&h->part_is) != DONE; spin++) {
       relax();
@@ -182,29 +185,60 @@ static lgv_product part_of(const lgv_product *g, int64_t i, int64_t parts) {
   return g->m >= g->n ? rows_of(g, first, last) : columns_of(g, first, last);
 }
 
-static int64_t count_parts(const lgv_product *g) {
+static int64_t count_parts(int64_t most, int64_t operations) {
   if (!current) return 1;
-  int64_t side = g->m >= g->n ? g->m : g->n, most = current->count + 1;
-  if (most > side / CUT) most = side / CUT;
-  int64_t worth = g->m * g->n * g->k / ENOUGH;
+  if (most > current->count + 1) most = current->count + 1;
+  int64_t worth = operations / ENOUGH;
   return most < worth ? most : worth;
 }
 
+static void multiply(const void *context, int64_t first, int64_t last) {
+  (void)first, (void)last;
+  const helper *h = context;
+  h->kernels->product(&h->product);
+}
+
 void lgv__matmul_threads_product(const lgv_product *g) {
-  void (*product)(const lgv_product *) = lgv__kernels()->product;
-  int64_t parts = count_parts(g);
+  const lgv_kernel_set *kernels = lgv__kernels();
+  int64_t side = g->m >= g->n ? g->m : g->n;
+  int64_t parts = count_parts(side / CUT, g->m * g->n * g->k);
   if (parts < 2) {
-    product(g);
+    kernels->product(g);
     return;
   }
   for (int64_t i = 1; i < parts; i++) {
     helper *h = &current->helpers[i - 1];
-    h->product = product;
-    h->part = part_of(g, i, parts);
+    h->work = multiply;
+    h->context = h;
+    h->kernels = kernels;
+    h->product = part_of(g, i, parts);
     h->mode = lgv__fp_mode();
     offer(h);
   }
   lgv_product own = part_of(g, 0, parts);
-  product(&own);
+  kernels->product(&own);
+  for (int64_t i = 1; i < parts; i++) settle(&current->helpers[i - 1]);
+}
+
+/* ---- Other work ---- */
+
+void lgv__matmul_threads_share(int64_t count, int64_t cost,
+                               void (*work)(const void *context, int64_t first, int64_t last),
+                               const void *context) {
+  int64_t parts = count_parts(count, count * cost);
+  if (parts < 2) {
+    work(context, 0, count);
+    return;
+  }
+  for (int64_t i = 1; i < parts; i++) {
+    helper *h = &current->helpers[i - 1];
+    h->work = work;
+    h->context = context;
+    h->first = count * i / parts;
+    h->last = count * (i + 1) / parts;
+    h->mode = lgv__fp_mode();
+    offer(h);
+  }
+  work(context, 0, count / parts);
   for (int64_t i = 1; i < parts; i++) settle(&current->helpers[i - 1]);
 }

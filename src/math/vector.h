@@ -46,4 +46,16 @@ INLINE vec lesser(vec a, vec b) { return a < b ? a : b; }
 INLINE float lane(vec v, int i) { return i == 0 ? v : 0; }
 
 #endif
+
+/* A sum over a row has one order on every set: number i is added to partial sum i mod PARTS, and
+ * the partial sums are added by halves, 8 to 8, then 4 to 4, 2 to 2, 1 to 1. */
+enum { PARTS = 16 };
+
+INLINE float add_up(const float part[PARTS]) {
+  float eight[8], four[4];
+  EACH (i, 8) eight[i] = part[i] + part[i + 8];
+  EACH (i, 4) four[i] = eight[i] + eight[i + 4];
+  return (four[0] + four[2]) + (four[1] + four[3]);
+}
+
 #endif

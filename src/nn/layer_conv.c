@@ -21,12 +21,12 @@ int64_t lgv__layer_conv_window(const net_layer *layer) {
   return (int64_t)layer->kernel * layer->kernel * layer->inputs;
 }
 
-static int64_t image_length(const net_layer *layer) {
+int64_t lgv__layer_conv_image(const net_layer *layer) {
   return (int64_t)layer->in_height * layer->in_width * layer->inputs;
 }
 
 int64_t lgv__layer_conv_group(const net_layer *layer) {
-  int64_t places = net_layer_places(layer), most = INT32_MAX / image_length(layer);
+  int64_t places = net_layer_places(layer), most = INT32_MAX / lgv__layer_conv_image(layer);
   int64_t wanted = (ENOUGH_PLACES + places - 1) / places;
   return wanted < most ? wanted : most;
 }
@@ -37,8 +37,8 @@ void lgv__layer_conv_locate(const net_layer *layer, conv_places *places) {
   for (int64_t s = 0; s < places->group; s++)
     for (int64_t y = 0; y < layer->out_height; y++)
       for (int64_t x = 0; x < layer->out_width; x++)
-        *corner++ =
-            (int32_t)(s * image_length(layer) + layer->stride * (y * row + x * layer->inputs));
+        *corner++ = (int32_t)(s * lgv__layer_conv_image(layer) +
+                              layer->stride * (y * row + x * layer->inputs));
   for (int64_t y = 0; y < layer->kernel; y++)
     for (int64_t i = 0; i < strip; i++) *window++ = (int32_t)(y * row + i);
 }
@@ -51,7 +51,7 @@ void lgv__layer_conv_forward(const net_layer *layer, const conv_places *places, 
     lgv__matmul_threads_product(&(lgv_product){.m = images * per_image,
                                                .n = n,
                                                .k = lgv__layer_conv_window(layer),
-                                               .a = in + s * image_length(layer),
+                                               .a = in + s * lgv__layer_conv_image(layer),
                                                .a_rows = places->corner,
                                                .a_cols = places->window,
                                                .b = params + layer->weights,
@@ -71,7 +71,7 @@ void lgv__layer_conv_weights(const net_layer *layer, const conv_places *places, 
     lgv__matmul_threads_product(&(lgv_product){.m = lgv__layer_conv_window(layer),
                                                .n = n,
                                                .k = images * per_image,
-                                               .a = in + s * image_length(layer),
+                                               .a = in + s * lgv__layer_conv_image(layer),
                                                .a_rows = places->window,
                                                .a_cols = places->corner,
                                                .b = d_out + s * per_image * n,
@@ -128,7 +128,8 @@ static void add_taps(const net_layer *layer, const conv_places *places, int64_t 
 void lgv__layer_conv_inputs(const net_layer *layer, const conv_places *places, const float *params,
                             const float *in, int64_t batch, const float *d_out, float *scratch,
                             float *d_in) {
-  int64_t d_length = net_layer_places(layer) * layer->outputs, length = image_length(layer);
+  int64_t d_length = net_layer_places(layer) * layer->outputs,
+          length = lgv__layer_conv_image(layer);
   turn_weights(layer, params + layer->weights, scratch);
   for (int64_t s = 0; s < batch; s += places->group) {
     int64_t images = batch - s < places->group ? batch - s : places->group;

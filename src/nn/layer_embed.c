@@ -10,19 +10,21 @@
  * cos(pi i tau) follows from its two predecessors, cos((i + 1) x) = 2 cos(x) cos(i x) - cos((i - 1)
  * x), in double: the errors grow at most like i^2, to 1e-12 for i = 64. Rows are processed in
  * groups, since every row is a chain of dependent steps. */
+#include "base/portable_math.h"
 #include "nn/layers.h"
 
 #include <math.h>
 
 enum { GROUP = 8 };
 
-static void cosines_of(const float *tau, int64_t rows, int64_t n, float *out) {
+void lgv__layer_embed_cosines(const net_layer *layer, const float *tau, int64_t rows, float *out) {
+  int64_t n = layer->inputs;
   for (int64_t r = 0; r < rows; r += GROUP) {
     int64_t count = rows - r < GROUP ? rows - r : GROUP;
     double before[GROUP], now[GROUP], twice[GROUP];
     for (int64_t v = 0; v < GROUP; v++) {
       before[v] = 1;
-      now[v] = cos(M_PI * (double)tau[r + (v < count ? v : 0)]);
+      now[v] = lgv__cos(M_PI * (double)tau[r + (v < count ? v : 0)]);
       twice[v] = 2 * now[v];
     }
     for (int64_t i = 0; i < n; i++) {
@@ -36,13 +38,10 @@ static void cosines_of(const float *tau, int64_t rows, int64_t n, float *out) {
   }
 }
 
-void lgv__layer_embed_forward(const net_layer *layer, const float *params, const float *tau,
-                              int64_t taus, const float *features, int64_t batch, float *cosine,
-                              float *psi, float *out) {
+void lgv__layer_embed_forward(const net_layer *layer, int64_t taus, const float *features,
+                              int64_t rows, const float *psi, float *out) {
   int64_t units = layer->outputs;
-  cosines_of(tau, batch * taus, layer->inputs, cosine);
-  lgv__layer_dense_forward(layer, params, cosine, batch * taus, psi);
-  for (int64_t r = 0; r < batch * taus; r++) {
+  for (int64_t r = 0; r < rows; r++) {
     const float *restrict f = features + r / taus * units, *restrict p = psi + r * units;
     float *restrict to = out + r * units;
     for (int64_t j = 0; j < units; j++) to[j] = f[j] * p[j];
@@ -63,14 +62,12 @@ static void split_product(int64_t units, int64_t taus, const float *restrict fea
   for (int64_t j = 0; j < units; j++) d_in[j] = features[j] > 0 ? d_in[j] : 0;
 }
 
-void lgv__layer_embed_backward(const net_layer *layer, const float *params, const float *features,
-                               const float *cosine, float *psi, int64_t batch, int64_t taus,
-                               const float *d_out, float *d_in, float *scratch, float *grad) {
+void lgv__layer_embed_backward(const net_layer *layer, const float *features, float *psi,
+                               int64_t batch, int64_t taus, const float *d_out, float *d_in) {
   int64_t units = layer->outputs;
   for (int64_t s = 0; s < batch; s++) {
     int64_t row = s * taus;
     split_product(units, taus, features + s * units, d_out + row * units, psi + row * units,
                   d_in + s * units);
   }
-  lgv__layer_dense_backward(layer, params, cosine, NULL, batch * taus, psi, NULL, scratch, grad);
 }

@@ -55,6 +55,16 @@ static inline int64_t net_rows(const net *n, int32_t layer, int64_t batch, int64
   return n->embedding && layer >= n->embedding ? batch * taus : batch;
 }
 
+/* ---- Parts of passes (net_pass.c) ---- */
+
+/* The backward pass of a dense layer's linear map, in the precision of the network. */
+void lgv__net_map_backward(const net *n, const float *params, int32_t l, const float *in,
+                           const float *gate, int64_t rows, net_tape *tape, const float *d_out,
+                           float *d_in, float *grad);
+/* Converts numbers [first, first + count) of one observation, without its vector. */
+void lgv__net_convert_part(const net *n, net_input input, int64_t sample, int64_t first,
+                           int64_t count, float *out);
+
 /* ---- Dense ---- */
 
 /* in, d_in and gate have rows of layer->in_row numbers, of which the layer takes and writes its
@@ -83,18 +93,20 @@ void lgv__dueling_backward(const net_shape *shape, int64_t rows, const float *d_
                            float *d_advantage);
 
 /* ---- The embedding of tau: out = features * psi, psi = rectified(cosine W + b), for every tau of
- * every sample. d_out need not be gated. psi is overwritten by the backward pass. ---- */
+ * every sample; W and b are a dense layer's. ---- */
 
-void lgv__layer_embed_forward(const net_layer *layer, const float *params, const float *tau,
-                              int64_t taus, const float *features, int64_t batch, float *cosine,
-                              float *psi, float *out);
-void lgv__layer_embed_backward(const net_layer *layer, const float *params, const float *features,
-                               const float *cosine, float *psi, int64_t batch, int64_t taus,
-                               const float *d_out, float *d_in, float *scratch, float *grad);
+void lgv__layer_embed_cosines(const net_layer *layer, const float *tau, int64_t rows,
+                              float *cosine); /* rows: batch x taus */
+void lgv__layer_embed_forward(const net_layer *layer, int64_t taus, const float *features,
+                              int64_t rows, const float *psi, float *out);
+/* d_out need not be gated. psi becomes the d_out of the dense layer. */
+void lgv__layer_embed_backward(const net_layer *layer, const float *features, float *psi,
+                               int64_t batch, int64_t taus, const float *d_out, float *d_in);
 
 /* ---- Convolution: VALID, images as (height x width x channels) ---- */
 
 int64_t lgv__layer_conv_window(const net_layer *layer); /* its length */
+int64_t lgv__layer_conv_image(const net_layer *layer);  /* the length of an image */
 int64_t lgv__layer_conv_group(const net_layer *layer);  /* images per product */
 void lgv__layer_conv_locate(const net_layer *layer,
                             conv_places *places); /* fills corner and window */

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/spec.h"
+#include "nn/blocks.h"
 #include "nn/layers.h"
 
 #include <math.h>
@@ -44,6 +45,11 @@ static lgv_status add_layer(net *n, net_layer layer, lgv_error *err) {
   layer.gains = layer.biases + layer.n_biases;
   layer.shifts = layer.gains + (layer.normalized ? layer.outputs : 0);
   layer.n_params = layer.shifts + (layer.normalized ? layer.outputs : 0) - layer.weights;
+  if (n->shape.precision != NET_FLOAT && layer.hidden && !lgv__block_fits(&layer))
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "a layer with %.0f inputs and %.0f outputs per place is too large for tiles of "
+                    "bf16: set agent.precision = float, or lower agent.hidden or agent.conv",
+                    (double)layer.inputs, (double)layer.outputs);
   n->params += layer.n_params;
   n->layer[n->n_layers++] = layer;
   if (layer.hidden) n->n_hidden = n->n_layers;

@@ -30,6 +30,9 @@
  * by the output of a dense layer whose inputs are cos(pi i tau); the layers above see batch x taus
  * rows. A vector behind the convolutions is part of the features.
  *
+ * In the precisions of bf16, the products of hidden layers are made of tiles (blocks.h). The output
+ * layers, and a first layer whose inputs are an index, stay in float.
+ *
  * A network owns no parameters: an online and a target network are two vectors for one shape.
  *
  * Invariants: the forward pass writes only the tape; the backward pass overwrites grad and does not
@@ -40,6 +43,9 @@
 #include "langevin.h"
 
 enum { NET_AUTO, NET_MLP, NET_CONV, NET_NATURE };
+/* Of the products of hidden layers (blocks.h): float; bf16 with both factors split into a high and
+ * a low part; bf16. */
+enum { NET_FLOAT, NET_BF16X3, NET_BF16 };
 enum {
   NET_MOST_CONVS = 8,
   NET_MOST_LAYERS = NET_MOST_CONVS + LGV_INTS_MAX + 3 /* the embedding, V and A */
@@ -74,6 +80,7 @@ typedef struct net_shape {
   bool maps_input;   /* in place of that, net_input.map maps dense inputs */
   int32_t cosines;   /* i = 1..cosines of the embedding; 0: there is none */
   int32_t taus;      /* the most per observation */
+  int32_t precision; /* NET_FLOAT, ... */
 } net_shape;
 
 /* A float x becomes (x - shift) gain, cut to [-clip, clip], and a byte x becomes gain x. */
@@ -138,6 +145,31 @@ typedef struct conv_places {
   int32_t *window; /* (kernel x kernel x inputs): the elements of a window, relative to its first */
 } conv_places;
 
+/* The weights of hidden layers as tiles of bf16, for one parameter vector at a time; see blocks.h.
+ * Whoever changes parameters calls lgv__net_tiles_changed. */
+typedef struct net_tiles {
+  const float *params; /* whose tiles these are; NULL: nobody's */
+  const bool *exposed; /* true: anybody may write parameters, so every pass makes tiles; or NULL */
+  uint64_t made[2];    /* bit l: those of layer l exist, for the forward and the backward pass */
+  uint16_t *tiles[2][NET_MOST_LAYERS];
+} net_tiles;
+
+/* Lists of the steps of a layer's block products, as offsets into tiles. */
+typedef struct block_lists {
+  int32_t *forward_a, *forward_b; /* (taps x input blocks), from an output place's corner */
+  int32_t *weights_a, *weights_b; /* (groups x output places) */
+  int32_t *inputs_a, *inputs_b, *inputs_end; /* inputs_end (pixels): where the steps of each end */
+} block_lists;
+
+typedef struct block_scratch {
+  uint16_t *a, *b;    /* tiles of bf16 */
+  int64_t a_lo, b_lo; /* where the low parts begin; 0: there are none */
+  float *c;           /* blocks of dW, if a layer needs several turns; else NULL */
+  float *input;       /* converted observations: a row of a group, or one */
+  uint16_t *row;      /* such a row in bf16 */
+  block_lists lists[NET_MOST_LAYERS];
+} block_scratch;
+
 /* The activations of a batch. */
 typedef struct net_tape {
   int64_t batch; /* the most samples it can hold */
@@ -154,9 +186,12 @@ typedef struct net_tape {
   float *input;   /* converted or scaled inputs: of an MLP all (batch x inputs), of images a group
                      (group x length); else NULL */
   conv_places places[NET_MOST_CONVS];
-  int64_t taus;  /* of the last forward pass; 1 without an embedding */
-  float *cosine; /* (batch x taus x cosines) */
-  float *psi;    /* (batch x taus x units): the factors of the embedding */
+  int64_t taus;         /* of the last forward pass; 1 without an embedding */
+  float *cosine;        /* (batch x taus x cosines) */
+  float *psi;           /* (batch x taus x units): the factors of the embedding */
+  block_scratch blocks; /* of networks in bf16 */
+  net_tiles *tiles;     /* likewise; NULL: own_tiles, made anew in every pass */
+  net_tiles own_tiles;
 } net_tape;
 
 /* Reads and writes a list of convolutions; an empty text is an empty list. The message says what is
@@ -172,6 +207,16 @@ void lgv__net_init(const net *n, float *params, lgv_rng *rng);
 /* The name must outlive the layout. Without with_backward the tape serves forward passes only. */
 void lgv__net_tape_layout(net_tape *tape, const net *n, const char *name, int64_t batch,
                           bool with_backward, lgv_layout *layout);
+/* The same for a network in bf16 whose tiles several passes share (in float they are ignored). */
+void lgv__net_tape_layout_with(net_tape *tape, const net *n, const char *name, int64_t batch,
+                               bool with_backward, net_tiles *tiles, lgv_layout *layout);
+/* Memory for the tiles of one parameter vector at a time; none in float. */
+void lgv__net_tiles_layout(net_tiles *tiles, const net *n, const char *name, bool with_backward,
+                           lgv_layout *layout);
+/* These parameters have changed (NULL: any may have), so their tiles are made anew. */
+void lgv__net_tiles_changed(net_tiles *tiles, const float *params);
+/* Whether any of its products is in bf16: others have no hidden products. */
+bool lgv__net_has_blocks(const net *n);
 /* Returns the outputs, (batch x outputs) or (batch x taus x outputs), which are part of the tape.
  */
 const float *lgv__net_forward(const net *n, const float *params, net_input input, int64_t batch,

@@ -2,6 +2,7 @@
  * exception: they are converted to floats in groups just before the first convolution needs them,
  * so that they are still in the cache. */
 #include "math/kernels.h"
+#include "nn/blocks.h"
 #include "nn/layers.h"
 
 #include <assert.h>
@@ -9,10 +10,11 @@
 
 /* ---- Inputs ---- */
 
-/* Converts `count` observations, without their vectors; one of bytes and dense is given. */
-static void convert_observations(const net *n, net_map map, const uint8_t *bytes,
-                                 const float *dense, int64_t count, float *out) {
-  int64_t length = net_obs_length(n), numbers = count * length;
+/* Converts `count` observations of `length` numbers, without their vectors, or a part of one; one
+ * of bytes and dense is given. */
+static void convert_numbers(const net *n, net_map map, const uint8_t *bytes, const float *dense,
+                            int64_t count, int64_t length, float *out) {
+  int64_t numbers = count * length;
   const lgv_kernel_set *kernels = lgv__kernels();
   float scale = n->shape.input_scale;
   if (n->shape.maps_input && bytes)
@@ -25,8 +27,27 @@ static void convert_observations(const net *n, net_map map, const uint8_t *bytes
     for (int64_t i = 0; i < numbers; i++) out[i] = scale * dense[i];
 }
 
+static void convert_observations(const net *n, net_map map, const uint8_t *bytes,
+                                 const float *dense, int64_t count, float *out) {
+  convert_numbers(n, map, bytes, dense, count, net_obs_length(n), out);
+}
+
 static const float *floats_at(const void *first, int64_t bytes) {
   return (const float *)(const void *)((const char *)first + bytes);
+}
+
+void lgv__net_convert_part(const net *n, net_input input, int64_t sample, int64_t first,
+                           int64_t count, float *out) {
+  int64_t item = input.bytes ? 1 : (int64_t)sizeof(float);
+  int64_t stride = n->shape.vector > 0 ? input.stride : net_obs_length(n) * item;
+  int64_t at = sample * stride + first * item;
+  net_map map = input.map;
+  if (n->shape.maps_input) {
+    map.gain += first;
+    map.shift = map.shift ? map.shift + first : NULL;
+  }
+  convert_numbers(n, map, input.bytes ? input.bytes + at : NULL,
+                  input.dense ? floats_at(input.dense, at) : NULL, 1, count, out);
 }
 
 static void copy_vector(const net *n, net_input input, int64_t sample, float *out) {
@@ -98,7 +119,53 @@ static void normalize_back(const net *n, const float *params, int64_t batch, int
                           tape->norm_scale[l], d_out);
 }
 
+/* ---- Linear maps ---- */
+
+/* A dense layer's, with the rectifier if it has one. */
+static void map_forward(const net *n, const float *params, int32_t l, const float *in, int64_t rows,
+                        net_tape *tape, float *out) {
+  const net_layer *layer = &n->layer[l];
+  block_input input = {.x = in, .row = layer->in_row};
+  if (lgv__net_uses_blocks(n, l))
+    lgv__block_forward(n, params, l, input, rows, out, tape);
+  else
+    lgv__layer_dense_forward(layer, params, in, rows, out);
+}
+
+void lgv__net_map_backward(const net *n, const float *params, int32_t l, const float *in,
+                           const float *gate, int64_t rows, net_tape *tape, const float *d_out,
+                           float *d_in, float *grad) {
+  const net_layer *layer = &n->layer[l];
+  if (!lgv__net_uses_blocks(n, l)) {
+    lgv__layer_dense_backward(layer, params, in, gate, rows, d_out, d_in, tape->scratch, grad);
+    return;
+  }
+  lgv__net_tiles_use(tape->tiles, params);
+  lgv__kernels()->column_sums(rows, layer->outputs, d_out, grad + layer->biases);
+  lgv__block_weights(n, l, (block_input){.x = in, .row = layer->in_row}, rows, d_out, tape, grad);
+  if (d_in) lgv__block_inputs(n, params, l, gate, layer->in_row, rows, d_out, tape, d_in);
+}
+
+/* Before a pass: tiles that nobody shares, or whose parameters nobody guards, are made anew. */
+static void begin_blocks(const float *params, net_tape *tape) {
+  if (!tape->tiles) return;
+  bool exposed = tape->tiles->exposed && *tape->tiles->exposed;
+  if (tape->tiles == &tape->own_tiles || exposed) lgv__net_tiles_changed(tape->tiles, NULL);
+  lgv__net_tiles_use(tape->tiles, params);
+  lgv__block_begin();
+}
+
+static void end_blocks(const net_tape *tape) {
+  if (tape->tiles) lgv__block_end();
+}
+
 /* ---- Forward ---- */
+
+/* The pictures that a first convolution in bf16 takes. */
+static block_input pictures(const net *n, const net_input *input) {
+  return (block_input){
+      .x = input->dense, .row = net_obs_length(n), .convert = net_converts_input(n) ? input : NULL};
+}
 
 static void first_forward(const net *n, const float *params, net_input input, int64_t batch,
                           net_tape *tape) {
@@ -107,6 +174,8 @@ static void first_forward(const net *n, const float *params, net_input input, in
   if (net_takes_index(n)) {
     lgv__layer_index_forward(layer, params, n->shape.obs_form, input.index, n->shape.input_scale,
                              batch, tape->scratch, out);
+  } else if (layer->kernel && lgv__net_uses_blocks(n, 0)) {
+    lgv__block_forward(n, params, 0, pictures(n, &input), batch, out, tape);
   } else if (layer->kernel) {
     int64_t group = first_group(n, tape, batch), length = net_layer_length(layer);
     for (int64_t s = 0; s < batch; s += group) {
@@ -117,7 +186,7 @@ static void first_forward(const net *n, const float *params, net_input input, in
   } else {
     const float *in = input.dense;
     if (net_converts_input(n)) in = convert(n, input, 0, batch, tape->input);
-    lgv__layer_dense_forward(layer, params, in, batch, out);
+    map_forward(n, params, 0, in, batch, tape, out);
   }
 }
 
@@ -126,13 +195,19 @@ static void layer_forward(const net *n, const float *params, net_input input, in
   const net_layer *layer = &n->layer[l];
   const float *in = inputs_of(n, tape, l);
   float *out = tape->activation[l];
-  if (layer->kind == LAYER_CONV)
+  int64_t rows = net_rows(n, l, batch, tape->taus);
+  if (layer->kind == LAYER_EMBEDDING) {
+    lgv__layer_embed_cosines(layer, input.tau, rows, tape->cosine);
+    map_forward(n, params, l, tape->cosine, rows, tape, tape->psi);
+    lgv__layer_embed_forward(layer, tape->taus, in, rows, tape->psi, out);
+  } else if (layer->kind == LAYER_CONV && !lgv__net_uses_blocks(n, l)) {
     lgv__layer_conv_forward(layer, &tape->places[l], params, in, batch, out);
-  else if (layer->kind == LAYER_EMBEDDING)
-    lgv__layer_embed_forward(layer, params, input.tau, tape->taus, in, batch, tape->cosine,
-                             tape->psi, out);
-  else
-    lgv__layer_dense_forward(layer, params, in, net_rows(n, l, batch, tape->taus), out);
+  } else if (layer->kind == LAYER_CONV) {
+    block_input image = {.x = in, .row = lgv__layer_conv_image(layer)};
+    lgv__block_forward(n, params, l, image, batch, out, tape);
+  } else {
+    map_forward(n, params, l, in, rows, tape, out);
+  }
 }
 
 /* Puts the vector behind the outputs of the last convolution. */
@@ -154,6 +229,7 @@ const float *lgv__net_forward(const net *n, const float *params, net_input input
   assert(n->shape.vector == 0 || input.vector);
   assert(!n->shape.maps_input || input.map.gain);
   tape->taus = n->embedding ? input.taus : 1;
+  begin_blocks(params, tape);
   for (int32_t l = 0; l <= last; l++) {
     if (l == 0)
       first_forward(n, params, input, batch, tape);
@@ -162,6 +238,7 @@ const float *lgv__net_forward(const net *n, const float *params, net_input input
     if (n->layer[l].normalized) normalize(n, params, batch, l, tape);
     if (n->joins && l + 1 == n->joins) join(n, input, batch, tape);
   }
+  end_blocks(tape);
   if (n->shape.dueling)
     lgv__dueling_forward(&n->shape, net_rows(n, last, batch, tape->taus),
                          tape->activation[last - 1], tape->activation[last]);
@@ -176,6 +253,9 @@ static void first_backward(const net *n, const float *params, net_input input, i
   if (net_takes_index(n)) {
     lgv__layer_index_backward(layer, n->shape.obs_form, input.index, n->shape.input_scale, batch,
                               d_out, grad);
+  } else if (layer->kernel && lgv__net_uses_blocks(n, 0)) {
+    lgv__block_weights(n, 0, pictures(n, &input), batch, d_out, tape, grad);
+    lgv__layer_conv_biases(layer, batch, d_out, grad);
   } else if (layer->kernel) {
     int64_t group = first_group(n, tape, batch), length = net_layer_length(layer);
     for (int64_t s = 0; s < batch; s += group) {
@@ -186,7 +266,7 @@ static void first_backward(const net *n, const float *params, net_input input, i
     lgv__layer_conv_biases(layer, batch, d_out, grad);
   } else {
     const float *in = net_converts_input(n) ? tape->input : input.dense;
-    lgv__layer_dense_backward(layer, params, in, NULL, batch, d_out, NULL, tape->scratch, grad);
+    lgv__net_map_backward(n, params, 0, in, NULL, batch, tape, d_out, NULL, grad);
   }
 }
 
@@ -197,22 +277,36 @@ static void take_apart(const net *n, int64_t batch, float *d_in) {
     memmove(d_in + s * own, d_in + s * all, (size_t)own * sizeof *d_in);
 }
 
+static void conv_backward(const net *n, const float *params, int64_t batch, int32_t l,
+                          net_tape *tape, const float *d_out, float *d_in, float *grad) {
+  const net_layer *layer = &n->layer[l];
+  const conv_places *places = &tape->places[l];
+  const float *in = inputs_of(n, tape, l);
+  int64_t image = lgv__layer_conv_image(layer);
+  lgv__layer_conv_biases(layer, batch, d_out, grad);
+  if (lgv__net_uses_blocks(n, l)) {
+    lgv__block_weights(n, l, (block_input){.x = in, .row = image}, batch, d_out, tape, grad);
+    lgv__block_inputs(n, params, l, in, image, batch, d_out, tape, d_in);
+  } else {
+    lgv__layer_conv_weights(layer, places, in, batch, d_out, false, grad);
+    lgv__layer_conv_inputs(layer, places, params, in, batch, d_out, tape->scratch, d_in);
+  }
+}
+
 static void layer_backward(const net *n, const float *params, int64_t batch, int32_t l,
                            net_tape *tape, const float *d_out, float *d_in, float *grad) {
   const net_layer *layer = &n->layer[l];
   const float *in = inputs_of(n, tape, l);
+  int64_t rows = net_rows(n, l, batch, tape->taus);
   if (layer->kind == LAYER_CONV) {
-    lgv__layer_conv_weights(layer, &tape->places[l], in, batch, d_out, false, grad);
-    lgv__layer_conv_biases(layer, batch, d_out, grad);
-    lgv__layer_conv_inputs(layer, &tape->places[l], params, in, batch, d_out, tape->scratch, d_in);
+    conv_backward(n, params, batch, l, tape, d_out, d_in, grad);
   } else if (layer->kind == LAYER_EMBEDDING) {
-    lgv__layer_embed_backward(layer, params, in, tape->cosine, tape->psi, batch, tape->taus, d_out,
-                              d_in, tape->scratch, grad);
+    lgv__layer_embed_backward(layer, in, tape->psi, batch, tape->taus, d_out, d_in);
+    lgv__net_map_backward(n, params, l, tape->cosine, NULL, rows, tape, tape->psi, NULL, grad);
   } else {
     /* A feature from the vector may be negative, and so may its product with psi. */
     bool mixed = n->joins && n->embedding && l == n->embedding + 1;
-    lgv__layer_dense_backward(layer, params, in, mixed ? NULL : in,
-                              net_rows(n, l, batch, tape->taus), d_out, d_in, tape->scratch, grad);
+    lgv__net_map_backward(n, params, l, in, mixed ? NULL : in, rows, tape, d_out, d_in, grad);
   }
   if (n->joins && l == n->joins) take_apart(n, batch, d_in);
 }
@@ -240,6 +334,7 @@ void lgv__net_backward(const net *n, const float *params, net_input input, int64
     first_backward(n, params, input, batch, tape, d_outputs, grad);
     return;
   }
+  begin_blocks(params, tape);
   float *d_out = output_backward(n, params, batch, tape, d_outputs, core_scale, grad);
   for (int32_t l = n->n_hidden - 1; l >= 0; l--) {
     if (n->layer[l].normalized) normalize_back(n, params, batch, l, tape, d_out, grad);
@@ -249,6 +344,7 @@ void lgv__net_backward(const net *n, const float *params, net_input input, int64
     d_out = d_in;
   }
   first_backward(n, params, input, batch, tape, d_out, grad);
+  end_blocks(tape);
 }
 
 /* ---- Statistics ---- */

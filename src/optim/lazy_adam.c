@@ -1,6 +1,7 @@
 #include "optim/lazy_adam.h"
 
 #include "base/arena.h"
+#include "base/portable_math.h"
 #include "math/kernels.h"
 
 #include <assert.h>
@@ -17,7 +18,7 @@ static double decay_v(const optim_params *p) { return (double)(float)p->alpha2; 
 
 /* The first k with base^k < limit. */
 static double steps_until(double base, double limit) {
-  return base > 0 ? ceil(log(limit) / log(base)) : 1;
+  return base > 0 ? ceil(lgv__log(limit) / lgv__log(base)) : 1;
 }
 
 static double base_of(const optim_params *p) {
@@ -42,16 +43,16 @@ bool lgv__lazy_rows_fit(const lgv_optim_type *optimizer, const void *params) {
 static void fill_tables(lazy_rows *l) {
   const optim_params *p = l->p;
   for (int64_t t = 1; t <= l->settled; t++) { /* in single precision where the dense step is */
-    double c1 = 1 - pow(p->alpha1, (double)t), c2 = 1 - pow(p->alpha2, (double)t);
+    double c1 = 1 - lgv__pow(p->alpha1, (double)t), c2 = 1 - lgv__pow(p->alpha2, (double)t);
     l->root[t] = 1 / (double)(float)(1 / sqrt(c2));
     l->gain[t] = (double)(float)(p->lr / c1) * l->root[t];
   }
   double m = decay_m(p), root_v = sqrt(decay_v(p));
   for (int64_t k = 0; k <= l->horizon; k++) {
-    l->power[k] = pow(m / root_v, (double)k);
-    l->growth[k] = pow(root_v, (double)-k);
-    l->keep_m[k] = (float)pow(m, (double)k);
-    l->keep_v[k] = (float)pow(decay_v(p), (double)k);
+    l->power[k] = lgv__pow(m / root_v, (double)k);
+    l->growth[k] = lgv__pow(root_v, (double)-k);
+    l->keep_m[k] = (float)lgv__pow(m, (double)k);
+    l->keep_v[k] = (float)lgv__pow(decay_v(p), (double)k);
   }
 }
 
@@ -121,8 +122,8 @@ static lgv_adam_skip skip_of(const lazy_rows *l, int64_t from, int64_t to) {
       .mean = (float)mean,
       .variance = (float)fmax(variance, 0),
       .eps = (float)l->p->eps,
-      .keep_m = known ? l->keep_m[n] : (float)pow(decay_m(l->p), (double)n),
-      .keep_v = known ? l->keep_v[n] : (float)pow(decay_v(l->p), (double)n),
+      .keep_m = known ? l->keep_m[n] : (float)lgv__pow(decay_m(l->p), (double)n),
+      .keep_v = known ? l->keep_v[n] : (float)lgv__pow(decay_v(l->p), (double)n),
   };
 }
 

@@ -17,6 +17,7 @@
 #ifndef LGV_OPTIM_OPTIM_H
 #define LGV_OPTIM_OPTIM_H
 
+#include "base/portable_math.h"
 #include "math/flush.h"
 #include "math/kernels.h"
 #include "optim/optim_type.h"
@@ -87,8 +88,12 @@ typedef struct adam_constants {
   float root_unbiased; /* 1 / sqrt(c2) */
 } adam_constants;
 
+static inline double optim_pow(double x, double y) {
+  return LGV_PORTABLE_SET ? lgv__portable_pow(x, y) : pow(x, y);
+}
+
 static inline adam_constants adam_constants_of(const optim_params *p, const lgv_optim_step *step) {
-  double t = (double)step->t, c1 = 1 - pow(p->alpha1, t), c2 = 1 - pow(p->alpha2, t);
+  double t = (double)step->t, c1 = 1 - optim_pow(p->alpha1, t), c2 = 1 - optim_pow(p->alpha2, t);
   return (adam_constants){
       .common = optim_constants_of(p, step),
       .rate = (float)(optim_lr(p, step) / c1),
@@ -137,14 +142,16 @@ OPTIM_INLINE void optim_block(const lgv_optim_step *step, size_t begin, size_t c
     if (slots > 2) x.slot[2] = s2[i];
     if (slots > 3) x.slot[3] = s3[i];
     optim_move move = rule(constants, &x);
-    if (slots > 0) s0[i] = x.slot[0];
-    if (slots > 1) s1[i] = x.slot[1];
-    if (slots > 2) s2[i] = x.slot[2];
-    if (slots > 3) s3[i] = x.slot[3];
+    if (slots > 0) s0[i] = lgv__without_subnormal(x.slot[0]);
+    if (slots > 1) s1[i] = lgv__without_subnormal(x.slot[1]);
+    if (slots > 2) s2[i] = lgv__without_subnormal(x.slot[2]);
+    if (slots > 3) s3[i] = lgv__without_subnormal(x.slot[3]);
     if (compensated)
       optim_add_compensated(&w[i], &low[i], xi ? move.drift + move.noise : move.drift);
     else
       w[i] = xi ? w[i] + move.drift + move.noise : w[i] + move.drift;
+    w[i] = lgv__without_subnormal(w[i]);
+    if (compensated) low[i] = lgv__without_subnormal(low[i]);
   }
 }
 
@@ -162,7 +169,7 @@ OPTIM_INLINE void optim_blocks(const lgv_optim_step *step, float l2, optim_rule 
 OPTIM_INLINE void optim_walk(const lgv_optim_step *step, const optim_params *p, optim_rule *rule,
                              const void *constants, int slots, bool noisy) {
   float l2 = (float)p->l2;
-  uint64_t mode = lgv__flush_begin();
+  uint64_t mode = lgv__loop_begin();
   if (step->residual && noisy)
     optim_blocks(step, l2, rule, constants, slots, true, true);
   else if (step->residual)

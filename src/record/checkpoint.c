@@ -92,11 +92,14 @@ static void live_as_child(const places *p, const lgv_checkpoint_writer *writer) 
   _exit(0);
 }
 
-static bool begin_child(lgv_checkpoint_writer *writer, places *p) {
 #if defined __SANITIZE_THREAD__
-  (void)writer, (void)p;
-  return false; /* the sanitizer's own locks do not survive a fork */
+static const bool can_fork = false; /* the sanitizer's own locks do not survive a fork */
 #else
+static const bool can_fork = true;
+#endif
+
+static bool begin_child(lgv_checkpoint_writer *writer, places *p) {
+  if (!can_fork) return false;
   void *shared = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return false;
   writer->result = shared;
@@ -109,7 +112,6 @@ static bool begin_child(lgv_checkpoint_writer *writer, places *p) {
   p->image.parent = 0;
   munmap(shared, sizeof(int));
   return false;
-#endif
 }
 
 lgv_status lgv__checkpoint_start(lgv_checkpoint_writer *writer, const lgv_tensors *tensors,

@@ -1,5 +1,6 @@
 #include "replay/priority.h"
 
+#include "base/portable_math.h"
 #include "base/stack.h"
 
 #include <float.h>
@@ -63,7 +64,7 @@ const char *lgv__priority_fault(const priority *q, const replay *r) {
 }
 
 void lgv__priority_add(priority *q, const replay *r, int64_t entry) {
-  lgv__sum_tree_set(&q->tree, entry, pow(*q->most, q->p->alpha));
+  lgv__sum_tree_set(&q->tree, entry, lgv__pow(*q->most, q->p->alpha));
   /* The new observation overwrote an entry, and the entries after it may have lost their first
    * pictures. */
   int64_t lost = lgv__replay_following(r, entry);
@@ -90,14 +91,14 @@ void lgv__priority_sample(priority *q, const replay *r, lgv_rng *rng, int64_t st
     q->chance[i] = (1 - uniform) * share * size + uniform;
     rarest = fmin(rarest, q->chance[i]);
   }
-  for (int64_t i = 0; i < b->size; i++) weight[i] = (float)pow(rarest / q->chance[i], beta);
+  for (int64_t i = 0; i < b->size; i++) weight[i] = (float)lgv__pow(rarest / q->chance[i], beta);
   lgv__replay_gather(r, b);
 }
 
 void lgv__priority_update(priority *q, const replay_batch *b, const float *error) {
   for (int64_t i = 0; i < b->size; i++) {
     double size = (double)error[i];
-    lgv__sum_tree_set(&q->tree, b->entry[i], pow(size, q->p->alpha));
+    lgv__sum_tree_set(&q->tree, b->entry[i], lgv__pow(size, q->p->alpha));
     *q->most = fmax(*q->most, size);
   }
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/portable_math.h"
 #include "base/text.h"
 #include "config/settings_yaml.h"
 
@@ -96,7 +97,7 @@ static const char *next_value(const lgv_draw *draw, lgv_rng *rng, char *text, si
     break;
   case LGV_DRAW_LOG_UNIFORM:
     u = lgv_rng_uniform(rng);
-    u = exp(log(draw->low) + u * (log(draw->high) - log(draw->low)));
+    u = lgv__exp(lgv__log(draw->low) + u * (lgv__log(draw->high) - lgv__log(draw->low)));
     format_within(draw, fmin(fmax(u, draw->low), draw->high), text, size);
     break;
   case LGV_DRAW_INT_UNIFORM:

@@ -22,6 +22,87 @@ static void check_sets(random_block *r, const float *defined) {
   }
 }
 
+static int place_in_c(int i, int j) { return 256 * (i / 16 * 2 + j / 16) + 16 * (i % 16) + j % 16; }
+
+/* Some rows have the bits that they have among all; of A, only these count. */
+static void check_some_rows(random_block *r, const float *defined) {
+  static const int32_t counts[] = {1, 2, 3, 4, 6, 8, 12, 16, 17, 24, 27, 31};
+  const lgv_kernel_set *set;
+  for (size_t s = 0; (set = lgv__kernels_at(s)); s++)
+    for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {
+      reset_c(r);
+      r->g.rows = counts[n];
+      set->block(&r->g);
+      for (int i = 0; i < 32 * counts[n]; i++) {
+        int at = place_in_c(i / 32, i % 32);
+        if (!same_bits(r->c[at], defined[at]))
+          fail_msg("%s: row %d of %d, column %d is %a, not %a", set->name, i / 32, counts[n],
+                   i % 32, (double)r->c[at], (double)defined[at]);
+      }
+    }
+  r->g.rows = 0;
+}
+
+static void some_rows_have_the_bits_of_all(void **state) {
+  (void)state;
+  for (int class = 0; class < NUMBER_CLASSES; class ++)
+    for (int kind = 0; kind < 4; kind++) {
+      float defined[1024];
+      lgv_rng_seed(&rng, 6, "test.block");
+      random_block r = make_block(kind, class, kind & 1, kind & 2, kind < 2);
+      define_block(&r.g, defined);
+      check_some_rows(&r, defined);
+      free_block(&r);
+    }
+}
+
+/* ---- Ends ---- */
+
+static float ended(const lgv_block_end *e, int i, int j, const float *gate) {
+  float x = e->c[place_in_c(i, j)] + (e->bias ? e->bias[j] : 0);
+  if (e->rectify) x = x < 0 ? 0 : x;
+  return gate && !(gate[i * e->out_row + j] > 0) ? 0 : x;
+}
+
+static void check_end(const lgv_kernel_set *set, lgv_block_end e) {
+  enum { ROW = 40, UNTOUCHED = 77 };
+  float out[32 * ROW];
+  for (int i = 0; i < 32 * ROW; i++) out[i] = UNTOUCHED;
+  e.out = out;
+  e.out_row = ROW;
+  set->end_block(&e);
+  for (int i = 0; i < 32 * ROW; i++) {
+    bool inside = i / ROW < e.rows && i % ROW < e.cols;
+    float expected = inside ? ended(&e, i / ROW, i % ROW, e.gate) : UNTOUCHED;
+    if (!same_bits(out[i], expected))
+      fail_msg("%s: (%d, %d) of %d x %d is %a, not %a", set->name, i / ROW, i % ROW, (int)e.rows,
+               (int)e.cols, (double)out[i], (double)expected);
+  }
+}
+
+static void ends_of_blocks_are_as_defined(void **state) {
+  (void)state;
+  float c[1024], bias[32], gate[32 * 40];
+  const lgv_kernel_set *set;
+  lgv_rng_seed(&rng, 7, "test.block");
+  for (int i = 0; i < 1024; i++) c[i] = i == 5 ? NAN : i == 6 ? -0.0f : random_float(0, true);
+  for (int i = 0; i < 32; i++) bias[i] = random_float(NORMAL_NUMBERS, true);
+  for (int i = 0; i < 32 * 40; i++) gate[i] = i % 7 ? random_float(NORMAL_NUMBERS, true) : 0;
+  for (size_t n = 0; (set = lgv__kernels_at(n)); n++)
+    for (int64_t cols = 1; cols <= 32; cols++) {
+      lgv_block_end e = {.rows = 33 - cols, .cols = cols, .c = c};
+      check_end(set, e);
+      e.gate = gate;
+      check_end(set, e);
+      e.gate = NULL;
+      e.bias = bias;
+      check_end(set, e);
+      e.rows = 32;
+      e.rectify = true;
+      check_end(set, e);
+    }
+}
+
 static void every_set_has_the_bits_of_the_definition(void **state) {
   (void)state;
   for_random_blocks(check_sets);
@@ -40,7 +121,7 @@ static void sums_are_near_the_true_ones(void **state) {
     set->block(&r.g);
     for (int i = 0; i < 32; i++)
       for (int j = 0; j < 32; j++) {
-        int at = 256 * (i / 16 * 2 + j / 16) + 16 * (i % 16) + j % 16;
+        int at = place_in_c(i, j);
         double sum = (double)r.before[at], size = fabs(sum);
         for (int s = 0; s < STEPS * PARTS; s++)
           for (int k = 0; k < 32; k++) {
@@ -217,6 +298,8 @@ static void threads_do_not_disturb_one_another(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_set_has_the_bits_of_the_definition),
+      cmocka_unit_test(some_rows_have_the_bits_of_all),
+      cmocka_unit_test(ends_of_blocks_are_as_defined),
       cmocka_unit_test(sums_are_near_the_true_ones),
       cmocka_unit_test(single_sums_are_as_found_by_hand),
       cmocka_unit_test(the_mode_of_the_caller_neither_matters_nor_changes),

@@ -3,7 +3,10 @@
  * overrun), with NaN wherever nothing may be read. */
 #include "math/kernels.h"
 
+#include "base/portable_math.h"
+
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -295,6 +298,11 @@ static void inputs_are_mapped_by_column(void **state) {
 
 /* ---- Choice ---- */
 
+/* The name that the public interface and config.json have for a set. */
+static const char *public_name(const lgv_kernel_set *set) {
+  return set->portable ? "portable" : set->name;
+}
+
 static void the_environment_chooses(void **state) {
   (void)state;
   lgv_error err = {0};
@@ -304,7 +312,9 @@ static void the_environment_chooses(void **state) {
   for (size_t s = 0; (set = lgv__kernels_at(s)); s++) {
     setenv("LANGEVIN_KERNELS", set->name, 1);
     lgv__kernels_use(NULL);
-    assert_string_equal(lgv_kernels(), set->name);
+    assert_ptr_equal(lgv__kernels(), set);
+    assert_string_equal(lgv_kernels(), public_name(set));
+    assert_true(lgv__portable() == set->portable);
     assert_int_equal(lgv__kernels_check(&err), LGV_OK);
     best = set;
   }
@@ -318,6 +328,58 @@ static void the_environment_chooses(void **state) {
   lgv__kernels_use(NULL);
   assert_ptr_equal(lgv__kernels(), best);
   assert_string_equal(lgv__kernels_at(0)->name, "ref");
+}
+
+/* Also under a name that no processor can run: the bits are the same. */
+static void portable_is_the_widest_portable_set(void **state) {
+  (void)state;
+  lgv_error err = {0};
+  const lgv_kernel_set *set, *widest = NULL;
+  for (size_t s = 0; (set = lgv__kernels_at(s)); s++) widest = set->portable ? set : widest;
+  assert_ptr_equal(lgv__kernels_portable(), widest);
+  setenv("LANGEVIN_KERNELS", "portable", 1);
+  lgv__kernels_use(NULL);
+  assert_ptr_equal(lgv__kernels(), widest);
+  assert_int_equal(lgv__kernels_check(&err), LGV_OK);
+  setenv("LANGEVIN_KERNELS", "portable99", 1);
+  lgv__kernels_use(NULL);
+  assert_ptr_equal(lgv__kernels(), widest);
+  assert_int_equal(lgv__kernels_check(&err), LGV_ERR_USAGE);
+  unsetenv("LANGEVIN_KERNELS");
+  lgv__kernels_use(NULL);
+  assert_false(lgv__kernels()->portable);
+}
+
+static void portable_sets_do_not_fuse(void **state) {
+  (void)state;
+  const lgv_kernel_set *set;
+  for (size_t s = 0; (set = lgv__kernels_at(s)); s++)
+    if (set->portable) assert_false(fuses(set));
+}
+
+static void *kernels_of_another_thread(void *unused) {
+  (void)unused;
+  return (void *)lgv__kernels();
+}
+
+static void a_thread_chooses_for_itself(void **state) {
+  (void)state;
+  const lgv_kernel_set *process = lgv__kernels(), *portable = lgv__kernels_portable();
+  const lgv_kernel_set *ref = lgv__kernels_at(0);
+  pthread_t thread;
+  void *other;
+  assert_null(lgv__kernels_choose(portable));
+  assert_ptr_equal(lgv__kernels(), portable);
+  assert_true(lgv__portable());
+  assert_string_equal(lgv_kernels(), public_name(process)); /* of the process */
+  assert_int_equal(pthread_create(&thread, NULL, kernels_of_another_thread, NULL), 0);
+  assert_int_equal(pthread_join(thread, &other), 0);
+  assert_ptr_equal(other, process);
+  assert_ptr_equal(lgv__kernels_choose(ref), portable);
+  assert_true(lgv__kernels() == ref && !lgv__portable());
+  assert_ptr_equal(lgv__kernels_choose(NULL), ref);
+  assert_ptr_equal(lgv__kernels(), process);
+  assert_false(lgv__portable());
 }
 
 /* A set that was built for other processors is refused by name, and the best one is in use. */
@@ -349,6 +411,9 @@ int main(void) {
       cmocka_unit_test(element_passes_match_the_definition),
       cmocka_unit_test(inputs_are_mapped_by_column),
       cmocka_unit_test(the_environment_chooses),
+      cmocka_unit_test(portable_is_the_widest_portable_set),
+      cmocka_unit_test(portable_sets_do_not_fuse),
+      cmocka_unit_test(a_thread_chooses_for_itself),
       cmocka_unit_test(a_set_of_another_processor_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -372,6 +372,17 @@ def test_parameters_are_views(corridor):
         langevin.DQN(corridor()).arrays()["w"][0] = 1
 
 
+def test_parameters_are_views_in_bf16(corridor):
+    agent = langevin.DQN(corridor(), hidden=(8, 8), precision="bf16", **SMALL)
+    cells = np.eye(5, dtype=np.float32)
+    before = agent.q_values(cells)
+    view = agent.parameters()["w"]
+    view *= 2  # the agent must notice that its tiles are stale
+    assert not np.array_equal(agent.q_values(cells), before)
+    view *= 0.5
+    assert np.array_equal(agent.q_values(cells), before)
+
+
 def test_params(corridor):
     agent = langevin.AdamLMCDQN(corridor(), lr=1e-3, hidden=(8, 9), double=True)
     assert agent.params["lr"] == 1e-3 and agent.params["hidden"] == (8, 9) and agent.params["double"] is True

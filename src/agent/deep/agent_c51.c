@@ -17,6 +17,7 @@
 #include "agent/deep/epsilon_greedy.h"
 #include "agent/export.h"
 #include "base/error.h"
+#include "base/portable_math.h"
 #include "math/kernels.h"
 
 #include <math.h>
@@ -95,7 +96,7 @@ void lgv__c51_project(int64_t n, double v_min, double v_max, const float *p, flo
  * if these are unknown. */
 static void range_of_returns(const lgv_env_spec *env, double gamma, double *low, double *high) {
   double H = (double)env->horizon, most = gamma < 1 ? 1 / (1 - gamma) : H;
-  if (H > 0 && gamma < 1) most *= 1 - pow(gamma, H);
+  if (H > 0 && gamma < 1) most *= 1 - lgv__pow(gamma, H);
   double least = fmin(env->reward_min, 0) * most, greatest = fmax(env->reward_max, 0) * most;
   if (!(least < greatest) || !isfinite(greatest - least)) return;
   *low = least;
@@ -183,7 +184,7 @@ static float sample_loss(self *s, int64_t i, bool divergence, float *d_logits) {
   lgv__kernels()->softmax(1, n, logits, s->z, d_logits, &value, &log_sum);
   for (int64_t j = 0; j < n; j++) {
     loss += s->m[j] * (log_sum - logits[j]);
-    if (divergence && s->m[j] > 0) loss += s->m[j] * logf(s->m[j]);
+    if (divergence && s->m[j] > 0) loss += s->m[j] * lgv__logf(s->m[j]);
     d_logits[j] -= s->m[j];
   }
   return divergence && loss < 0 ? 0 : loss; /* rounding; NaN has to stay */

@@ -118,8 +118,9 @@ static void add_noise(const self *s, const noisy *n, const float *base, const fl
   }
 }
 
-static void compose(const self *s, noisy *n, const float *mu_sigma) {
+static void compose(self *s, noisy *n, const float *mu_sigma) {
   add_noise(s, n, mu_sigma, mu_sigma + s->core.net.params, n->w);
+  lgv__dqn_changed(&s->core, n->w);
 }
 
 static lgv_status open_agent(void *self_, lgv_error *err) {

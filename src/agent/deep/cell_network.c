@@ -22,12 +22,19 @@ static const char *counter_fault(const void *network) {
   return ok ? NULL : "counter out of range";
 }
 
+/* Runs as the check of a file that was loaded: whatever the arrays hold, it is new. */
+static const char *forget_tiles(const void *network) {
+  lgv__net_tiles_changed(&((cell_network *)network)->tiles, NULL);
+  return NULL;
+}
+
 static void layout_parameters(cell_network *n, lgv_layout *layout) {
   static const char *const slots[LGV_OPTIM_SLOTS] = {"optim.slot0", "optim.slot1", "optim.slot2",
                                                      "optim.slot3"};
   size_t count = (size_t)n->net.params;
   n->optim_noise = lgv_layout_array(layout, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
   n->w = lgv_layout_array(layout, "w", LGV_F32, count, LGV_KEEP);
+  lgv_layout_check(layout, forget_tiles, n);
   for (int32_t i = 0; i < n->optimizer->slots; i++)
     n->slot[i] = lgv_layout_array(layout, slots[i], LGV_F32, count, LGV_KEEP);
   n->grad = lgv_layout_array(layout, "grad", LGV_F32, count, LGV_SCRATCH);
@@ -57,8 +64,10 @@ void lgv__cell_network_layout(cell_network *n, const dqn_params *p, const lgv_en
   n->drawn = lgv_layout_array(layout, "drawn", LGV_I64, B, LGV_SCRATCH);
   n->d_outputs =
       lgv_layout_array(layout, "d_outputs", LGV_F32, B * (size_t)cells->actions, LGV_SCRATCH);
-  lgv__net_tape_layout(&n->tape, &n->net, "tape", (int64_t)rows, true, layout);
-  lgv__net_tape_layout(&n->act_tape, &n->net, "act_tape", 1, false, layout);
+  lgv__net_tiles_layout(&n->tiles, &n->net, "tiles", true, layout);
+  n->tiles.exposed = &lgv__full_problem(problem)->exposed;
+  lgv__net_tape_layout_with(&n->tape, &n->net, "tape", (int64_t)rows, true, &n->tiles, layout);
+  lgv__net_tape_layout_with(&n->act_tape, &n->net, "act_tape", 1, false, &n->tiles, layout);
 }
 
 /* The rows of a one-hot input are as large as if it were the only one; the outputs are 0. */
@@ -68,6 +77,7 @@ void lgv__cell_network_open(cell_network *n) {
   lgv__net_init(&n->net, n->w, n->init);
   for (int64_t i = 0; i < first->n_weights; i++) n->w[first->weights + i] *= gain;
   memset(n->w + last->weights, 0, (size_t)last->n_params * sizeof *n->w);
+  lgv__net_tiles_changed(&n->tiles, NULL);
   lgv__noise_seed(n->optim_noise, n->noise);
 }
 
@@ -126,6 +136,7 @@ double lgv__cell_network_update(cell_network *n, double prior) {
                          .noise = n->optim_noise};
   for (int32_t i = 0; i < n->optimizer->slots; i++) step.slot[i] = n->slot[i];
   n->optimizer->step(n->optim_params, &step);
+  lgv__net_tiles_changed(&n->tiles, NULL);
   return loss;
 }
 

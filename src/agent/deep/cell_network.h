@@ -20,6 +20,7 @@ typedef struct cell_network {
   int64_t *updates;                        /* (1) */
   int64_t *refreshed;                      /* (1): the cell whose outputs are renewed next */
   float *w, *slot[LGV_OPTIM_SLOTS], *grad; /* (net.params) */
+  net_tiles tiles;
   net_tape tape, act_tape;
   uint8_t *examples; /* (rows of the tape x obs_bytes) */
   int64_t *drawn;    /* (batch): cells */

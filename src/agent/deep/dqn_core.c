@@ -183,6 +183,7 @@ bool lgv__dqn_target_due(const dqn *c) { return c->count[DQN_UPDATES] % c->p->ta
 bool lgv__dqn_refresh_target(dqn *c, int64_t copy) {
   if (!lgv__dqn_target_due(c)) return false;
   memcpy(c->w_target + copy * c->dim, c->w + copy * c->dim, (size_t)c->dim * sizeof *c->w);
+  lgv__dqn_changed(c, c->w_target + copy * c->dim);
   return true;
 }
 
@@ -283,6 +284,12 @@ void lgv__dqn_step(dqn *c, int64_t copy) {
                          .noise = c->noise};
   for (int32_t i = 0; i < c->optimizer->slots; i++) step.slot[i] = c->slot[i] + at;
   c->optimizer->step(c->optim_params, &step);
+  lgv__dqn_changed(c, step.w);
+}
+
+void lgv__dqn_changed(dqn *c, const float *w) {
+  lgv__net_tiles_changed(&c->tiles, w);
+  lgv__net_tiles_changed(&c->target_tiles, w);
 }
 
 /* ---- statistics ---- */

@@ -18,7 +18,8 @@
  *
  * Invariants: (1) everything that decides the future is LGV_KEEP: parameters, target, optimizer
  * slots, replay, counters, streams; (2) nothing is allocated after open; (3) evaluation writes only
- * scratch and the eval stream; (4) w- changes in lgv__dqn_refresh_target only. */
+ * scratch and the eval stream; (4) w- changes in lgv__dqn_refresh_target only; (5) whoever changes
+ * parameters that a network uses calls lgv__dqn_changed. */
 #ifndef LGV_AGENT_DEEP_DQN_CORE_H
 #define LGV_AGENT_DEEP_DQN_CORE_H
 
@@ -38,6 +39,7 @@ typedef struct dqn_params {
   char conv[LGV_TEXT_SIZE];
   lgv_ints hidden;
   bool layer_norm, dueling;
+  int32_t precision; /* NET_FLOAT, ... */
   bool shared_bias;
   double one_hot_gain;
   double gamma;
@@ -51,7 +53,8 @@ typedef struct dqn_params {
 } dqn_params;
 
 extern const char *const lgv__dqn_preset_names[]; /* "auto", "small", "atari" */
-extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
+extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[],
+                                                   *const lgv__dqn_precision_names[];
 
 /* clang-format off */
 /* The first row of a deep agent's parameter table. names: "auto", then those of the agent's own
@@ -65,7 +68,8 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[];
   LGV_CHOICE_ROW(dqn_params, net, "net", "auto", lgv__dqn_net_names, "conv: the convolutions of agent.conv, then dense layers; nature: 32x8s4,64x4s2,64x3s1; auto: nature for pictures of at least 36 x 36, conv for those of at least 5 x 5, else mlp"), \
   LGV_TEXT_ROW(dqn_params, conv, "conv", "", "convolutions of agent.net = conv, separated by commas; 16x3s1: 16 channels, windows of 3 x 3, stride 1; empty: 16x3s1,32x3s1"), \
   LGV_INTS_ROW(dqn_params, hidden, "hidden", "0", 0, 1e6, "widths of the hidden dense layers; 0: 32,32 (mlp), 128 (conv), 512 (nature)"), \
-  LGV_BOOL_ROW(dqn_params, layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier")
+  LGV_BOOL_ROW(dqn_params, layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier"), \
+  LGV_CHOICE_ROW(dqn_params, precision, "precision", "float", lgv__dqn_precision_names, "products of hidden layers: float; bf16x3: bf16 with both factors split in two, nearly float; bf16: 8 bits of precision, sums in float. The bf16 precisions have the same bits on every machine")
 /* The rows after the first. */
 #define DQN_PARAM_ROWS \
   DQN_NET_ROWS, \
@@ -151,6 +155,7 @@ typedef struct dqn {
   int64_t dim; /* parameters of one copy: vectors x net.params */
   const lgv_optim_type *optimizer;
   const void *optim_params;
+  const bool *exposed; /* see lgv_full_problem */
   lgv_rng *init, *act, *draw, *eval, *seed_noise;
   lgv_noise *noise;
 
@@ -169,8 +174,9 @@ typedef struct dqn {
   priority priority; /* in use with agent.prioritized */
   running_scale scale;
   net_tape tape, target_tape, act_tape;
-  void *seen;     /* one observation in net_input form */
-  double *values; /* (A): Q of one observation, for the one tie rule */
+  net_tiles tiles, target_tiles; /* of the parameters in use: tape and act_tape share theirs */
+  void *seen;                    /* one observation in net_input form */
+  double *values;                /* (A): Q of one observation, for the one tie rule */
   /* of the current minibatch; they lie on the tapes */
   const float *q;        /* (rows x outputs): Q(s, .; w), then those of first observations */
   const float *q_next;   /* (batch x outputs): Q(s', .; w); with agent.double only */
@@ -270,6 +276,9 @@ void lgv__dqn_step(dqn *c, int64_t copy);
 /* Counts the update, takes statistics, stops if the loss or a parameter is not finite, and makes
  * c->error the priorities of the minibatch. */
 LGV_CHECK lgv_status lgv__dqn_end_update(dqn *c, lgv_error *err);
+
+/* The parameters w, one copy's, have changed (NULL: any may have): their tiles are made anew. */
+void lgv__dqn_changed(dqn *c, const float *w);
 
 double lgv__dqn_squares(const float *x, int64_t count); /* their sum */
 

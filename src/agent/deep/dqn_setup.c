@@ -10,11 +10,13 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const lgv__dqn_preset_names[] = {"auto", "small", "atari", NULL};
 const char *const lgv__dqn_net_names[] = {"auto", "mlp", "conv", "nature", NULL};
 const char *const lgv__dqn_loss_names[] = {"mse", "huber", NULL};
+const char *const lgv__dqn_precision_names[] = {"float", "bf16x3", "bf16", NULL};
 
 /* ---- parameters ---- */
 
@@ -57,6 +59,7 @@ net_shape lgv__dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t h
       .shared_bias = p->shared_bias,
       .input_scale = input_scale(p, env),
       .maps_input = lgv__running_scale_maps(&p->scale),
+      .precision = p->precision,
   };
   for (int32_t i = 0; i < shape.parts; i++)
     shape.part_sizes[i] = lgv__part_choices(&env->actions, i);
@@ -88,6 +91,18 @@ static lgv_status check_replay(const dqn_params *p, const lgv_problem *problem, 
   return LGV_OK;
 }
 
+static void notify_of_precision(const net *n, const lgv_problem *problem) {
+  const lgv_full_problem *full = lgv__full_problem(problem);
+  if (n->shape.precision == NET_FLOAT || lgv__net_has_blocks(n) || !full->notice) return;
+  char text[240];
+  snprintf(text, sizeof text,
+           "agent.precision = %s has no effect: this network has no product of a hidden layer, "
+           "since the output layer and a first layer of one-hot or thermometer observations stay "
+           "in float",
+           lgv__dqn_precision_names[n->shape.precision]);
+  full->notice(full->notice_context, text);
+}
+
 lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes sizes,
                             lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
@@ -104,6 +119,7 @@ lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes
   p->net = built.shape.family;
   p->hidden = built.shape.hidden;
   lgv__net_format_convs(&built.shape.convs, p->conv, sizeof p->conv);
+  notify_of_precision(&built, problem);
   return check_replay(p, problem, err);
 }
 
@@ -113,11 +129,18 @@ static bool is_compensated(const dqn *c) {
   return c->optimizer && ((const optim_params *)c->optim_params)->compensated;
 }
 
+/* Runs as the check of a file that was loaded: whatever the arrays hold, it is new. */
+static const char *forget_tiles(const void *self) {
+  lgv__dqn_changed((dqn *)self, NULL);
+  return NULL;
+}
+
 static void layout_vectors(dqn *c, lgv_layout *layout) {
   static const char *const slots[LGV_OPTIM_SLOTS] = {"optim.slot0", "optim.slot1", "optim.slot2",
                                                      "optim.slot3"};
   size_t all = (size_t)(c->sizes.copies * c->dim);
   c->w = lgv_layout_array(layout, "w", LGV_F32, all, LGV_KEEP);
+  lgv_layout_check(layout, forget_tiles, c);
   c->w_target =
       c->sizes.no_target ? NULL : lgv_layout_array(layout, "w_target", LGV_F32, all, LGV_KEEP);
   for (int32_t i = 0; c->optimizer && i < c->optimizer->slots; i++)
@@ -170,9 +193,13 @@ static void layout_experience(dqn *c, int64_t streams, lgv_layout *layout) {
 static void layout_passes(dqn *c, lgv_layout *layout) {
   int64_t B = c->p->batch, rows = dqn_rows(c);
   int64_t both = c->sizes.cosines ? rows : rows + B; /* lgv__dqn_forward joins obs and next */
-  lgv__net_tape_layout(&c->tape, &c->net, "tape", both, true, layout);
-  lgv__net_tape_layout(&c->target_tape, &c->net, "target_tape", B, false, layout);
-  lgv__net_tape_layout(&c->act_tape, &c->net, "act_tape", 1, false, layout);
+  lgv__net_tiles_layout(&c->tiles, &c->net, "tiles", true, layout);
+  lgv__net_tiles_layout(&c->target_tiles, &c->net, "target_tiles", false, layout);
+  c->tiles.exposed = c->target_tiles.exposed = c->exposed;
+  lgv__net_tape_layout_with(&c->tape, &c->net, "tape", both, true, &c->tiles, layout);
+  lgv__net_tape_layout_with(&c->target_tape, &c->net, "target_tape", B, false, &c->target_tiles,
+                            layout);
+  lgv__net_tape_layout_with(&c->act_tape, &c->net, "act_tape", 1, false, &c->tiles, layout);
   size_t seen = lgv__replay_encoded_bytes(&c->env),
          d_q = (size_t)(rows * c->sizes.taus * c->outputs);
   c->seen = lgv_layout_array(layout, "seen", LGV_U8, seen, LGV_SCRATCH);
@@ -216,6 +243,7 @@ void lgv__dqn_layout(dqn *c, const dqn_params *p, const lgv_problem *problem, dq
   c->dim = c->sizes.vectors * c->net.params;
   c->optimizer = lgv__full_problem(problem)->optimizer;
   c->optim_params = lgv__full_problem(problem)->optim_params;
+  c->exposed = &lgv__full_problem(problem)->exposed;
   c->lr_scale = 1;
   c->init = problem->init;
   c->act = problem->act;
@@ -235,6 +263,7 @@ lgv_status lgv__dqn_open(void *self, lgv_error *err) {
   dqn *c = self;
   for (int64_t k = 0; k < c->sizes.copies; k++) lgv__net_init(&c->net, c->w + k * c->dim, c->init);
   if (c->w_target) memcpy(c->w_target, c->w, (size_t)(c->sizes.copies * c->dim) * sizeof *c->w);
+  lgv__dqn_changed(c, NULL);
   lgv__noise_seed(c->noise, c->seed_noise);
   if (c->p->priority.on) lgv__priority_open(&c->priority);
   return LGV_OK;

@@ -214,11 +214,12 @@ static void add_feel_good(self *s) {
 }
 
 static void average(self *s, int64_t k) {
-  const dqn *c = &s->core;
+  dqn *c = &s->core;
   const float *w = c->w + k * c->dim;
   float *mean = s->w_mean + k * c->dim;
   float share = (float)(1 / fmin((double)s->p->average, (double)c->t[k]));
   for (int64_t i = 0; i < c->dim; i++) mean[i] += share * (w[i] - mean[i]);
+  lgv__dqn_changed(c, mean);
 }
 
 /* The chain's step of copy k, once its targets are known. */

@@ -1,6 +1,7 @@
 #include "agent/deep/observation_code.h"
 
 #include "base/arena.h"
+#include "base/portable_math.h"
 #include "base/spec.h"
 #include "replay/replay.h"
 
@@ -203,7 +204,7 @@ void lgv__observation_code_restart(observation_code *c) {
 
 void lgv__observation_code_coarsen(observation_code *c) {
   int64_t level = ++c->count[CODE_LEVEL], channels = picture_ranges(c->env);
-  float bins = MOST_BINS * exp2f(-0.25f * (float)(level - 1));
+  float bins = MOST_BINS * (float)lgv__pow(2, -0.25 * (double)(level - 1));
   for (int64_t i = 0; i < vector_length(c->env); i++)
     c->width[i] = fmaxf(c->width[i], (c->high[channels + i] - c->low[channels + i]) / bins);
 }

@@ -16,6 +16,7 @@ typedef struct random_prior {
   float scale;
   float *w;     /* (copies x params); tabulated: (params), one after the other; scale 0: NULL */
   float *table; /* (observations x copies x outputs); NULL if observations are not indices */
+  net_tiles tiles;
   net_tape tape;
 } random_prior;
 

@@ -1,5 +1,6 @@
 #include "agent/deep/sparse_first.h"
 
+#include "base/portable_math.h"
 #include "math/kernels.h"
 #include "nn/layers.h"
 
@@ -71,6 +72,7 @@ void lgv__sparse_first_open(sparse_first *s) {
            (size_t)c->dim * sizeof *c->w);
   }
   memcpy(c->w_target, c->w, (size_t)(c->sizes.copies * c->dim) * sizeof *c->w);
+  lgv__dqn_changed(c, NULL);
   lgv__lazy_rows_open(&s->rows);
 }
 
@@ -177,7 +179,7 @@ static void upper_backward(sparse_first *s, int64_t copy) {
     const net_layer *layer = &c->net.layer[l];
     const float *in = l > 0 ? c->tape.activation[l - 1] : x;
     float *d_in = l > 0 ? c->tape.delta[l & 1] : s->d_x;
-    lgv__layer_dense_backward(layer, w, in, in, rows, d_out, d_in, c->tape.scratch, c->grad);
+    lgv__net_map_backward(&c->net, w, l, in, in, rows, &c->tape, d_out, d_in, c->grad);
     if (l == c->net.n_layers - 1 && c->sizes.heads > 1)
       lgv__kernels()->scale(rows * layer->inputs, 1.0f / (float)c->sizes.heads, d_in);
     d_out = d_in;
@@ -235,8 +237,8 @@ void lgv__sparse_first_watch(sparse_first *s) {
   double *stat = c->stat, units = 0;
   for (int32_t l = 0; l < c->net.n_layers - 1; l++) units += (double)c->net.layer[l].outputs;
   double dead = units * lgv__net_dead_share(&c->net, &c->tape, s->learned) + (double)dead_units(s);
-  stat[DQN_STAT_GRAD_NORM] = hypot(stat[DQN_STAT_GRAD_NORM], sqrt(gradient_squares(s)));
-  stat[DQN_STAT_WEIGHT_NORM] = hypot(
+  stat[DQN_STAT_GRAD_NORM] = lgv__hypot(stat[DQN_STAT_GRAD_NORM], sqrt(gradient_squares(s)));
+  stat[DQN_STAT_WEIGHT_NORM] = lgv__hypot(
       stat[DQN_STAT_WEIGHT_NORM], sqrt(lgv__dqn_squares(s->rows.w, s->rows.rows * s->rows.width)));
   stat[DQN_STAT_DEAD] = dead / (units + (double)s->units);
 }

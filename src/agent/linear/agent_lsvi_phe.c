@@ -14,6 +14,7 @@
  * has its order H sqrt(d), with sqrt(log(2 d T / delta)) for the logarithms and constant 1. */
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
+#include "base/portable_math.h"
 
 #include <math.h>
 
@@ -45,9 +46,10 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
-  double delta = p->lsvi.delta, log_normal_cdf_at_1 = log(0.5 * erfc(-sqrt(0.5)));
-  double sigma = n.H * sqrt(n.d * log(2 * n.d * n.T / delta));
-  double samples = ceil(n.d * log(delta / 9) / log_normal_cdf_at_1);
+  const double log_normal_cdf_at_1 = -0x1.61ccbbb9543bp-3; /* log Phi(1) = -0.1728 */
+  double delta = p->lsvi.delta;
+  double sigma = n.H * sqrt(n.d * lgv__log(2 * n.d * n.T / delta));
+  double samples = ceil(n.d * lgv__log(delta / 9) / log_normal_cdf_at_1);
   LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "lambda", 1, err));
   LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "sigma", sigma, err));
   return lgv__lsvi_prescribe(param_table, p, is_set, "samples", samples, err);

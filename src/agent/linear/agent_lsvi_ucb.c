@@ -11,6 +11,7 @@
  * theorem's; its absolute constant c is not stated, and 1 here. */
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
+#include "base/portable_math.h"
 
 #include <math.h>
 
@@ -39,7 +40,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
-  double bonus = n.d * n.H * sqrt(log(2 * n.d * n.T / p->lsvi.delta));
+  double bonus = n.d * n.H * sqrt(lgv__log(2 * n.d * n.T / p->lsvi.delta));
   LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "lambda", 1, err));
   return lgv__lsvi_prescribe(param_table, p, is_set, "bonus", bonus, err);
 }

@@ -21,6 +21,7 @@
  * bonus = C sqrt(d H^2 log(d T / delta)) has its order, with constant 1. */
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
+#include "base/portable_math.h"
 
 #include <math.h>
 
@@ -52,8 +53,8 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
-  double bonus = n.H * sqrt(n.d * log(n.d * n.T / p->lsvi.delta));
-  double step = sqrt(2 * log(problem->env.actions.count) / (n.H * n.T));
+  double bonus = n.H * sqrt(n.d * lgv__log(n.d * n.T / p->lsvi.delta));
+  double step = sqrt(2 * lgv__log(problem->env.actions.count) / (n.H * n.T));
   LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "lambda", 1, err));
   LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "bonus", bonus, err));
   return lgv__lsvi_prescribe(param_table, p, is_set, "step", step, err);
@@ -87,7 +88,7 @@ static void policy(const void *self_, const lgv_obs *obs, double *pi) {
   }
   double most = logits[0], sum = 0;
   for (int32_t a = 1; a < c->A; a++) most = logits[a] > most ? logits[a] : most;
-  for (int32_t a = 0; a < c->A; a++) sum += pi[a] = exp(logits[a] - most);
+  for (int32_t a = 0; a < c->A; a++) sum += pi[a] = lgv__exp(logits[a] - most);
   for (int32_t a = 0; a < c->A; a++) pi[a] /= sum;
 }
 

@@ -14,6 +14,7 @@
  * and alpha_high = (H d)^{-3/2} are its orders with constant 1 and without logarithms. */
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
+#include "base/portable_math.h"
 
 #include <math.h>
 
@@ -49,7 +50,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                     p->alpha_high);
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
-  double sigma = pow(n.H, 1.5) * n.d, high = pow(n.H * n.d, -1.5);
+  double sigma = lgv__pow(n.H, 1.5) * n.d, high = lgv__pow(n.H * n.d, -1.5);
   LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "lambda", 1, err));
   LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "sigma", sigma, err));
   LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "alpha_low", high / 2, err));

@@ -15,6 +15,7 @@
  * than one-hot the same values are used, without a theorem. */
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
+#include "base/portable_math.h"
 
 #include <math.h>
 
@@ -49,7 +50,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double S = (double)problem->env.states, A = (double)problem->env.actions.count;
-  double variance = S * n.H * n.H * n.H * log(2 * n.H * S * A * n.K) / 2;
+  double variance = S * n.H * n.H * n.H * lgv__log(2 * n.H * S * A * n.K) / 2;
   LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "lambda", 1 / variance, err));
   return lgv__lsvi_prescribe(param_table, p, is_set, "sigma", sqrt(variance), err);
 }

@@ -1,6 +1,7 @@
 #include "agent/linear/lmc_chain.h"
 
 #include "base/error.h"
+#include "base/portable_math.h"
 #include "math/dense.h"
 
 #include <math.h>
@@ -28,9 +29,9 @@ static void find_fixed_point(double H, double d, double K, double delta, double 
   double x = 1, last;
   do {
     last = x;
-    t->b_delta = 16.0 / 3 * H * d * sqrt(K) + sqrt(4 * K * M / (3 * delta)) * pow(d, 1.5) * x;
-    t->c_delta =
-        sqrt(0.5 * log(K + 1) + M * log(2 * sqrt(2) * K * t->b_delta / H) + log(2 / delta));
+    t->b_delta = 16.0 / 3 * H * d * sqrt(K) + sqrt(4 * K * M / (3 * delta)) * lgv__pow(d, 1.5) * x;
+    t->c_delta = sqrt(0.5 * lgv__log(K + 1) + M * lgv__log(2 * sqrt(2) * K * t->b_delta / H) +
+                      lgv__log(2 / delta));
     x = 10 * H * sqrt(d) * t->c_delta + 8.0 / 3;
   } while (fabs(x - last) > 1e-13 * x);
   t->inv_sqrt_beta = x;
@@ -38,7 +39,7 @@ static void find_fixed_point(double H, double d, double K, double delta, double 
 
 lgv_status lgv_theory_compute(int64_t horizon, int64_t dim, int64_t episodes, double delta,
                               bool multi, lgv_theory *t, lgv_error *err) {
-  const double pi = 3.14159265358979323846, c = 1 / (2 * sqrt(2 * exp(1) * pi));
+  const double pi = 3.14159265358979323846, c = 1 / (2 * sqrt(2 * lgv__exp(1) * pi));
   if (horizon < 1 || dim < 1 || episodes < 1)
     return lgv_fail(err, LGV_ERR_USAGE, "horizon, dimension and episodes must be at least 1");
   if (!(delta > (multi ? least_delta : c) && delta < 1))
@@ -50,9 +51,9 @@ lgv_status lgv_theory_compute(int64_t horizon, int64_t dim, int64_t episodes, do
         delta);
   double H = (double)horizon, d = (double)dim, K = (double)episodes;
   double of_lemmas = delta / (multi ? 9 : 6);
-  double M = multi ? ceil(log(H * K / of_lemmas) / -log1p(-c)) : 1;
+  double M = multi ? ceil(lgv__log(H * K / of_lemmas) / -lgv__log1p(-c)) : 1;
   find_fixed_point(H, d, K, of_lemmas, M, t);
-  t->log_factor = log(4 * H * K * d);
+  t->log_factor = lgv__log(4 * H * K * d);
   t->j_per_kappa = 2 * t->log_factor;
   t->samples_m = (int64_t)M;
   t->optimism_c = c;
@@ -148,9 +149,9 @@ void lgv__lmc_law(double l, double eta, double J, double beta, double *decay, do
   *decay = 0;
   *spread = stationary_spread(l, eta, beta);
   if (J * 2 * eta * l >= faded) return;
-  double exponent = J * log1p(-2 * eta * l);
-  *decay = exp(exponent);
-  *spread *= sqrt(-expm1(2 * exponent));
+  double exponent = J * lgv__log1p(-2 * eta * l);
+  *decay = lgv__exp(exponent);
+  *spread *= sqrt(-lgv__expm1(2 * exponent));
 }
 
 static lgv_status find_spectrum(lmc *m, int64_t g, lgv_error *err) {
@@ -171,7 +172,7 @@ static lgv_status find_spectrum(lmc *m, int64_t g, lgv_error *err) {
 
 static double log_factor(const lsvi *c) {
   double K = (double)(c->planned_episodes ? c->planned_episodes : c->episodes[0] + 1);
-  return log(4 * (double)c->H * K * (double)c->d);
+  return lgv__log(4 * (double)c->H * K * (double)c->d);
 }
 
 /* A bound on the curvature that a step of the sampler can meet, halved: see the header. */
