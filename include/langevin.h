@@ -182,10 +182,14 @@ typedef struct lgv_env_spec {
   int64_t feature_dim;           /* of features, or 0 */
   const double
       *features; /* phi(s,a), (states * actions) x feature_dim, row s * actions + a; or NULL */
+  /* Bounds of every number of an observation, infinite where there is none; NULL: unknown. Feature
+   * maps use them; nothing checks observations against them. */
+  const float *obs_low, *obs_high;
 } lgv_env_spec;
 
 /* What an agent sees. data: obs_shape floats or bytes, then `vector` floats (agents with
- * LGV_NEEDS_STATES leave it alone); state: index if finite, else -1; stage: 0, 1, ... */
+ * LGV_NEEDS_STATES leave it alone, unless they use a feature map); state: index if finite, else -1;
+ * stage: 0, 1, ... */
 typedef struct lgv_obs {
   const void *data;
   int64_t state;
@@ -659,7 +663,8 @@ enum {
   LGV_NEEDS_HORIZON = 2,        /* environments with a horizon only */
   LGV_SETTLES_PER_EPISODE = 4,  /* the policy is fixed within an episode */
   LGV_TAKES_MULTI_DISCRETE = 8, /* beside discrete actions */
-  LGV_TAKES_BOX = 16            /* instead of discrete actions */
+  LGV_TAKES_BOX = 16,           /* instead of discrete actions */
+  LGV_TAKES_FEATURES = 32 /* with agent.features = MAP it needs neither states nor a horizon */
 };
 
 /* An agent. A hook that is NULL has nothing to do; those without "optional" are required.
@@ -714,20 +719,65 @@ typedef struct lgv_agent_type {
 LGV_API LGV_CHECK lgv_status lgv_settings_add_agent(lgv_settings *settings,
                                                     const lgv_agent_type *type, lgv_error *err);
 
+/* ---- Feature maps of your own, for linear agents ---- */
+
+/* Bounds of the inputs of a feature map, as texts: one number for all inputs, or one per input,
+ * separated by commas; auto: those of the environment where it has them, else the range seen in
+ * training. */
+typedef struct lgv_feature_bounds {
+  char low[LGV_TEXT_SIZE], high[LGV_TEXT_SIZE];
+} lgv_feature_bounds;
+
+/* The largest state struct of a feature map, in bytes. */
+enum { LGV_FEATURE_STATE = 256 };
+
+/* A feature map: agent.features chooses it by name, features.* are its parameters. */
+typedef struct lgv_feature_type {
+  size_t size; /* sizeof(lgv_feature_type) */
+  const char *name;
+  const char *summary; /* one line */
+  const lgv_param *params;
+  size_t params_size; /* of the parameter struct */
+  size_t state_size;  /* of the state struct, `self` below; at most LGV_FEATURE_STATE */
+  /* false: psi(x), and phi(x, a) has it in the block of action a; true: phi(x, a) itself. */
+  bool by_action;
+  /* The parameter struct begins with an lgv_feature_bounds, and inputs are mapped linearly from
+   * these bounds to [0, 1] and cut there; false: inputs are the observation as it is. */
+  bool scaled;
+  /* The number of features, at least 1; refuses what does not fit. inputs: numbers of an
+   * observation. */
+  lgv_status (*dim)(const void *params, const lgv_env_spec *env, int64_t inputs, int64_t *dim,
+                    lgv_error *err);
+  /* Optional: names the arrays; keeps in self what later hooks need. Runs twice. */
+  void (*layout)(void *self, const void *params, const lgv_env_spec *env, int64_t inputs,
+                 lgv_layout *layout);
+  /* Optional: initial values. rng: a stream of its own, the same for every agent with this seed. */
+  lgv_status (*open)(void *self, lgv_rng *rng, lgv_error *err);
+  /* Writes the features of `count` observations, x (count x inputs): out (count x dim), or (count x
+   * actions x dim) if by_action. Every row depends on its own observation alone. */
+  void (*map)(const void *self, const float *x, int64_t count, float *out);
+} lgv_feature_type;
+
+/* Makes your own feature map available under its name. The descriptor must outlive the plans and
+ * agents made from the settings. */
+LGV_API LGV_CHECK lgv_status lgv_settings_add_features(lgv_settings *settings,
+                                                       const lgv_feature_type *type,
+                                                       lgv_error *err);
+
 /* ---- Registry: what the library has built in ---- */
 
-/* An environment, an agent, an optimizer, or the parameters of runs. */
+/* An environment, an agent, an optimizer, a feature map, or the parameters of runs. */
 typedef struct lgv_entry {
   const char *name, *summary;
   const lgv_param *params;
   const lgv_preset *presets; /* of an environment or an agent, or NULL */
   const char *optimizer;     /* of an agent: the default of optim.name, or NULL */
   unsigned traits;           /* of an agent: LGV_NEEDS_STATES, ... */
-  const char *source;        /* of an environment or an agent: the file that holds it, or NULL */
+  const char *source; /* of an environment, an agent or a feature map: its file, or NULL */
 } lgv_entry;
 
-/* kind: "env", "agent", "optimizer", or "run" (one entry: the run's own parameters). False past the
- * end. */
+/* kind: "env", "agent", "optimizer", "features", or "run" (one entry: the run's own parameters).
+ * False past the end. */
 LGV_API bool lgv_registry_get(const char *kind, size_t index, lgv_entry *entry);
 /* The same by name; false if there is none. */
 LGV_API bool lgv_registry_find(const char *kind, const char *name, lgv_entry *entry);

@@ -1,4 +1,4 @@
-/* Adding an environment or an agent: write its file, then add a line here. Optimizers are listed in
+/* Adding an environment, an agent or a feature map: write its file, then add a line here. Optimizers are listed in
  * optim/optimizers.def. */
 #include "registry.h"
 
@@ -49,21 +49,31 @@
   DEEP(fg_ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                               \
   DEEP(pathwise_lmcdqn, "src/agent/deep/agent_pathwise_lmcdqn.c")
 
+/* The descriptor's name after lgv__features_, and its file. */
+#define FEATURES(X)                                                                                \
+  X(identity, "src/agent/linear/features_identity.c")                                              \
+  X(rbf, "src/agent/linear/features_rbf.c")
+
 #define DECLARE_ENV(name, file) extern const lgv_env_type lgv__env_##name;
 #define DECLARE_AGENT(name, file) extern const lgv_agent_type lgv__agent_##name;
 #define DECLARE_DEEP(name, file)                                                                   \
   DECLARE_AGENT(name, file) extern const lgv_builtin lgv__builtin_##name;
+#define DECLARE_FEATURES(name, file) extern const lgv_feature_type lgv__features_##name;
 #define ENV(name, file) &lgv__env_##name,
 #define AGENT(name, file) &lgv__agent_##name,
 #define BUILTIN(name, file) &lgv__builtin_##name,
 #define NO_BUILTIN(name, file) NULL,
+#define FEATURE(name, file) &lgv__features_##name,
 #define FILE_OF(name, file) file,
 
 ENVS(DECLARE_ENV)
 AGENTS(DECLARE_AGENT, DECLARE_DEEP)
+FEATURES(DECLARE_FEATURES)
 
 const lgv_env_type *const lgv__envs[] = {ENVS(ENV) NULL};
 const lgv_agent_type *const lgv__agents[] = {AGENTS(AGENT, AGENT) NULL};
+const lgv_feature_type *const lgv__features[] = {FEATURES(FEATURE) NULL};
+const char *const lgv__feature_files[] = {FEATURES(FILE_OF) NULL};
 const char *const lgv__env_files[] = {ENVS(FILE_OF) NULL};
 const char *const lgv__agent_files[] = {AGENTS(FILE_OF, FILE_OF) NULL};
 

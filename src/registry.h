@@ -1,4 +1,4 @@
-/* The one list of environments and agents. */
+/* The one list of environments, agents and feature maps. */
 #ifndef LGV_REGISTRY_H
 #define LGV_REGISTRY_H
 
@@ -7,8 +7,9 @@
 
 extern const lgv_env_type *const lgv__envs[];     /* NULL-terminated */
 extern const lgv_agent_type *const lgv__agents[]; /* NULL-terminated */
+extern const lgv_feature_type *const lgv__features[]; /* NULL-terminated */
 /* The source file of each, in the same order. */
-extern const char *const lgv__env_files[], *const lgv__agent_files[];
+extern const char *const lgv__env_files[], *const lgv__agent_files[], *const lgv__feature_files[];
 /* The current name of an agent that had this one before; other names unchanged. */
 const char *lgv__current_name(const char *name);
 /* What a deep agent has beside its descriptor; NULL for the others and those from outside. */

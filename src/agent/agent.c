@@ -15,7 +15,7 @@
 
 struct lgv_agent {
   const lgv_agent_type *type;
-  void *params, *optim_params, *self;
+  void *params, *optim_params, *feature_params, *self;
   bool opened;  /* type->open succeeded, so close is due */
   bool corrupt; /* a file was refused too late: nothing may use the arrays */
   lgv_full_problem problem;
@@ -82,12 +82,16 @@ static lgv_status copy_params(lgv_agent *agent, const void *params, lgv_error *e
   agent->self = lgv__calloc(1, type->state_size + 1);
   lgv_full_problem *p = &agent->problem;
   size_t optim_size = p->optimizer ? p->optimizer->params_size : 0;
+  size_t feature_size = p->features ? p->features->params_size : 0;
   agent->optim_params = lgv__calloc(1, optim_size + 1);
-  if (!agent->params || !agent->self || !agent->optim_params)
+  agent->feature_params = lgv__calloc(1, feature_size + 1);
+  if (!agent->params || !agent->self || !agent->optim_params || !agent->feature_params)
     return lgv__out_of_memory(err, "an agent");
   memcpy(agent->params, params, type->params_size);
   if (optim_size) memcpy(agent->optim_params, p->optim_params, optim_size);
   p->optim_params = agent->optim_params;
+  if (feature_size) memcpy(agent->feature_params, p->feature_params, feature_size);
+  p->feature_params = agent->feature_params;
   return LGV_OK;
 }
 
@@ -143,23 +147,26 @@ void lgv_agent_free(lgv_agent *agent) {
   lgv__free(agent->self);
   lgv__free(agent->params);
   lgv__free(agent->optim_params);
+  lgv__free(agent->feature_params);
   lgv__free(agent);
 }
 
 lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bool *is_set,
                               const lgv_problem *problem, lgv_error *err) {
-  if ((type->traits & LGV_NEEDS_STATES) && problem->env.states == 0)
+  bool maps = lgv__full_problem(problem)->features != NULL;
+  if ((type->traits & LGV_NEEDS_STATES) && !maps && problem->env.states == 0)
     return lgv_fail(
         err, LGV_ERR_USAGE,
-        "%s needs an environment with finitely many states; take a deep agent for this one",
-        type->name);
-  if ((type->traits & LGV_NEEDS_HORIZON) && problem->env.horizon == 0)
+        "%s needs an environment with finitely many states; %stake a deep agent for this one",
+        type->name,
+        type->traits & LGV_TAKES_FEATURES ? "set agent.features to a feature map (rbf), or " : "");
+  if ((type->traits & LGV_NEEDS_HORIZON) && !maps && problem->env.horizon == 0)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%s plans for a fixed horizon, but this environment has none: set one "
                     "(gym: env.horizon), or take a deep agent",
                     type->name);
   double pairs = (double)problem->env.states * problem->env.actions.count;
-  if ((type->traits & LGV_NEEDS_STATES) && (double)problem->env.horizon * pairs * pairs > 0x1p62)
+  if ((type->traits & LGV_NEEDS_STATES) && !maps && (double)problem->env.horizon * pairs * pairs > 0x1p62)
     return lgv_fail(err, LGV_ERR_MEMORY, "%s needs more memory than this machine can address",
                     type->name); /* and sizes of its tables would overflow */
   if (problem->streams > 1 && !type->set_stream)
@@ -174,13 +181,20 @@ lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bo
 }
 
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent) { return agent->type; }
+
+bool lgv__agent_uses_map(const lgv_agent *agent) { return agent->problem.features != NULL; }
+
+bool lgv__agent_reads_states(const lgv_agent *agent) {
+  return (agent->type->traits & LGV_NEEDS_STATES) && !lgv__agent_uses_map(agent);
+}
+
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent) { return &agent->arena; }
 
 const lgv_env_spec *lgv__agent_env(const lgv_agent *agent) { return &agent->problem.given.env; }
 
 bool lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts) {
   const lgv_builtin *builtin = agent->problem.builtin;
-  bool by_stage = agent->type->traits & LGV_NEEDS_STATES; /* tables over (stage, state) */
+  bool by_stage = lgv__agent_reads_states(agent); /* tables over (stage, state) */
   parts->by_stage = by_stage;
   parts->self = agent->self;
   if (builtin && builtin->policy_parts) builtin->policy_parts(agent->self, parts);
@@ -260,7 +274,7 @@ lgv_status lgv_agent_begin_episode(lgv_agent *agent, lgv_error *err) {
  * replay, where NaN shows much later, or never; sparse forms are kept as an index. */
 static lgv_status check_obs(const lgv_agent *agent, const lgv_obs *obs, lgv_error *err) {
   const lgv_env_spec *env = &agent->problem.given.env;
-  if (agent->type->traits & LGV_NEEDS_STATES) return LGV_OK;
+  if (lgv__agent_reads_states(agent)) return LGV_OK;
   if (!obs->data)
     return lgv_fail(err, LGV_ERR_USAGE, "%s decides by observations: lgv_obs.data is NULL",
                     agent->type->name);
@@ -349,7 +363,10 @@ lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs, double *
   if (!agent->type->policy)
     return lgv_fail(err, LGV_ERR_USAGE, "the policy of %s is not fixed within an episode",
                     agent->type->name);
-  if (obs->stage < 0 || obs->stage >= env->horizon || obs->state < 0 || obs->state >= env->states)
+  if (agent->problem.features)
+    LGV_TRY(check_obs(agent, obs, err));
+  else if (obs->stage < 0 || obs->stage >= env->horizon || obs->state < 0 ||
+           obs->state >= env->states)
     return lgv_fail(err, LGV_ERR_USAGE, "stage %lld, state %lld: outside the problem",
                     (long long)obs->stage, (long long)obs->state);
   if (obs->mask || agent->problem.portable) return special_policy(agent, obs, probabilities, err);
@@ -401,6 +418,9 @@ lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text, si
     return lgv__params_get(optim->params, agent->optim_params, key, key + 6, text, size, err);
   if (strncmp(key, "agent.", 6) == 0)
     return lgv__params_get(agent->type->params, agent->params, key, key + 6, text, size, err);
+  const lgv_feature_type *map = agent->problem.features;
+  if (strncmp(key, "features.", 9) == 0 && map)
+    return lgv__params_get(map->params, agent->feature_params, key, key + 9, text, size, err);
   return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);
 }
 

@@ -1,5 +1,5 @@
-/* What the library's own agents have beyond the public interface: an optimizer, and a policy that
- * can be written as code. Agents from outside have neither. */
+/* What the library's own agents have beyond the public interface: an optimizer, a policy that can
+ * be written as code, and a feature map. Agents from outside have none of these. */
 #ifndef LGV_AGENT_BUILTIN_H
 #define LGV_AGENT_BUILTIN_H
 
@@ -21,6 +21,8 @@ typedef struct lgv_full_problem {
   const lgv_builtin *builtin;      /* of the agent; NULL if it has none */
   const lgv_optim_type *optimizer; /* NULL if the agent takes none */
   const void *optim_params;        /* of the optimizer, resolved */
+  const lgv_feature_type *features; /* the map that agent.features names; else NULL */
+  const void *feature_params;       /* of the map */
   const bool *chosen; /* in resolve: rows that the user has set, presets left out; else NULL */
   bool portable;      /* its hooks compute with portable kernels, whatever the process uses */
   /* in resolve: reports what the user should know; or NULL */

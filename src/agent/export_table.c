@@ -24,14 +24,14 @@ typedef struct table {
 } table;
 
 static int64_t rows_per_stage(const export_writer *w) {
-  bool of_states = lgv__agent_type(w->agent)->traits & LGV_NEEDS_STATES;
+  bool of_states = lgv__agent_reads_states(w->agent);
   return of_states ? w->env->states : (int64_t)w->env->obs_shape[0] + 1;
 }
 
 static lgv_status open_table(table *t, export_writer *w, lgv_error *err) {
   size_t A = (size_t)w->env->actions.count;
   *t = (table){.w = w, .per_stage = rows_per_stage(w), .values = w->members * (int64_t)A};
-  t->of_states = lgv__agent_type(w->agent)->traits & LGV_NEEDS_STATES;
+  t->of_states = lgv__agent_reads_states(w->agent);
   t->rows = t->per_stage * (w->parts.by_stage ? w->env->horizon : 1);
   t->data = lgv__calloc((size_t)w->env->obs_shape[0], sizeof *t->data);
   t->q = lgv__calloc((size_t)t->values + A, sizeof *t->q);

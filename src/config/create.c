@@ -45,6 +45,17 @@ static void mark_chosen(const lgv_settings *user, const lgv_param *table, bool *
   }
 }
 
+static lgv_status fill_features(const lgv_settings *settings, const lgv_agent_type *type,
+                                lgv_full_problem *problem, lgv_agent_parts *parts, lgv_error *err) {
+  LGV_TRY(lgv__settings_feature_type(settings, type, &parts->feature_type, err));
+  const lgv_feature_type *map = parts->feature_type;
+  LGV_TRY(lgv__fill_params(settings, "features.", map ? map->params : NULL,
+                           map ? map->params_size : 0, &parts->feature_params, NULL, err));
+  problem->features = map;
+  problem->feature_params = parts->feature_params;
+  return LGV_OK;
+}
+
 /* settings: those of the user, completed by the agent's preset. */
 static lgv_status resolve_agent(const lgv_settings *settings, const lgv_settings *user,
                                 const lgv_agent_type *type, lgv_full_problem *problem,
@@ -57,6 +68,7 @@ static lgv_status resolve_agent(const lgv_settings *settings, const lgv_settings
   if (optim && optim->resolve) optim->resolve(parts->optim_params);
   problem->optimizer = optim;
   problem->optim_params = parts->optim_params;
+  LGV_TRY(fill_features(settings, type, problem, parts, err));
   size_t rows = lgv__params_count(type->params) + 1;
   bool *is_set = lgv__calloc(2 * rows, sizeof *is_set);
   if (!is_set) return lgv__out_of_memory(err, "a plan");
@@ -169,6 +181,7 @@ static lgv_status create_agent(const lgv_settings *settings, const lgv_env_spec 
   if (status == LGV_OK) status = lgv__agent_open(type, parts.params, &problem, seed, agent, err);
   lgv__free(parts.params);
   lgv__free(parts.optim_params);
+  lgv__free(parts.feature_params);
   return status;
 }
 

@@ -71,10 +71,23 @@ static bool get_optimizer(size_t index, lgv_entry *entry) {
   return false;
 }
 
+static bool get_features(size_t index, lgv_entry *entry) {
+  size_t count = 0;
+  while (lgv__features[count]) count++;
+  if (index >= count) return false;
+  const lgv_feature_type *type = lgv__features[index];
+  *entry = (lgv_entry){.name = type->name,
+                       .summary = type->summary,
+                       .params = type->params,
+                       .source = lgv__feature_files[index]};
+  return true;
+}
+
 bool lgv_registry_get(const char *kind, size_t index, lgv_entry *entry) {
   if (strcmp(kind, "env") == 0) return get_env(index, entry);
   if (strcmp(kind, "agent") == 0) return get_agent(index, entry);
   if (strcmp(kind, "optimizer") == 0) return get_optimizer(index, entry);
+  if (strcmp(kind, "features") == 0) return get_features(index, entry);
   if (strcmp(kind, "run") != 0 || index > 0) return false;
   *entry = (lgv_entry){.name = "run",
                        .summary = "its length, its evaluations, its records",

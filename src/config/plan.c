@@ -30,7 +30,9 @@ lgv_full_problem lgv__plan_problem(const lgv_plan *plan, const lgv_env_spec *env
   return (lgv_full_problem){.given = given,
                             .builtin = lgv__builtin(plan->agent_type),
                             .optimizer = plan->optim_type,
-                            .optim_params = plan->optim_params};
+                            .optim_params = plan->optim_params,
+                            .features = plan->feature_type,
+                            .feature_params = plan->feature_params};
 }
 
 static void settle_budget(lgv_plan *plan) {
@@ -99,7 +101,8 @@ static size_t most_rows(const lgv_plan *plan) {
 }
 
 bool lgv__plan_evaluates_policies(const lgv_plan *plan) {
-  return plan->has_model && plan->agent_type->policy && plan->run.envs == 1;
+  bool by_states = plan->agent_type->policy && !plan->feature_type;
+  return plan->has_model && by_states && plan->run.envs == 1;
 }
 
 static lgv_status count_memory(lgv_plan *plan, const lgv_env *probe, lgv_error *err) {
@@ -150,6 +153,8 @@ static lgv_status fill_agent(const lgv_settings *settings, const lgv_settings *u
   plan->agent_params = parts.params;
   plan->optim_params = parts.optim_params;
   plan->optim_type = parts.optim_type;
+  plan->feature_params = parts.feature_params;
+  plan->feature_type = parts.feature_type;
   return status == LGV_OK ? count_memory(plan, probe, err) : status;
 }
 
@@ -175,6 +180,7 @@ static lgv_status fill_plan(lgv_settings *settings, const lgv_settings *user, lg
                               : fill_agent(settings, user, plan, probe, err);
   lgv_env_free(probe);
   plan->env.features = NULL;
+  plan->env.obs_low = plan->env.obs_high = NULL;
   return status;
 }
 
@@ -199,6 +205,7 @@ void lgv_plan_free(lgv_plan *plan) {
   lgv__free(plan->env_params);
   lgv__free(plan->agent_params);
   lgv__free(plan->optim_params);
+  lgv__free(plan->feature_params);
   lgv__free(plan);
 }
 
@@ -272,6 +279,8 @@ static void json_parts(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
   if (plan->optim_type)
     json_params(json, "optim", plan->optim_type->name, plan->optim_type->params, plan->optim_params,
                 NULL);
+  if (plan->feature_type)
+    json_params(json, "features", NULL, plan->feature_type->params, plan->feature_params, NULL);
   /* an event file is not a result: a resumed run may stop or start writing one */
   json_params(json, "run", NULL, lgv__run_params, &run, "tensorboard");
 }
@@ -337,6 +346,9 @@ lgv_status lgv_plan_get(const lgv_plan *plan, const char *key, char *text, size_
   if (strncmp(key, "optim.", 6) == 0 && plan->optim_type)
     return lgv__params_get(plan->optim_type->params, plan->optim_params, key, key + 6, text, size,
                            err);
+  if (strncmp(key, "features.", 9) == 0 && plan->feature_type)
+    return lgv__params_get(plan->feature_type->params, plan->feature_params, key, key + 9, text,
+                           size, err);
   if (strncmp(key, "run.", 4) == 0)
     return lgv__params_get(lgv__run_params, &plan->run, key, key + 4, text, size, err);
   return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'", key);

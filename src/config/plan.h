@@ -12,11 +12,12 @@ struct lgv_plan {
   const lgv_env_type *env_type;
   const lgv_agent_type *agent_type;
   const lgv_optim_type *optim_type; /* NULL if the agent takes none */
-  void *env_params, *agent_params, *optim_params;
+  const lgv_feature_type *feature_type; /* NULL if the agent uses none */
+  void *env_params, *agent_params, *optim_params, *feature_params;
   lgv_env_common env_common;
   lgv_run_params run;
   lgv_host host;    /* for the environments of runs */
-  lgv_env_spec env; /* features are NULL here: each run's environment has its own */
+  lgv_env_spec env; /* features and bounds are NULL here: each run's environment has its own */
   bool has_model;
   uint64_t bytes; /* of one run */
 };

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const prefixes[] = {"env.", "agent.", "optim.", "run.", NULL};
+static const char *const prefixes[] = {"env.", "agent.", "optim.", "features.", "run.", NULL};
 
 lgv_status lgv_settings_create(lgv_settings **settings, lgv_error *err) {
   *settings = lgv__calloc(1, sizeof **settings);
@@ -31,6 +31,7 @@ void lgv_settings_free(lgv_settings *settings) {
   lgv__free(settings->items);
   lgv__free(settings->envs);
   lgv__free(settings->agents);
+  lgv__free(settings->features);
   lgv__free(settings);
 }
 
@@ -172,6 +173,19 @@ lgv_status lgv_settings_add_agent(lgv_settings *settings, const lgv_agent_type *
   return append_type(&settings->agents, &settings->n_agents, type, err);
 }
 
+lgv_status lgv_settings_add_features(lgv_settings *settings, const lgv_feature_type *type,
+                                     lgv_error *err) {
+  LGV_TRY(lgv__check_size("lgv_feature_type", type->size, sizeof *type, err));
+  const hook hooks[] = {{"name", type->name}, {"dim", type->dim}, {"map", type->map}};
+  LGV_TRY(check_hooks("feature map", type->name, hooks, sizeof hooks / sizeof *hooks, err));
+  if (type->state_size > LGV_FEATURE_STATE)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "the state of the feature map %s takes %zu bytes, but %d are the most: keep "
+                    "arrays in its layout",
+                    type->name, type->state_size, LGV_FEATURE_STATE);
+  return append_type(&settings->features, &settings->n_features, type, err);
+}
+
 enum { WHERE_SIZE = 320 }; /* of " (in file.yaml:3:5)": a long path must not lose its line */
 
 /* " (in file.yaml:3:5)", or nothing. */
@@ -185,18 +199,20 @@ static lgv_status unknown_name(const lgv_settings *settings, const char *kind, c
                                lgv_error *err) {
   const lgv_setting *item = find(settings, key);
   char where[WHERE_SIZE];
-  const char *what = strcmp(kind, "env") == 0 ? "environment" : kind;
+  bool map = strcmp(kind, "features") == 0;
+  const char *what = strcmp(kind, "env") == 0 ? "environment" : map ? "feature map" : kind;
+  const char *plural = map ? "" : "s";
   if (!item)
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "no %s was named: use --%s NAME; `langevin list %ss` shows them", what, kind,
-                    kind);
+                    "no %s was named: use --%s NAME; `langevin list %s%s` shows them", what, kind,
+                    kind, plural);
   char name[80]; /* without the part after a colon */
   snprintf(name, sizeof name, "%.*s", (int)strcspn(item->value, ":"), item->value);
   const char *near = lgv_registry_nearest(kind, name);
   return lgv_fail(err, LGV_ERR_USAGE,
-                  "there is no %s '%.80s'%s%s%s%s `langevin list %ss` shows all", what, item->value,
-                  place(item, where, sizeof where), near ? "; did you mean '" : ";",
-                  near ? near : "", near ? "'?" : "", kind);
+                  "there is no %s '%.80s'%s%s%s%s `langevin list %s%s` shows all", what,
+                  item->value, place(item, where, sizeof where), near ? "; did you mean '" : ";",
+                  near ? near : "", near ? "'?" : "", kind, plural);
 }
 
 lgv_status lgv__settings_env_type(const lgv_settings *settings, const lgv_env_type **type,
@@ -243,6 +259,26 @@ lgv_status lgv__settings_optim_type(const lgv_settings *settings, const char *de
   for (size_t i = 0; (*type = lgv__optimizer(i)); i++)
     if (strcmp((*type)->name, name) == 0) return LGV_OK;
   return unknown_name(settings, "optimizer", "optim.name", err);
+}
+
+/* Names of agent.features that stand for no map. */
+static bool is_own_feature(const char *name) {
+  static const char *const own[] = {"auto", "one-hot", "env", NULL};
+  for (int i = 0; own[i]; i++)
+    if (strcmp(own[i], name) == 0) return true;
+  return false;
+}
+
+lgv_status lgv__settings_feature_type(const lgv_settings *settings, const lgv_agent_type *agent,
+                                      const lgv_feature_type **type, lgv_error *err) {
+  const char *name = lgv_settings_get(settings, "agent.features");
+  *type = NULL;
+  if (!(agent->traits & LGV_TAKES_FEATURES) || !name || is_own_feature(name)) return LGV_OK;
+  for (size_t i = 0; i < settings->n_features; i++)
+    if (strcmp((*type = settings->features[i])->name, name) == 0) return LGV_OK;
+  for (size_t i = 0; (*type = lgv__features[i]); i++)
+    if (strcmp((*type)->name, name) == 0) return LGV_OK;
+  return unknown_name(settings, "features", "agent.features", err);
 }
 
 static const lgv_preset *find_preset(const lgv_preset *presets, const char *name) {
@@ -327,6 +363,8 @@ static lgv_status copy_all(const lgv_settings *from, lgv_settings *to, lgv_error
   for (size_t i = 0; i < from->n_envs; i++) LGV_TRY(lgv_settings_add_env(to, from->envs[i], err));
   for (size_t i = 0; i < from->n_agents; i++)
     LGV_TRY(lgv_settings_add_agent(to, from->agents[i], err));
+  for (size_t i = 0; i < from->n_features; i++)
+    LGV_TRY(lgv_settings_add_features(to, from->features[i], err));
   lgv_settings_on_notice(to, from->notice, from->notice_context);
   return lgv__settings_copy(from, to, err);
 }
@@ -404,8 +442,11 @@ lgv_status lgv__settings_fill(const lgv_settings *settings, const char *prefix,
     int index = lgv__params_find(table, name);
     if (index < 0 && strcmp(name, "name") == 0 && strcmp(prefix, "run.") != 0) continue;
     if (index < 0 && !table)
-      return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'%s: this agent takes no optimizer",
-                      item->key, place(item, where, sizeof where));
+      return lgv_fail(err, LGV_ERR_USAGE, "unknown key '%.80s'%s: this agent %s", item->key,
+                      place(item, where, sizeof where),
+                      strcmp(prefix, "features.") == 0
+                          ? "uses no feature map; agent.features chooses one"
+                          : "takes no optimizer");
     if (index < 0) return unknown_key(settings, item, prefix, table, err);
     LGV_TRY(parse_item(item, &table[index], params, err));
     if (is_set) is_set[index] = true;
@@ -469,7 +510,7 @@ lgv_status lgv__settings_check_prefixes(const lgv_settings *settings, const lgv_
     if (known) continue;
     bool guessed = guess_part(item->key, env, agent, guess, sizeof guess);
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "unknown key '%.80s'%s: keys begin with env., agent., optim. or run.%s%s%s",
+                    "unknown key '%.80s'%s: keys begin with env., agent., optim., features. or run.%s%s%s",
                     item->key, place(item, where, sizeof where), guessed ? "; did you mean '" : "",
                     guessed ? guess : "", guessed ? "'?" : "");
   }

@@ -15,7 +15,8 @@ struct lgv_settings {
   size_t count, capacity;
   const lgv_env_type **envs;
   const lgv_agent_type **agents;
-  size_t n_envs, n_agents;
+  const lgv_feature_type **features;
+  size_t n_envs, n_agents, n_features;
   void (*notice)(void *context, const char *text); /* may be NULL */
   void *notice_context;
 };
@@ -32,6 +33,10 @@ LGV_CHECK lgv_status lgv__settings_env_type(const lgv_settings *settings, const 
 LGV_CHECK lgv_status lgv__settings_agent_type(const lgv_settings *settings,
                                               const lgv_agent_type **type, lgv_error *err);
 
+/* The feature map that agent.features names; NULL if it names none or the agent takes none. */
+LGV_CHECK lgv_status lgv__settings_feature_type(const lgv_settings *settings,
+                                                const lgv_agent_type *agent,
+                                                const lgv_feature_type **type, lgv_error *err);
 /* optim.name, or default_text. An agent that takes no optimizer (default_text NULL) gets NULL and
  * refuses optim.name. */
 LGV_CHECK lgv_status lgv__settings_optim_type(const lgv_settings *settings,

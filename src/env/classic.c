@@ -22,6 +22,7 @@ lgv_env_spec lgv__classic_spec(const void *params, int32_t obs_length, int32_t a
       .actions = lgv_discrete(actions),
       .horizon = ((const lgv_classic_params *)params)->horizon,
       .stationary = true,
+      .clock_truncates = true,
   };
 }
 

@@ -39,10 +39,14 @@ typedef struct self {
   const params *p;
 } self;
 
+static const float lowest[LENGTH] = {-1.2f, -0.07f}, highest[LENGTH] = {0.6f, 0.07f};
+
 static lgv_status spec(const void *p, lgv_env_spec *out, lgv_error *err) {
   (void)err;
   bool goal = ((const params *)p)->reward == GOAL;
   *out = lgv__classic_spec(p, LENGTH, ACTIONS);
+  out->obs_low = lowest;
+  out->obs_high = highest;
   out->reward_min = goal ? 0 : -1;
   out->reward_max = goal ? 1 : 0;
   return LGV_OK;

@@ -36,8 +36,9 @@ static lgv_status open_parts(lgv_trainer *trainer, lgv_error *err) {
                     "%s was made for an environment with other observations, actions, masks, "
                     "states or another horizon",
                     type->name);
-  LGV_TRY(lgv__exact_open(&trainer->known, trainer->stream.env, type->policy != NULL, err));
-  trainer->exact = trainer->known.model && type->policy;
+  bool policies = type->policy && !lgv__agent_uses_map(trainer->agent);
+  LGV_TRY(lgv__exact_open(&trainer->known, trainer->stream.env, policies, err));
+  trainer->exact = trainer->known.model && policies;
   return LGV_OK;
 }
 

@@ -27,6 +27,7 @@ typedef struct params {
 /* clang-format off */
 static const lgv_param param_table[] = {
     LSVI_PARAM_ROWS("1e-6", "false"),
+    LSVI_MAP_ROWS,
     LGV_REAL_ROW(params, sigma, "sigma", "0.1", 0, 1e12, 0, "standard deviation of the noise on a regression target"),
     LGV_INT_ROW(params, samples, "samples", "10", 1, 1e6, "M, samples of w per stage; Q is their maximum"),
     {0},
@@ -44,6 +45,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   params *p = params_;
   lsvi_sizes n;
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
+  lgv__lsvi_resolve_noise(param_table, &p->lsvi, is_set, "sigma");
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   const double log_normal_cdf_at_1 = -0x1.61ccbbb9543bp-3; /* log Phi(1) = -0.1728 */
@@ -58,6 +60,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   s->p = params_;
+  s->core.history.samples = s->p->samples;
   lgv__lsvi_layout(&s->core, &s->p->lsvi, problem, 0, out);
   s->draw = lgv_layout_array(out, "draw", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
@@ -70,7 +73,7 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
     lgv__lsvi_targets(c, h);
     LGV_TRY(lgv__lsvi_solve(c, h, err));
     for (int64_t m = 0; m < s->p->samples; m++) {
-      lgv__lsvi_perturb(c, h, c->w_hat, s->p->sigma, s->draw);
+      lgv__lsvi_perturb(c, h, c->w_hat, lgv__lsvi_sigma(c, s->p->sigma), s->draw);
       if (m == 0)
         lgv__lsvi_values(c, s->draw, q);
       else
@@ -85,7 +88,8 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
 const lgv_agent_type lgv__agent_lsvi_phe = {
     .name = "lsvi-phe",
     .summary = "LSVI that is greedy in the maximum of M regressions on perturbed histories",
-    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE,
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE |
+              LGV_TAKES_FEATURES,
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),

@@ -23,6 +23,7 @@ typedef struct params {
 /* clang-format off */
 static const lgv_param param_table[] = {
     LSVI_PARAM_ROWS("1e-6", "false"),
+    LSVI_MAP_ROWS,
     LGV_REAL_ROW(params, bonus, "bonus", "0.1", 0, 1e12, 0, "width of the confidence bound, in units of ||phi||_{Lambda^-1}"),
     {0},
 };
@@ -38,6 +39,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   params *p = params_;
   lsvi_sizes n;
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
+  lgv__lsvi_resolve_noise(param_table, &p->lsvi, is_set, "bonus");
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double bonus = n.d * n.H * sqrt(lgv__log(2 * n.d * n.T / p->lsvi.delta));
@@ -61,7 +63,7 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
     LGV_TRY(lgv__lsvi_solve(c, h, err));
     lgv__lsvi_values(c, c->w_hat, q);
     lgv__lsvi_widths(c, h);
-    for (int64_t i = 0; i < c->SA; i++) q[i] += s->bonus * c->width[i];
+    lgv__lsvi_add_bonus(c, h, lgv__lsvi_sigma(c, s->bonus), q);
     lgv__lsvi_clip(c, h, q);
     lgv__lsvi_backup_max(c, h);
   }
@@ -71,7 +73,8 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
 const lgv_agent_type lgv__agent_lsvi_ucb = {
     .name = "lsvi-ucb",
     .summary = "LSVI with an upper-confidence bonus",
-    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE,
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE |
+              LGV_TAKES_FEATURES,
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),

@@ -22,6 +22,7 @@ typedef struct params {
 /* clang-format off */
 static const lgv_param param_table[] = {
     LSVI_PARAM_ROWS("1e-6", "false"),
+    LSVI_MAP_ROWS,
     LMC_PARAM_ROWS,
     LGV_INT_ROW(params, samples, "samples", "10", 1, 1e6, "M, samples of w per stage; Q is their maximum"),
     {0},
@@ -47,7 +48,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
   self *s = self_;
   const params *p = params_;
-  s->M = p->samples;
+  s->M = s->core.history.samples = p->samples;
   lgv__lsvi_layout(&s->core, &p->lmc.lsvi, problem, lgv__lmc_uses(&p->lmc), out);
   lgv__lmc_layout(&s->chain, &s->core, &p->lmc, out);
   s->w = lgv_layout_array(out, "w", LGV_F64, (size_t)(s->core.H * s->M * s->core.d), LGV_KEEP);
@@ -82,7 +83,8 @@ static lgv_status end_episode(void *self_, lgv_error *err) {
 const lgv_agent_type lgv__agent_ms_lmc_lsvi = {
     .name = "ms-lmc-lsvi",
     .summary = "LMC-LSVI that is greedy in the maximum of M Langevin samples",
-    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE,
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE |
+              LGV_TAKES_FEATURES,
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),

@@ -10,6 +10,9 @@
  * u = 1/sqrt(lambda + n), so alpha_high = 1/sqrt(lambda + n0) stands for "default value until n0
  * visits".
  *
+ * With a feature map u counts in units of 1 / sqrt(lambda), the width without data, and Q is cut to
+ * the values that are possible: features extrapolate.
+ *
  * schedule = theory: lambda = 1 and alpha_low = alpha_high / 2 are the theorem's; sigma = H^{3/2} d
  * and alpha_high = (H d)^{-3/2} are its orders with constant 1 and without logarithms. */
 #include "agent/linear/lsvi_core.h"
@@ -26,6 +29,7 @@ typedef struct params {
 /* clang-format off */
 static const lgv_param param_table[] = {
     LSVI_PARAM_ROWS("1e-2", "false"),
+    LSVI_MAP_ROWS,
     LGV_REAL_ROW(params, sigma, "sigma", "0.1", 0, 1e12, 0, "standard deviation of the noise on a regression target"),
     LGV_REAL_ROW(params, alpha_low, "alpha_low", "0.9", 0, INFINITY, 0, "up to this ||phi||_{Lambda^-1}, only the regression counts"),
     LGV_REAL_ROW(params, alpha_high, "alpha_high", "0.99", 0, INFINITY, 0, "from this ||phi||_{Lambda^-1} on, Q is the greatest possible value"),
@@ -44,6 +48,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   params *p = params_;
   lsvi_sizes n;
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
+  lgv__lsvi_resolve_noise(param_table, &p->lsvi, is_set, "sigma");
   if (p->alpha_low > p->alpha_high)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.alpha_low = %g must not exceed agent.alpha_high = %g", p->alpha_low,
@@ -64,14 +69,6 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   s->draw = lgv_layout_array(out, "draw", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
 
-/* Between the sampled value and the default one; alpha_high = inf has no default value. */
-static double interpolate(const params *p, double u, double sampled, double optimistic) {
-  if (u <= p->alpha_low || isinf(p->alpha_high)) return sampled;
-  if (u >= p->alpha_high) return optimistic;
-  return ((p->alpha_high - u) * sampled + (u - p->alpha_low) * optimistic) /
-         (p->alpha_high - p->alpha_low);
-}
-
 static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
@@ -79,10 +76,11 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
     double *q = lgv__lsvi_q(c, h), optimistic = lgv__lsvi_value_bound(c, h);
     lgv__lsvi_targets(c, h);
     LGV_TRY(lgv__lsvi_solve(c, h, err));
-    lgv__lsvi_perturb(c, h, c->w_hat, s->p->sigma, s->draw);
+    lgv__lsvi_perturb(c, h, c->w_hat, lgv__lsvi_sigma(c, s->p->sigma), s->draw);
     lgv__lsvi_values(c, s->draw, q);
     lgv__lsvi_widths(c, h);
-    for (int64_t i = 0; i < c->SA; i++) q[i] = interpolate(s->p, c->width[i], q[i], optimistic);
+    lgv__lsvi_add_default(c, h, s->p->alpha_low, s->p->alpha_high, optimistic, q);
+    if (c->history.map) lgv__lsvi_clip(c, h, q);
     lgv__lsvi_backup_max(c, h);
   }
   return LGV_OK;
@@ -91,7 +89,8 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
 const lgv_agent_type lgv__agent_opt_rlsvi = {
     .name = "opt-rlsvi",
     .summary = "randomized LSVI with an optimistic default value where data are scarce",
-    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE,
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE |
+              LGV_TAKES_FEATURES,
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),

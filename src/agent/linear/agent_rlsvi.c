@@ -12,7 +12,10 @@
  * schedule = theory: Russo (NeurIPS 2019) bounds the worst-case regret of the tabular case for
  * noise of variance beta_k = S H^3 log(2 H S A k) / 2 and a ridge of 1, so sigma^2 = beta_K, exact
  * but for taking K for k (which makes it constant), and lambda = 1 / sigma^2. With other features
- * than one-hot the same values are used, without a theorem. */
+ * than one-hot the same values are used, without a theorem.
+ *
+ * With a feature map lambda is the ridge itself, and Q is cut to the values that are possible:
+ * features extrapolate. */
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
 #include "base/portable_math.h"
@@ -31,6 +34,7 @@ static const lgv_param param_table[] = {
     LSVI_FEATURES_ROW,
     LSVI_GRAM_ROW,
     LSVI_SCHEDULE_ROW,
+    LSVI_MAP_ROWS,
     LGV_REAL_ROW(params, sigma, "sigma", "0.1", 0, 1e12, LGV_OPEN_MIN, "standard deviation of the noise on a regression target"),
     {0},
 };
@@ -47,6 +51,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   params *p = params_;
   lsvi_sizes n;
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
+  lgv__lsvi_resolve_noise(param_table, &p->lsvi, is_set, "sigma");
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double S = (double)problem->env.states, A = (double)problem->env.actions.count;
@@ -60,7 +65,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   const params *p = params_;
   s->sigma = p->sigma;
   lgv__lsvi_layout(&s->core, &p->lsvi, problem, 0, out);
-  s->core.ridge = p->lsvi.lambda * p->sigma * p->sigma;
+  if (!s->core.history.map) s->core.ridge = p->lsvi.lambda * p->sigma * p->sigma;
   s->draw = lgv_layout_array(out, "draw", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
 
@@ -70,8 +75,9 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   for (int64_t h = c->H - 1; h >= 0; h--) {
     lgv__lsvi_targets(c, h);
     LGV_TRY(lgv__lsvi_solve(c, h, err));
-    lgv__lsvi_perturb(c, h, c->w_hat, s->sigma, s->draw);
+    lgv__lsvi_perturb(c, h, c->w_hat, lgv__lsvi_sigma(c, s->sigma), s->draw);
     lgv__lsvi_values(c, s->draw, lgv__lsvi_q(c, h));
+    if (c->history.map) lgv__lsvi_clip(c, h, NULL);
     lgv__lsvi_backup_max(c, h);
   }
   return LGV_OK;
@@ -80,7 +86,8 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
 const lgv_agent_type lgv__agent_rlsvi = {
     .name = "rlsvi",
     .summary = "randomized LSVI: greedy in one draw of Bayesian linear regression",
-    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE,
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE |
+              LGV_TAKES_FEATURES,
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),

@@ -66,6 +66,7 @@ lgv_status lgv__lmc_resolve(const lgv_param *table, lmc_params *p, const bool *i
                             const lgv_problem *problem, bool multi, lgv_theory *theory,
                             lgv_error *err) {
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
+  lgv__lsvi_resolve_noise(table, &p->lsvi, is_set, "beta");
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   lsvi_sizes n;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
@@ -116,15 +117,17 @@ void lgv__lmc_layout(lmc *m, lsvi *core, const lmc_params *p, lgv_layout *layout
   m->z = lgv_layout_array(layout, "lmc.z", LGV_F64, d, LGV_SCRATCH);
   m->gradient = lgv_layout_array(layout, "lmc.gradient", LGV_F64, d, LGV_SCRATCH);
   if (!core->diagonal) {
-    m->basis = lgv_layout_array(layout, "lmc.basis", LGV_F64, d * d, LGV_SCRATCH);
-    m->svd_work = lgv_layout_array(layout, "lmc.svd_work", LGV_F64, (size_t)lgv__svd_work(core->d),
+    int64_t block = core->d / core->blocks;
+    m->basis = lgv_layout_array(layout, "lmc.basis", LGV_F64, d * (size_t)block, LGV_SCRATCH);
+    m->svd_work = lgv_layout_array(layout, "lmc.svd_work", LGV_F64, (size_t)lgv__svd_work(block),
                                    LGV_SCRATCH);
-    m->svd_iwork = lgv_layout_array(layout, "lmc.svd_iwork", LGV_I32,
-                                    (size_t)lgv__svd_iwork(core->d), LGV_SCRATCH);
+    m->svd_iwork = lgv_layout_array(layout, "lmc.svd_iwork", LGV_I32, (size_t)lgv__svd_iwork(block),
+                                    LGV_SCRATCH);
   }
   if (!draws_batches(m)) return;
   m->snapshot = lgv_layout_array(layout, "lmc.snapshot", LGV_F64, d, LGV_SCRATCH);
   m->full = lgv_layout_array(layout, "lmc.full", LGV_F64, d, LGV_SCRATCH);
+  if (core->history.map) return; /* its rows are the samples */
   size_t words = sizeof(lgv_list) / sizeof(uint64_t);
   m->samples = lgv_layout_array(layout, "lmc.sample_lists", LGV_U64, (size_t)core->groups * words,
                                 LGV_SCRATCH);
@@ -154,20 +157,28 @@ void lgv__lmc_law(double l, double eta, double J, double beta, double *decay, do
   *spread *= sqrt(-lgv__expm1(2 * exponent));
 }
 
+static lgv_status find_block_spectrum(lmc *m, int64_t g, int64_t i, lgv_error *err) {
+  lsvi *c = m->core;
+  int64_t d = c->d / c->blocks;
+  double *basis = m->basis + i * d * d, *spectrum = m->spectrum + i * d;
+  memcpy(basis, lgv__lsvi_factor(c, g, i), (size_t)(d * d) * sizeof *basis);
+  LGV_TRY(lgv__svd_left(basis, d, spectrum, m->svd_work, m->svd_iwork, err));
+  for (int64_t j = 0; j < d; j++) spectrum[j] *= spectrum[j];
+  if (spectrum[d - 1] > 0) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_NUMERIC,
+                  "a Gram matrix is no longer positive definite (smallest eigenvalue %g): raise "
+                  "agent.lambda",
+                  spectrum[d - 1]);
+}
+
 static lgv_status find_spectrum(lmc *m, int64_t g, lgv_error *err) {
   lsvi *c = m->core;
   if (c->diagonal) {
     for (int64_t i = 0; i < c->d; i++) m->spectrum[i] = c->ridge + (double)c->visits[g * c->SA + i];
     return LGV_OK;
   }
-  memcpy(m->basis, c->factor + g * c->d * c->d, (size_t)(c->d * c->d) * sizeof *m->basis);
-  LGV_TRY(lgv__svd_left(m->basis, c->d, m->spectrum, m->svd_work, m->svd_iwork, err));
-  for (int64_t i = 0; i < c->d; i++) m->spectrum[i] *= m->spectrum[i];
-  if (m->spectrum[c->d - 1] > 0) return LGV_OK;
-  return lgv_fail(err, LGV_ERR_NUMERIC,
-                  "a Gram matrix is no longer positive definite (smallest eigenvalue %g): raise "
-                  "agent.lambda",
-                  m->spectrum[c->d - 1]);
+  for (int64_t i = 0; i < c->blocks; i++) LGV_TRY(find_block_spectrum(m, g, i, err));
+  return LGV_OK;
 }
 
 static double log_factor(const lsvi *c) {
@@ -175,11 +186,16 @@ static double log_factor(const lsvi *c) {
   return lgv__log(4 * (double)c->H * K * (double)c->d);
 }
 
+/* Samples that minibatches are drawn from. */
+static int64_t samples_of(const lmc *m, int64_t g) {
+  return m->core->history.map ? m->core->history.members
+                              : (int64_t)m->samples[g].count / SAMPLE_SIZE;
+}
+
 /* A bound on the curvature that a step of the sampler can meet, halved: see the header. */
 static double curvature(const lmc *m, int64_t g) {
   const lsvi *c = m->core;
-  if (draws_batches(m))
-    return c->ridge + c->phi_square * (double)(m->samples[g].count / SAMPLE_SIZE);
+  if (draws_batches(m)) return c->ridge + c->phi_square * (double)samples_of(m, g);
   double most = m->spectrum[0];
   for (int64_t i = 1; i < c->d; i++) most = m->spectrum[i] > most ? m->spectrum[i] : most;
   return most;
@@ -189,7 +205,7 @@ static double curvature(const lmc *m, int64_t g) {
  * no data touch their coordinates: the transcendental part of the law is computed once for a run of
  * equal ones. */
 static void find_laws(lmc *m) {
-  const double *l = m->spectrum, eta = m->eta, beta = m->p->beta,
+  const double *l = m->spectrum, eta = m->eta, beta = m->beta,
                last_faded = faded / (m->J * 2 * eta);
   double known = 0, decay = 0, spread = 0;
   for (int64_t i = 0; i < m->core->d; i++) m->spread[i] = stationary_spread(l[i], eta, beta);
@@ -207,6 +223,8 @@ lgv_status lgv__lmc_prepare(lmc *m, int64_t h, lgv_error *err) {
   const lsvi *c = m->core;
   int64_t g = lgv__lsvi_group(c, h);
   if (!lgv__lsvi_new_group(c, h)) return LGV_OK;
+  m->beta = m->p->beta;
+  if (c->p->by_prior) m->beta = 1 / (2 * pow(lgv__history_sigma(c), 2));
   LGV_TRY(find_spectrum(m, g, err));
   double most = curvature(m, g), least = m->spectrum[0];
   for (int64_t i = 1; i < c->d; i++) least = m->spectrum[i] < least ? m->spectrum[i] : least;
@@ -234,18 +252,22 @@ static void advance_exact(lmc *m, double *w) {
     return;
   }
   for (int64_t i = 0; i < c->d; i++) w[i] -= c->w_hat[i];
-  lgv__multiply(m->basis, c->d, c->d, w, m->gradient);
-  lgv__multiply(m->basis, c->d, c->d, m->xi, m->z);
+  int64_t d = c->d / c->blocks;
+  for (int64_t at = 0; at < c->d; at += d) {
+    lgv__multiply(m->basis + at * d, d, d, w + at, m->gradient + at);
+    lgv__multiply(m->basis + at * d, d, d, m->xi + at, m->z + at);
+  }
   for (int64_t i = 0; i < c->d; i++)
     m->z[i] = m->decay[i] * m->gradient[i] + m->spread[i] * m->z[i];
-  lgv__multiply_transposed(m->basis, c->d, c->d, m->z, w);
+  for (int64_t at = 0; at < c->d; at += d)
+    lgv__multiply_transposed(m->basis + at * d, d, d, m->z + at, w + at);
   for (int64_t i = 0; i < c->d; i++) w[i] += c->w_hat[i];
 }
 
 /* w -= eta g, plus the noise. */
 static void step(lmc *m, const double *g, double *w) {
   lsvi *c = m->core;
-  double scale = sqrt(2 * m->eta / m->p->beta);
+  double scale = sqrt(2 * m->eta / m->beta);
   lgv_rng_normals(c->noise, m->xi, (size_t)c->d);
   for (int64_t i = 0; i < c->d; i++) w[i] += scale * m->xi[i] - m->eta * g[i];
 }
@@ -255,8 +277,9 @@ static void full_gradient(const lmc *m, int64_t g, const double *w, double *out)
   const lsvi *c = m->core;
   if (c->diagonal)
     for (int64_t i = 0; i < c->d; i++) out[i] = m->spectrum[i] * w[i];
-  else
-    lgv__multiply(c->gram + g * c->d * c->d, c->d, c->d, w, out);
+  int64_t d = c->d / c->blocks;
+  for (int64_t at = 0; !c->diagonal && at < c->d; at += d)
+    lgv__multiply(c->gram + (g * c->d + at) * d, d, d, w + at, out + at);
   for (int64_t i = 0; i < c->d; i++) out[i] = 2 * (out[i] - c->b[i]);
 }
 
@@ -281,11 +304,30 @@ static void add_scaled_feature(const lsvi *c, int64_t pair, double scale, double
     for (int64_t i = 0; i < c->d; i++) out[i] += scale * c->phi[pair * c->d + i];
 }
 
+/* The same as batch_gradient from the rows of a history. */
+static void history_gradient(lmc *m, int64_t h, const double *w, bool with_target, double *out) {
+  lsvi *c = m->core;
+  const lsvi_history *t = &c->history;
+  double weight = 2 * (double)t->members / (double)m->p->batch;
+  for (int64_t i = 0; i < c->d; i++) out[i] = 2 * c->ridge * w[i];
+  for (int64_t i = 0; t->members > 0 && i < m->p->batch; i++) {
+    int64_t row = lgv__history_draw(c, h), at = t->map->by_action ? 0 : t->action[row] * t->m;
+    const float *phi = lgv__history_phi(c, row, t->action[row]);
+    double error = with_target ? -t->y[row] : 0;
+    for (int64_t j = 0; j < t->m; j++) error += (double)phi[j] * w[at + j];
+    for (int64_t j = 0; j < t->m; j++) out[at + j] += weight * error * (double)phi[j];
+  }
+}
+
 /* out = (n/B) sum over a minibatch of 2 phi (phi.w - y) + 2 lambda w; for svrg w is w - snapshot, y
  * is 0, and the full data gradient at the snapshot is added by the caller. Samples are drawn with
  * replacement. */
 static void batch_gradient(lmc *m, int64_t h, const double *w, bool with_target, double *out) {
   lsvi *c = m->core;
+  if (c->history.map) {
+    history_gradient(m, h, w, with_target, out);
+    return;
+  }
   const lgv_list *list = &m->samples[lgv__lsvi_group(c, h)];
   const double *samples = list->data, *v_next = c->v + (h + 1) * c->S;
   int64_t n = (int64_t)list->count / SAMPLE_SIZE;
@@ -335,7 +377,7 @@ lgv_status lgv__lmc_advance(lmc *m, int64_t h, double *w, lgv_error *err) {
 
 lgv_status lgv__lmc_absorb(lmc *m, lgv_error *err) {
   lsvi *c = m->core;
-  for (int64_t h = 0; draws_batches(m) && h < c->H; h++) {
+  for (int64_t h = 0; draws_batches(m) && !c->history.map && h < c->H; h++) {
     int64_t pair, next;
     if (!lgv__lsvi_path_step(c, h, &pair, &next)) continue;
     const double sample[] = {

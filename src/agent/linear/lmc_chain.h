@@ -45,11 +45,11 @@ typedef struct lmc {
   const lmc_params *p;
   lsvi *core;
   /* of the current stage */
-  double eta, J;
+  double eta, J, beta;
   double *spectrum;                   /* (d): eigenvalues of Lambda, or its diagonal */
   double *decay;                      /* (d): a_i^J */
   double *spread;                     /* (d): standard deviation of n_i */
-  double *basis;                      /* (d x d): rows are eigenvectors; NULL if diagonal */
+  double *basis; /* (blocks x block x block): rows are eigenvectors; NULL if diagonal */
   double *xi, *z;                     /* (d) */
   double *gradient, *snapshot, *full; /* (d): minibatch samplers */
   double *svd_work;

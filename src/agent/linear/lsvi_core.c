@@ -8,91 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const lgv__lsvi_pool_names[] = {"false", "true", "auto", NULL};
-const char *const lgv__lsvi_features_names[] = {"auto", "one-hot", "env", NULL};
-const char *const lgv__lsvi_gram_names[] = {"auto", "diagonal", "dense", NULL};
-const char *const lgv__lsvi_schedule_names[] = {"tuned", "theory", NULL};
-
 enum { EDGE_NEXT, EDGE_COUNT, EDGE_FOLLOWING, EDGE_SIZE };
 enum { PATH_PAIR, PATH_NEXT, PATH_REACHED, PATH_SIZE };
-
-/* LAPACK counts its workspace, 7 d + 5 d^2, in 32 bits. */
-static const int64_t largest_dense = 20723;
-
-/* ---- parameters ---- */
-
-lgv_status lgv__lsvi_prescribe(const lgv_param *table, void *params, const bool *is_set,
-                               const char *name, double value, lgv_error *err) {
-  int index = lgv__params_find(table, name);
-  const lgv_param *param = &table[index];
-  void *field = (char *)params + param->offset;
-  double given = param->type == LGV_INT ? (double)*(int64_t *)field : *(double *)field;
-  if (is_set[index] && fabs(given - value) > 1e-9 * fabs(value))
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "agent.%s = %.12g contradicts agent.schedule = theory, which sets it to %.12g; "
-                    "leave one of the two out",
-                    name, given, value);
-  if (param->type == LGV_INT)
-    *(int64_t *)field = (int64_t)value;
-  else
-    *(double *)field = value;
-  return LGV_OK;
-}
-
-int64_t lgv__lsvi_feature_dim(const lsvi_params *p, const lgv_env_spec *env) {
-  bool own = p->features == LSVI_FEATURES_ENV ||
-             (p->features == LSVI_FEATURES_AUTO && env->feature_dim > 0);
-  return own ? env->feature_dim : env->states * env->actions.count;
-}
-
-lgv_status lgv__lsvi_resolve(lsvi_params *p, const lgv_problem *problem, lgv_error *err) {
-  const lgv_env_spec *env = &problem->env;
-  if (env->reward_min == 0 && env->reward_max == 0)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "linear agents bound Q by what an episode can pay, but the range of rewards is "
-                    "unknown: set env.reward_min and env.reward_max (in Python, "
-                    "reward_range=(least, greatest); in C, both fields of the spec)");
-  if (p->pool == LSVI_POOL_TRUE && !env->stationary)
-    return lgv_fail(
-        err, LGV_ERR_USAGE,
-        "agent.pool = true shares the data between stages, but this environment is not stationary: "
-        "set agent.pool = false");
-  if (p->pool == LSVI_POOL_AUTO) p->pool = env->stationary ? LSVI_POOL_TRUE : LSVI_POOL_FALSE;
-  if (p->features == LSVI_FEATURES_ENV && env->feature_dim == 0)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "agent.features = env, but this environment offers no features: use one-hot");
-  if (p->features == LSVI_FEATURES_AUTO)
-    p->features = env->feature_dim > 0 ? LSVI_FEATURES_ENV : LSVI_FEATURES_ONE_HOT;
-  if (p->gram == LSVI_GRAM_DIAGONAL && p->features != LSVI_FEATURES_ONE_HOT)
-    return lgv_fail(err, LGV_ERR_USAGE, "agent.gram = diagonal needs agent.features = one-hot");
-  if (p->gram == LSVI_GRAM_AUTO)
-    p->gram = p->features == LSVI_FEATURES_ONE_HOT ? LSVI_GRAM_DIAGONAL : LSVI_GRAM_DENSE;
-  if (p->gram == LSVI_GRAM_DENSE && lgv__lsvi_feature_dim(p, env) > largest_dense)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "%lld features are too many for dense Gram matrices, which take at most %lld",
-                    (long long)lgv__lsvi_feature_dim(p, env), (long long)largest_dense);
-  return LGV_OK;
-}
-
-lgv_status lgv__lsvi_theory_sizes(const lsvi_params *p, const lgv_problem *problem,
-                                  lsvi_sizes *sizes, lgv_error *err) {
-  const lgv_env_spec *env = &problem->env;
-  if (problem->episodes < 1)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "agent.schedule = theory needs the number of episodes: set run.episodes");
-  if (p->pool == LSVI_POOL_TRUE)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "agent.schedule = theory has one regression per stage, each on its own data: "
-                    "set agent.pool = false, or agent.schedule = tuned");
-  if (env->reward_min < 0 || env->reward_max > 1)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "agent.schedule = theory assumes rewards in [0, 1], but this environment pays "
-                    "from %g to %g: set agent.schedule = tuned",
-                    env->reward_min, env->reward_max);
-  double H = (double)env->horizon, K = (double)problem->episodes;
-  *sizes = (lsvi_sizes){.H = H, .d = (double)lgv__lsvi_feature_dim(p, env), .K = K, .T = H * K};
-  return LGV_OK;
-}
 
 /* ---- memory ---- */
 
@@ -140,31 +57,43 @@ static void layout_dense(lsvi *c, int uses, lgv_layout *layout) {
                                    c->rotated ? LGV_KEEP : LGV_SCRATCH);
 }
 
-void lgv__lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, int uses,
-                      lgv_layout *layout) {
+static void layout_shared(lsvi *c, const lsvi_params *p, const lgv_problem *problem,
+                          lgv_layout *layout) {
   const lgv_env_spec *env = &problem->env;
   c->p = p;
-  c->H = env->horizon;
-  c->S = env->states;
   c->A = env->actions.count;
-  c->SA = c->S * c->A;
-  c->d = lgv__lsvi_feature_dim(p, env);
-  c->pooled = p->pool == LSVI_POOL_TRUE;
   c->clock_truncates = env->clock_truncates;
-  c->groups = !c->pooled ? c->H : c->clock_truncates || c->H == 1 ? 1 : 2;
-  c->rotated = !c->pooled && c->H > 1;
   c->planned_episodes = problem->episodes;
   c->reward_min = env->reward_min;
   c->reward_max = env->reward_max;
   c->ridge = p->lambda;
-  c->diagonal = p->gram == LSVI_GRAM_DIAGONAL;
-  c->env_features = p->features == LSVI_FEATURES_ENV ? env->features : NULL;
   c->act = problem->act;
   c->noise = problem->noise;
   c->replay = problem->replay;
   c->eval = problem->eval;
-  size_t H = (size_t)c->H, SA = (size_t)c->SA, d = (size_t)c->d, G = (size_t)c->groups;
   c->episodes = lgv_layout_array(layout, "lsvi.episodes", LGV_I64, 1, LGV_KEEP);
+}
+
+void lgv__lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem, int uses,
+                      lgv_layout *layout) {
+  const lgv_env_spec *env = &problem->env;
+  layout_shared(c, p, problem, layout);
+  if (p->features == LSVI_FEATURES_MAP) {
+    lgv__history_layout(c, problem, uses, layout);
+    return;
+  }
+  c->H = env->horizon;
+  c->S = env->states;
+  c->SA = c->S * c->A;
+  c->d = lgv__lsvi_feature_dim(p, env);
+  c->pooled = p->pool == LSVI_POOL_TRUE;
+  c->groups = !c->pooled ? c->H : c->clock_truncates || c->H == 1 ? 1 : 2;
+  c->rotated = !c->pooled && c->H > 1;
+  c->blocks = 1;
+  c->q_size = c->SA;
+  c->diagonal = p->gram == LSVI_GRAM_DIAGONAL;
+  c->env_features = p->features == LSVI_FEATURES_ENV ? env->features : NULL;
+  size_t H = (size_t)c->H, SA = (size_t)c->SA, d = (size_t)c->d, G = (size_t)c->groups;
   c->visits = lgv_layout_array(layout, "lsvi.visits", LGV_I64, G * SA, LGV_KEEP);
   lgv_layout_check(layout, visit_fault, c);
   c->reward_sum = lgv_layout_array(layout, "lsvi.reward_sum", LGV_F64, G * SA, LGV_KEEP);
@@ -208,6 +137,7 @@ static lgv_status check_norm(const lsvi *c, lgv_error *err) {
 lgv_status lgv__lsvi_open(void *self, lgv_error *err) {
   lsvi *c = self;
   c->phi_square = 1;
+  if (c->history.map) return lgv__history_open(c, err);
   if (c->masks) lgv__lsvi_open_masks(c);
   if (c->diagonal) return LGV_OK;
   if (c->env_features)
@@ -230,7 +160,7 @@ lgv_status lgv__lsvi_open(void *self, lgv_error *err) {
 
 /* ---- planning ---- */
 
-double *lgv__lsvi_q(lsvi *c, int64_t h) { return c->q + h * c->SA; }
+double *lgv__lsvi_q(lsvi *c, int64_t h) { return c->q + h * c->q_size; }
 
 int64_t lgv__lsvi_group(const lsvi *c, int64_t h) {
   if (!c->pooled) return h;
@@ -244,6 +174,10 @@ bool lgv__lsvi_new_group(const lsvi *c, int64_t h) {
 }
 
 void lgv__lsvi_targets(lsvi *c, int64_t h) {
+  if (c->history.map) {
+    lgv__history_targets(c, h);
+    return;
+  }
   int64_t offset = lgv__lsvi_group(c, h) * c->SA;
   const double *v_next = c->v + (h + 1) * c->S;
   const int64_t *edges = c->edges.data;
@@ -266,20 +200,33 @@ lgv_status lgv__lsvi_solve(lsvi *c, int64_t h, lgv_error *err) {
     for (int64_t i = 0; i < c->d; i++)
       c->w_hat[i] = c->b[i] / (c->ridge + (double)c->visits[g * c->SA + i]);
   } else {
+    int64_t m = c->d / c->blocks;
     memcpy(c->w_hat, c->b, (size_t)c->d * sizeof *c->b);
-    lgv__cholesky_solve(c->factor + g * c->d * c->d, c->d, c->w_hat);
+    for (int64_t i = 0; i < c->blocks; i++)
+      lgv__cholesky_solve(lgv__lsvi_factor(c, g, i), m, c->w_hat + i * m);
   }
   return lgv__lsvi_check_finite(c, "the ridge solution", c->w_hat, c->d, h, err);
 }
 
-void lgv__lsvi_values(const lsvi *c, const double *w, double *q) {
-  if (c->diagonal)
+double *lgv__lsvi_factor(const lsvi *c, int64_t group, int64_t block) {
+  int64_t m = c->d / c->blocks;
+  return c->factor + (group * c->blocks + block) * m * m;
+}
+
+void lgv__lsvi_values(lsvi *c, const double *w, double *q) {
+  if (c->history.map)
+    lgv__history_values(c, w, q, true);
+  else if (c->diagonal)
     memcpy(q, w, (size_t)c->d * sizeof *q);
   else
     lgv__multiply(c->phi, c->SA, c->d, w, q);
 }
 
 void lgv__lsvi_values_max(lsvi *c, const double *w, double *q) {
+  if (c->history.map) {
+    lgv__history_values(c, w, q, false);
+    return;
+  }
   double *other = c->y; /* the targets are in b by now */
   lgv__lsvi_values(c, w, other);
   for (int64_t i = 0; i < c->SA; i++)
@@ -288,7 +235,7 @@ void lgv__lsvi_values_max(lsvi *c, const double *w, double *q) {
 
 void lgv__lsvi_widths(lsvi *c, int64_t h) {
   int64_t g = lgv__lsvi_group(c, h);
-  if (!lgv__lsvi_new_group(c, h)) return;
+  if (c->history.map || !lgv__lsvi_new_group(c, h)) return;
   if (c->diagonal) {
     for (int64_t i = 0; i < c->SA; i++)
       c->width[i] = 1 / sqrt(c->ridge + (double)c->visits[g * c->SA + i]);
@@ -305,21 +252,48 @@ void lgv__lsvi_widths(lsvi *c, int64_t h) {
   for (int64_t i = 0; i < c->SA; i++) c->width[i] = sqrt(c->width[i]);
 }
 
+void lgv__lsvi_add_bonus(lsvi *c, int64_t h, double bonus, double *q) {
+  if (c->history.map) lgv__history_bonus(c, h, bonus);
+  for (int64_t i = 0; i < c->SA; i++) q[i] += bonus * c->width[i];
+}
+
+double lgv__lsvi_between(double u, double low, double high, double q, double value) {
+  if (u <= low || isinf(high)) return q; /* high = inf has no default value */
+  if (u >= high) return value;
+  return ((high - u) * q + (u - low) * value) / (high - low);
+}
+
+void lgv__lsvi_add_default(lsvi *c, int64_t h, double low, double high, double value, double *q) {
+  if (c->history.map) lgv__history_default(c, h, low, high, value);
+  for (int64_t i = 0; i < c->SA; i++)
+    q[i] = lgv__lsvi_between(c->width[i], low, high, q[i], value);
+}
+
+double lgv__lsvi_sigma(const lsvi *c, double given) {
+  return c->p->by_prior ? lgv__history_sigma(c) : given;
+}
+
 void lgv__lsvi_perturb(lsvi *c, int64_t h, const double *center, double scale, double *out) {
   int64_t g = lgv__lsvi_group(c, h);
   lgv_rng_normals(c->noise, out, (size_t)c->d);
   if (c->diagonal)
     for (int64_t i = 0; i < c->d; i++) out[i] /= sqrt(c->ridge + (double)c->visits[g * c->SA + i]);
-  else
-    lgv__cholesky_solve_transposed(c->factor + g * c->d * c->d, c->d, out);
+  int64_t m = c->d / c->blocks;
+  for (int64_t i = 0; !c->diagonal && i < c->blocks; i++)
+    lgv__cholesky_solve_transposed(lgv__lsvi_factor(c, g, i), m, out + i * m);
   for (int64_t i = 0; i < c->d; i++) out[i] = center[i] + scale * out[i];
 }
 
 double lgv__lsvi_value_bound(const lsvi *c, int64_t h) {
+  if (c->history.map) return lgv__history_bound(c, h);
   return (double)(c->H - h) * fmax(c->reward_max, 0);
 }
 
-void lgv__lsvi_clip(const lsvi *c, int64_t h, double *q) {
+void lgv__lsvi_clip(lsvi *c, int64_t h, double *q) {
+  if (c->history.map) {
+    lgv__history_clip(c, h);
+    return;
+  }
   double low = (double)(c->H - h) * fmin(c->reward_min, 0), high = lgv__lsvi_value_bound(c, h);
   for (int64_t i = 0; i < c->SA; i++) q[i] = q[i] < low ? low : q[i] > high ? high : q[i];
 }
@@ -336,11 +310,9 @@ static void backup_allowed(lsvi *c, int64_t h) {
 }
 
 void lgv__lsvi_backup_max(lsvi *c, int64_t h) {
-  const double *q = c->q + h * c->SA;
-  if (c->masks) {
-    backup_allowed(c, h);
-    return;
-  }
+  const double *q = c->q + h * c->q_size;
+  if (c->masks) backup_allowed(c, h);
+  if (c->masks || c->history.map) return; /* a function is maximized where it is evaluated */
   for (int64_t s = 0; s < c->S; s++) {
     double best = q[s * c->A];
     for (int32_t a = 1; a < c->A; a++)
@@ -363,6 +335,7 @@ lgv_status lgv__lsvi_check_finite(const lsvi *c, const char *what, const double 
 /* ---- hooks ---- */
 
 lgv_status lgv__lsvi_check_obs(const lsvi *c, const lgv_obs *obs, lgv_error *err) {
+  if (c->history.map) return lgv__history_check_stage(c, obs->stage, err);
   if (obs->stage >= 0 && obs->stage < c->H && obs->state >= 0 && obs->state < c->S) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
                   "stage %lld, state %lld is outside the problem the agent was made for (%lld "
@@ -370,14 +343,15 @@ lgv_status lgv__lsvi_check_obs(const lsvi *c, const lgv_obs *obs, lgv_error *err
                   (long long)obs->stage, (long long)obs->state, (long long)c->H, (long long)c->S);
 }
 
-static const double *values_at(const lsvi *c, int64_t stage, int64_t state) {
-  return c->q + stage * c->SA + state * c->A;
+static const double *values_at(const lsvi *c, const lgv_obs *obs) {
+  return c->history.map ? lgv__history_act_values(c, obs)
+                        : c->q + obs->stage * c->SA + obs->state * c->A;
 }
 
 lgv_status lgv__lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
   const lsvi *c = self;
   LGV_TRY(lgv__lsvi_check_obs(c, obs, err));
-  memcpy(q, values_at(c, obs->stage, obs->state), (size_t)c->A * sizeof *q);
+  memcpy(q, values_at(c, obs), (size_t)c->A * sizeof *q);
   return LGV_OK;
 }
 
@@ -385,14 +359,14 @@ lgv_status lgv__lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, l
                                 lgv_error *err) {
   lsvi *c = self;
   LGV_TRY(lgv__lsvi_check_obs(c, obs, err));
-  const double *q = values_at(c, obs->stage, obs->state);
+  const double *q = values_at(c, obs);
   action->choice = lgv__argmax(q, obs->mask, c->A, mode == LGV_TRAIN ? c->act : c->eval);
   return LGV_OK;
 }
 
 void lgv__lsvi_policy_greedy(const void *self, const lgv_obs *obs, double *p) {
   const lsvi *c = self;
-  const double *q = values_at(c, obs->stage, obs->state);
+  const double *q = values_at(c, obs);
   if (obs->mask) { /* -inf is never the greatest */
     for (int32_t a = 0; a < c->A; a++) p[a] = obs->mask[a] ? q[a] : -INFINITY;
     q = p;
@@ -409,6 +383,7 @@ void lgv__lsvi_policy_greedy(const void *self, const lgv_obs *obs, double *p) {
 lgv_status lgv__lsvi_observe(void *self, const lgv_transition *t, lgv_error *err) {
   lsvi *c = self;
   LGV_TRY(lgv__lsvi_check_obs(c, &t->obs, err));
+  if (c->history.map) return lgv__history_observe(c, t), LGV_OK;
   int64_t h = t->obs.stage, *step = c->path + h * PATH_SIZE;
   /* Both flags may be set at once: where `terminated` means anything, `truncated` takes nothing
    * from it. */
@@ -481,6 +456,7 @@ static void add_transition(lsvi *c, int64_t group, const int64_t *step, double r
 
 lgv_status lgv__lsvi_absorb(void *self, lgv_error *err) {
   lsvi *c = self;
+  if (c->history.map) return lgv__history_absorb(c), LGV_OK;
   LGV_TRY(lgv__list_reserve(&c->edges, sizeof(int64_t), 2 * (size_t)c->H * EDGE_SIZE, err));
   for (int64_t h = 0; h < c->H; h++) {
     int64_t *step = c->path + h * PATH_SIZE;

@@ -5,9 +5,10 @@
  * V_{h+1} changes. Each agent writes its own backward sweep h = H..1 with these verbs and leaves
  * Q_h for acting.
  *
- * Stages count from 0 here, so the paper's H - h + 1 is H - h. The states are finite, so exact
+ * Stages count from 0 here, so the paper's H - h + 1 is H - h. Where the states are finite, exact
  * counts n(s,a,s') and reward sums stand for the history: an episode costs the number of distinct
- * transitions, not of past episodes.
+ * transitions, not of past episodes. With a feature map (agent.features) the history itself is kept,
+ * and a stage's Q is a function instead of a table; the verbs are the same (lsvi_history.h).
  *
  * Groups are sets of data. Each stage has its own, or, with agent.pool, all stages share one, which
  * is right only if the problem is stationary. Unless the spec has clock_truncates, `terminated` at
@@ -32,12 +33,14 @@
 #ifndef LGV_AGENT_LINEAR_LSVI_CORE_H
 #define LGV_AGENT_LINEAR_LSVI_CORE_H
 
+#include "agent/linear/lsvi_history.h"
 #include "base/arena.h"
 #include "base/param.h"
 #include "langevin.h"
 
 enum { LSVI_POOL_FALSE, LSVI_POOL_TRUE, LSVI_POOL_AUTO };
-enum { LSVI_FEATURES_AUTO, LSVI_FEATURES_ONE_HOT, LSVI_FEATURES_ENV };
+enum { LSVI_FEATURES_AUTO, LSVI_FEATURES_ONE_HOT, LSVI_FEATURES_ENV, LSVI_FEATURES_MAP };
+enum { LSVI_FORM_AUTO, LSVI_FORM_STAGES, LSVI_FORM_DISCOUNTED };
 enum { LSVI_GRAM_AUTO, LSVI_GRAM_DIAGONAL, LSVI_GRAM_DENSE };
 enum { LSVI_TUNED, LSVI_THEORY };
 
@@ -46,17 +49,29 @@ typedef struct lsvi_params {
   double lambda;
   int32_t pool, features, gram, schedule;
   double delta;
+  /* of agents that take feature maps (lsvi_history.h) */
+  char map[LGV_TEXT_SIZE]; /* agent.features as text; empty if the agent has no such row */
+  int32_t form;
+  double gamma, prior_std;
+  int64_t sweeps, history;
+  bool by_prior; /* resolved: noise follows prior_std */
 } lsvi_params;
 
-extern const char *const lgv__lsvi_pool_names[], *const lgv__lsvi_features_names[],
-                                                     *const lgv__lsvi_gram_names[],
-                                                         *const lgv__lsvi_schedule_names[];
+extern const char *const lgv__lsvi_pool_names[], *const lgv__lsvi_gram_names[],
+                                                     *const lgv__lsvi_schedule_names[],
+                                                         *const lgv__lsvi_form_names[];
 
 /* Rows of a linear agent's parameter table; LSVI_PARAM_ROWS is all of them. */
 /* clang-format off */
 #define LSVI_LAMBDA_ROW(text, help) LGV_REAL_ROW(lsvi_params, lambda, "lambda", text, 0, 1e12, LGV_OPEN_MIN, help)
 #define LSVI_POOL_ROW(text) LGV_CHOICE_ROW(lsvi_params, pool, "pool", text, lgv__lsvi_pool_names, "share the data between stages (stationary problems only); auto: where that is right")
-#define LSVI_FEATURES_ROW LGV_CHOICE_ROW(lsvi_params, features, "features", "auto", lgv__lsvi_features_names, "phi(s,a); auto: the environment's own where it has them, else one-hot")
+#define LSVI_FEATURES_ROW LGV_TEXT_ROW(lsvi_params, map, "features", "auto", "phi(s,a): one-hot, env, or a feature map of any observation (`langevin list features`); auto: the environment's own where it has them, else one-hot")
+#define LSVI_MAP_ROWS \
+  LGV_CHOICE_ROW(lsvi_params, form, "form", "auto", lgv__lsvi_form_names, "stages: one regression per stage; discounted: sweeps over all data; auto: stages where states are finite"), \
+  LGV_REAL_ROW(lsvi_params, gamma, "gamma", "0.99", 0, 1, LGV_OPEN_MAX, "discount of the discounted form"), \
+  LGV_INT_ROW(lsvi_params, sweeps, "sweeps", "50", 1, 1e4, "sweeps of a plan in the discounted form"), \
+  LGV_REAL_ROW(lsvi_params, prior_std, "prior_std", "1", 0, 1e6, 0, "with a feature map: standard deviation of a value without data, in units of the range of values; other noise follows from it, unless it is set"), \
+  LGV_INT_ROW(lsvi_params, history, "history", "200000", 16, 1e9, "with a feature map: the most observations that are kept")
 #define LSVI_GRAM_ROW LGV_CHOICE_ROW(lsvi_params, gram, "gram", "auto", lgv__lsvi_gram_names, "how Lambda is kept; diagonal needs one-hot features")
 #define LSVI_SCHEDULE_ROW LGV_CHOICE_ROW(lsvi_params, schedule, "schedule", "tuned", lgv__lsvi_schedule_names, "tuned: the constants given here; theory: those of the regret theorem")
 #define LSVI_DELTA_ROW LGV_REAL_ROW(lsvi_params, delta, "delta", "0.2", 0, 1, LGV_OPEN_MIN | LGV_OPEN_MAX, "failure probability in the constants of schedule = theory")
@@ -74,6 +89,9 @@ typedef struct lsvi {
   double reward_min, reward_max;
   double ridge; /* lambda; an agent that scales it (RLSVI) sets it before lgv__lsvi_open */
   bool diagonal;
+  int64_t blocks;      /* Lambda is block diagonal: this many blocks of d / blocks */
+  int64_t q_size;      /* numbers of a stage's Q: SA, or the weights of its samples */
+  lsvi_history history; /* in use if its map is not NULL */
   const double *env_features; /* as given, or NULL */
   lgv_rng *act, *noise, *replay, *eval;
 
@@ -85,8 +103,8 @@ typedef struct lsvi {
   double *reward_sum; /* (groups x SA) */
   int64_t *first;     /* (groups x SA): 1 + index of the first edge, 0 if none */
   lgv_list edges;   /* (next, count, 1 + index of the following edge) each, in order of discovery */
-  double *gram;     /* (groups x d x d); NULL if diagonal or not needed */
-  double *factor;   /* (groups x d x d): Cholesky of gram, by columns; NULL if diagonal */
+  double *gram;     /* (groups x blocks x block^2); NULL if diagonal or not needed */
+  double *factor;   /* the same: Cholesky of gram, by columns; NULL if diagonal */
   double *whitened; /* (groups x d x SA) if rotated, else (d x SA); NULL as gram */
   bool rotated;     /* whether whitened is updated with every transition */
   /* the current episode */
@@ -94,7 +112,7 @@ typedef struct lsvi {
   double *path_reward; /* (H) */
   uint8_t *masks; /* (H x S x A), pooled: (S x A): 1 or 0, the last seen; NULL: nothing is masked */
   /* plan */
-  double *q; /* (H x S x A) */
+  double *q; /* (H x q_size) */
   double *v; /* ((H+1) x S), last row 0 */
   /* scratch of one stage */
   double *y;     /* (SA): sum of targets at each (s,a) */
@@ -106,6 +124,10 @@ typedef struct lsvi {
 /* Resolves pool, features and gram; refuses what does not fit the problem. */
 LGV_CHECK lgv_status lgv__lsvi_resolve(lsvi_params *params, const lgv_problem *problem,
                                        lgv_error *err);
+/* With a feature map: the default of lambda, and whether agent.prior_std decides what `noise` (sigma,
+ * beta or bonus) would. Call it after lgv__lsvi_resolve. */
+void lgv__lsvi_resolve_noise(const lgv_param *table, lsvi_params *params, const bool *is_set,
+                             const char *noise);
 /* The sizes that determine the constants of schedule = theory. */
 typedef struct lsvi_sizes {
   double H, d, K, T; /* stages, features, episodes, T = H K */
@@ -134,7 +156,7 @@ void lgv__lsvi_open_masks(lsvi *core);
 void lgv__lsvi_note_masks(lsvi *core, const lgv_transition *transition);
 
 /* ---- planning, one stage at a time, from the last to the first ---- */
-double *lgv__lsvi_q(lsvi *core, int64_t h);           /* (SA) */
+double *lgv__lsvi_q(lsvi *core, int64_t h); /* (q_size): the place of a stage's Q */
 int64_t lgv__lsvi_group(const lsvi *core, int64_t h); /* which data stage h uses */
 /* A transition at stage h belongs to the groups from lgv__lsvi_group(h) to this one. */
 int64_t lgv__lsvi_last_group(const lsvi *core, int64_t h);
@@ -144,14 +166,25 @@ bool lgv__lsvi_new_group(const lsvi *core, int64_t h);
 void lgv__lsvi_targets(lsvi *core, int64_t h); /* b = sum phi (r + v[h+1]) */
 /* w_hat = Lambda^-1 b */
 LGV_CHECK lgv_status lgv__lsvi_solve(lsvi *core, int64_t h, lgv_error *err);
-void lgv__lsvi_values(const lsvi *core, const double *w, double *q); /* q = phi . w, all (s,a) */
-void lgv__lsvi_values_max(lsvi *core, const double *w, double *q);   /* q = max(q, phi . w) */
-void lgv__lsvi_widths(lsvi *core, int64_t h); /* width = ||phi||_{Lambda^-1} */
+void lgv__lsvi_values(lsvi *core, const double *w, double *q);     /* q = phi . w, all (s,a) */
+void lgv__lsvi_values_max(lsvi *core, const double *w, double *q); /* q = max(q, phi . w) */
+void lgv__lsvi_widths(lsvi *core, int64_t h);                      /* ||phi||_{Lambda^-1} */
+/* The Cholesky factor of a block of Lambda. */
+double *lgv__lsvi_factor(const lsvi *core, int64_t group, int64_t block);
+/* After lgv__lsvi_widths: q += bonus * width. */
+void lgv__lsvi_add_bonus(lsvi *core, int64_t h, double bonus, double *q);
+/* The same: q is `value` where the width is at least high, linear between q and `value` from low
+ * on. */
+void lgv__lsvi_add_default(lsvi *core, int64_t h, double low, double high, double value, double *q);
+/* That rule for one value of width u. */
+double lgv__lsvi_between(double u, double low, double high, double q, double value);
+/* The standard deviation of the noise on a target: the given one, or that of agent.prior_std. */
+double lgv__lsvi_sigma(const lsvi *core, double given);
 /* out = center + scale * N(0, Lambda_h^-1) */
 void lgv__lsvi_perturb(lsvi *core, int64_t h, const double *center, double scale, double *out);
 /* The most that stages h.. can pay: H - h for rewards <= 1. */
 double lgv__lsvi_value_bound(const lsvi *core, int64_t h);
-void lgv__lsvi_clip(const lsvi *core, int64_t h, double *q); /* into what stages h.. can pay */
+void lgv__lsvi_clip(lsvi *core, int64_t h, double *q); /* into what stages h.. can pay */
 void lgv__lsvi_backup_max(lsvi *core, int64_t h); /* v[h] = max_a q[h], among the allowed */
 LGV_CHECK lgv_status lgv__lsvi_check_finite(const lsvi *core, const char *what, const double *x,
                                             int64_t n, int64_t h, lgv_error *err);

@@ -1,0 +1,16 @@
+#include "agent/linear/features.h"
+
+int64_t lgv__feature_power(int64_t base, int64_t exponent, int64_t most) {
+  int64_t power = 1;
+  for (; exponent > 0; exponent--) {
+    if (power > most / base) return most + 1;
+    power *= base;
+  }
+  return power;
+}
+
+int64_t lgv__feature_grid(int64_t inputs, int64_t most) {
+  int64_t points = 1;
+  while (points < most && lgv__feature_power(points + 1, inputs, most) <= most) points++;
+  return points;
+}

@@ -1,0 +1,20 @@
+/* What the built-in feature maps share: rows of their parameter tables, and grids. */
+#ifndef LGV_AGENT_LINEAR_FEATURES_H
+#define LGV_AGENT_LINEAR_FEATURES_H
+
+#include "base/param.h"
+#include "langevin.h"
+
+/* Rows of a map whose inputs are scaled; the parameter struct begins with an lgv_feature_bounds. */
+/* clang-format off */
+#define FEATURE_BOUNDS_ROWS \
+  LGV_TEXT_ROW(lgv_feature_bounds, low, "low", "auto", "lower bounds of the inputs, one or one per input: -1.2,-0.07; auto: the environment's, else the range seen in training"), \
+  LGV_TEXT_ROW(lgv_feature_bounds, high, "high", "auto", "upper bounds of the inputs")
+/* clang-format on */
+
+/* base^exponent, or `most` + 1 if it is more than that. */
+int64_t lgv__feature_power(int64_t base, int64_t exponent, int64_t most);
+/* The most places per input, at least 1, such that a grid of all inputs has at most `most`. */
+int64_t lgv__feature_grid(int64_t inputs, int64_t most);
+
+#endif

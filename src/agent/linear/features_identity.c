@@ -1,0 +1,40 @@
+/* identity: psi(x) is the observation itself, as it is. With one-hot observations, this is the
+ * tabular case through a history; with others, add a constant input for a bias. */
+#include "langevin.h"
+
+#include <string.h>
+
+typedef struct self {
+  int64_t inputs;
+} self;
+
+static lgv_status dim(const void *params, const lgv_env_spec *env, int64_t inputs, int64_t *out,
+                      lgv_error *err) {
+  (void)params;
+  (void)env;
+  (void)err;
+  *out = inputs;
+  return LGV_OK;
+}
+
+static void layout(void *self_, const void *params, const lgv_env_spec *env, int64_t inputs,
+                   lgv_layout *out) {
+  (void)params;
+  (void)env;
+  (void)out;
+  ((self *)self_)->inputs = inputs;
+}
+
+static void map(const void *self_, const float *x, int64_t count, float *out) {
+  memcpy(out, x, (size_t)(count * ((const self *)self_)->inputs) * sizeof *out);
+}
+
+const lgv_feature_type lgv__features_identity = {
+    .size = sizeof(lgv_feature_type),
+    .name = "identity",
+    .summary = "the numbers of the observation, as they are",
+    .state_size = sizeof(self),
+    .dim = dim,
+    .layout = layout,
+    .map = map,
+};
