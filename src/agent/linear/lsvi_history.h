@@ -21,8 +21,9 @@
  * Units. Noise follows agent.prior_std: the standard deviation of a value where there are no data,
  * in units of the range of values. That range is the one of the returns seen so far (from any step
  * to the end of its episode, with 0), or of one reward if that is more. With prior_std p, range R
- * and ridge lambda, noise has variance sigma^2 = lambda (p R)^2. Q is cut to what rewards can pay,
- * and to one R beyond the returns seen.
+ * and ridge lambda, noise has variance sigma^2 = lambda (p R)^2. Q is cut to what rewards can pay;
+ * in the discounted form, and where the range of rewards is unknown, also to one R beyond the
+ * returns seen.
  *
  * Invariants: rows[ABSORBED] <= rows[ROWS] <= capacity; the last row has no action; the rows from
  * ABSORBED on belong to the current episode, and Lambda has those before. */

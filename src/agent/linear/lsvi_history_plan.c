@@ -33,8 +33,8 @@ static void bounds_of(const lsvi *c, int64_t h, double *low, double *high) {
   const lsvi_history *t = &c->history;
   bool known = c->reward_min != 0 || c->reward_max != 0;
   double range = range_of(c);
-  *low = t->returns[0] - range;
-  *high = t->returns[1] + range;
+  *low = known && !t->discounted ? -INFINITY : t->returns[0] - range;
+  *high = known && !t->discounted ? INFINITY : t->returns[1] + range;
   if (!known) return;
   *low = fmax(*low, pays(c, h, fmin(c->reward_min, 0)));
   *high = fmin(*high, pays(c, h, fmax(c->reward_max, 0)));

@@ -1,0 +1,394 @@
+/* Linear agents with a feature map: the history behind the verbs of lsvi_core. */
+#include "linear_helpers.h"
+
+#include "temp_root.h"
+
+enum { LENGTH = 200 };
+
+static float *one_hot_rows(int64_t states) {
+  float *rows = test_calloc((size_t)(states * states), sizeof *rows);
+  for (int64_t i = 0; i < states; i++) rows[i * states + i] = 1;
+  return rows;
+}
+
+/* ---- one-hot observations through a history, and counts ---- */
+
+enum { STATES = 5, HORIZON = 6, EPISODES = 30 };
+
+static lgv_env_spec tabular(void) {
+  lgv_env_spec spec = make_spec(STATES, 2, HORIZON);
+  spec.obs_form = LGV_FORM_ONE_HOT;
+  spec.obs_shape[0] = STATES;
+  spec.obs_shape[1] = spec.obs_shape[2] = 1;
+  return spec;
+}
+
+/* Episodes of a fixed chain: the same for every agent. Some end early. */
+static void feed_episodes(lgv_agent *agent, const float *rows, int episodes) {
+  lgv_error err = {0};
+  for (int k = 0; k < episodes; k++) {
+    assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
+    int64_t s = k % STATES;
+    for (int64_t h = 0; h < HORIZON; h++) {
+      int64_t next = (s * 3 + h + k) % STATES;
+      bool ends = (k + h) % 11 == 10;
+      lgv_transition t = {.obs = {.data = rows + s * STATES, .state = s, .stage = h},
+                          .next = {.data = rows + next * STATES, .state = next, .stage = h + 1},
+                          .action = choice((k + (int)h * 5) % 3 % 2),
+                          .reward = (double)((k * 7 + h) % 4) / 3,
+                          .terminated = ends,
+                          .truncated = h + 1 == HORIZON};
+      assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_OK);
+      s = next;
+      if (ends) break;
+    }
+    assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+  }
+  assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
+}
+
+static double greatest_difference(lgv_agent *a, lgv_agent *b, const float *rows) {
+  double most = 0, qa[2], qb[2];
+  lgv_error err = {0};
+  for (int64_t h = 0; h < HORIZON; h++)
+    for (int64_t s = 0; s < STATES; s++) {
+      lgv_obs obs = {.data = rows + s * STATES, .state = s, .stage = h};
+      assert_int_equal(lgv_agent_q_values(a, &obs, 1, qa, &err), LGV_OK);
+      assert_int_equal(lgv_agent_q_values(b, &obs, 1, qb, &err), LGV_OK);
+      for (int i = 0; i < 2; i++) most = fmax(most, fabs(qa[i] - qb[i]));
+    }
+  return most;
+}
+
+static void one_hot_through_a_history_is_the_tabular_agent(void **state) {
+  (void)state;
+  static const char *const agents[][2] = {
+      {"lmc-lsvi", "agent.lambda=0.5 agent.beta=inf"},
+      {"lmc-lsvi", "agent.lambda=0.5 agent.beta=inf agent.sampler=loop"},
+      {"ms-lmc-lsvi", "agent.lambda=0.5 agent.beta=inf agent.samples=3"},
+      {"lsvi-ucb", "agent.lambda=0.5 agent.bonus=0.7"},
+      {"lsvi-phe", "agent.lambda=0.5 agent.sigma=0 agent.samples=2"},
+      {"opt-rlsvi", "agent.lambda=1 agent.sigma=0 agent.alpha_low=0.3 agent.alpha_high=0.6"}};
+  lgv_env_spec spec = tabular();
+  float *rows = one_hot_rows(STATES);
+  for (size_t i = 0; i < sizeof agents / sizeof *agents; i++)
+    for (int pool = 0; pool < 2; pool++) {
+      char counted[256], kept[300];
+      snprintf(counted, sizeof counted, "%s agent.pool=%s", agents[i][1], pool ? "true" : "false");
+      snprintf(kept, sizeof kept, "%s agent.features=identity", counted);
+      lgv_agent *a = make_agent(agents[i][0], &spec, counted);
+      lgv_agent *b = make_agent(agents[i][0], &spec, kept);
+      feed_episodes(a, rows, EPISODES);
+      feed_episodes(b, rows, EPISODES);
+      double most = greatest_difference(a, b, rows);
+      if (!(most < 2e-6)) fail_msg("%s %s: %g", agents[i][0], kept, most);
+      lgv_agent_free(a);
+      lgv_agent_free(b);
+    }
+  test_free(rows);
+}
+
+/* ---- a continuous task ---- */
+
+static const float low[2] = {-1.2f, -0.07f}, high[2] = {0.6f, 0.07f};
+
+static lgv_env_spec continuous(void) {
+  lgv_env_spec spec = make_spec(0, 3, 0);
+  spec.obs_shape[0] = 2;
+  spec.obs_shape[1] = spec.obs_shape[2] = 1;
+  spec.obs_low = low;
+  spec.obs_high = high;
+  return spec;
+}
+
+/* Observations of a walk, two floats each. */
+static void make_walk(float *x, int n) {
+  for (int i = 0; i < n; i++) {
+    x[2 * i] = (float)(-0.3 + 0.8 * sin(0.37 * i));
+    x[2 * i + 1] = (float)(0.06 * cos(0.61 * i));
+  }
+}
+
+static void feed_walk(lgv_agent *agent, const float *x, int first, int steps, const uint8_t *mask) {
+  lgv_error err = {0};
+  for (int i = first; i < first + steps; i++) {
+    lgv_transition t = {.obs = {.data = x + 2 * i, .state = -1, .stage = i - first, .mask = mask},
+                        .next = {.data = x + 2 * i + 2, .state = -1, .stage = i - first + 1,
+                                 .mask = mask},
+                        .action = choice(i % 7 % 3),
+                        .reward = (i % 5) * .25,
+                        .terminated = i == first + steps - 1};
+    assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_OK);
+  }
+}
+
+/* Proposition 1 for the features (position, velocity) of every action: w after J steps from w_0 is
+ * N(A^J w_0 + (I - A^J) w_hat, (1/beta) (I - A^2J) Lambda^-1 (I + A)^-1). gamma = 0: the targets are
+ * the rewards. */
+enum { D = 6, STEPS = 60, J = 3 };
+static const double law_lambda = 0.05, law_beta = 2, law_eta_scale = 0.2;
+
+static matrix lambda_by_hand(const float *x, double *b) {
+  matrix m = {0};
+  for (int i = 0; i < D; i++) m.at[i][i] = law_lambda;
+  for (int t = 0; t < STEPS; t++) {
+    int at = t % 7 % 3 * 2;
+    for (int i = 0; i < 2; i++) {
+      for (int j = 0; j < 2; j++)
+        m.at[at + i][at + j] += (double)x[2 * t + i] * (double)x[2 * t + j];
+      b[at + i] += (double)x[2 * t + i] * (t % 5) * .25;
+    }
+  }
+  return m;
+}
+
+static double greatest_eigenvalue(const matrix *m) {
+  double x[MOST_D] = {1, .9, .8, .7, .6, .5}, y[MOST_D], norm = 0;
+  for (int n = 0; n < 2000; n++) {
+    apply(m, x, y, D);
+    norm = 0;
+    for (int i = 0; i < D; i++) norm += y[i] * y[i];
+    norm = sqrt(norm);
+    for (int i = 0; i < D; i++) x[i] = y[i] / norm;
+  }
+  return norm;
+}
+
+static void the_chain_has_its_law_on_continuous_observations(void **state) {
+  (void)state;
+  float x[2 * (STEPS + 1)];
+  double b[MOST_D] = {0}, w_hat[MOST_D], mean[MOST_D], shift[MOST_D];
+  const double start[D] = {1, -2, .5, 3, -1, 2};
+  make_walk(x, STEPS + 1);
+  matrix lambda = lambda_by_hand(x, b), a = identity(D), plus = identity(D), rest = identity(D);
+  solve_directly(lambda, b, w_hat, D);
+  add_scaled(&a, -2 * law_eta_scale / greatest_eigenvalue(&lambda), &lambda, D);
+  matrix a_j = power(&a, J, D), a_2j = power(&a, 2 * J, D), inv = inverse(&lambda, D);
+  add_scaled(&plus, 1, &a, D);
+  add_scaled(&rest, -1, &a_2j, D);
+  matrix half = product(&rest, &inv, D), inv_plus = inverse(&plus, D), cov = {0};
+  matrix whole = product(&half, &inv_plus, D);
+  add_scaled(&cov, 1 / law_beta, &whole, D);
+  for (int i = 0; i < D; i++) shift[i] = start[i] - w_hat[i];
+  apply(&a_j, shift, mean, D);
+  for (int i = 0; i < D; i++) mean[i] += w_hat[i];
+
+  char extra[256];
+  snprintf(extra, sizeof extra,
+           "agent.features=identity agent.gamma=0 agent.sweeps=1 agent.lambda=%g agent.beta=%g "
+           "agent.eta_scale=%g agent.updates=%d",
+           law_lambda, law_beta, law_eta_scale, J);
+  lgv_env_spec spec = continuous();
+  lgv_agent *agent = make_agent("lmc-lsvi", &spec, extra);
+  lgv_error err = {0};
+  size_t count;
+  feed_walk(agent, x, 0, STEPS, NULL);
+  assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+  double *w = (double *)agent_array(agent, "w", &count);
+  assert_int_equal(count, D);
+  moments samples = {.d = D};
+  for (int n = 0; n < 20000; n++) {
+    memcpy(w, start, sizeof start);
+    assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
+    add_sample(&samples, w);
+  }
+  assert_law(&samples, mean, &cov);
+  lgv_agent_free(agent);
+}
+
+/* ---- files ---- */
+
+static void act_and_feed(lgv_agent *agent, const float *x, int first, int steps, int32_t *actions) {
+  lgv_error err = {0};
+  for (int i = first; i < first + steps; i++) {
+    lgv_obs obs = {.data = x + 2 * i, .state = -1, .stage = i - first};
+    lgv_action action;
+    assert_int_equal(lgv_agent_act(agent, &obs, LGV_TRAIN, &action, &err), LGV_OK);
+    actions[i] = action.choice;
+    lgv_transition t = {.obs = obs,
+                        .next = {.data = x + 2 * i + 2, .state = -1, .stage = i - first + 1},
+                        .action = &action,
+                        .reward = action.choice * .5 - (double)(i % 3)};
+    assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_OK);
+  }
+}
+
+static void train(lgv_agent *agent, const float *x, int first, int episodes, int32_t *actions) {
+  lgv_error err = {0};
+  for (int k = 0; k < episodes; k++) {
+    assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
+    act_and_feed(agent, x, first + 20 * k, 20, actions);
+    assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+  }
+}
+
+/* A fresh agent, and one that has other rows and features in its caches, continue from a file as
+ * the one that wrote it, within an episode and after it. The box of the inputs grows: it has no
+ * bounds. */
+static void a_loaded_agent_continues_bit_for_bit(void **state) {
+  (void)state;
+  static const char *const names[] = {"lmc-lsvi", "ms-lmc-lsvi", "lsvi-ucb",
+                                      "lsvi-phe", "opt-rlsvi",   "rlsvi"};
+  lgv_env_spec spec = continuous();
+  spec.obs_low = spec.obs_high = NULL;
+  float x[2 * (LENGTH + 1)], other[2 * (LENGTH + 1)];
+  int32_t expected[LENGTH], actions[LENGTH];
+  make_walk(x, LENGTH + 1);
+  for (int i = 0; i < 2 * (LENGTH + 1); i++) other[i] = x[i] * 3 + 1;
+  char path[TEMP_SIZE + 32];
+  snprintf(path, sizeof path, "%s/agent.safetensors", root);
+  for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+    const char *extra = "agent.features=rbf features.points=4 agent.sweeps=5";
+    lgv_agent *agents[3];
+    lgv_error err = {0};
+    for (int i = 0; i < 3; i++) agents[i] = make_agent(names[n], &spec, extra);
+    train(agents[0], x, 0, 4, expected);
+    train(agents[2], other, 0, 5, actions);
+    assert_int_equal(lgv_agent_begin_episode(agents[0], &err), LGV_OK);
+    act_and_feed(agents[0], x, 80, 10, expected);
+    assert_int_equal(lgv_agent_save(agents[0], path, NULL, &err), LGV_OK);
+    for (int i = 0; i < 3; i++) {
+      int32_t *to = i ? actions : expected;
+      if (i) assert_int_equal(lgv_agent_load(agents[i], path, &err), LGV_OK);
+      act_and_feed(agents[i], x, 90, 10, to);
+      assert_int_equal(lgv_agent_end_episode(agents[i], &err), LGV_OK);
+      train(agents[i], x, 100, 4, to);
+      if (i) assert_memory_equal(actions + 90, expected + 90, 90 * sizeof *actions);
+      size_t count, same;
+      const void *q = agent_array(agents[0], "lsvi.q", &count);
+      if (i) assert_memory_equal(agent_array(agents[i], "lsvi.q", &same), q, count * 8);
+    }
+    for (int i = 0; i < 3; i++) lgv_agent_free(agents[i]);
+  }
+}
+
+/* ---- a full history ---- */
+
+static void a_full_history_forgets_the_oldest(void **state) {
+  (void)state;
+  lgv_env_spec spec = continuous();
+  lgv_agent *agent = make_agent("rlsvi", &spec, "agent.features=identity agent.history=40");
+  lgv_error err = {0};
+  float x[2 * (LENGTH + 1)];
+  size_t count;
+  make_walk(x, LENGTH + 1);
+  for (int k = 0; k < 8; k++) {
+    feed_walk(agent, x, 20 * k, 20, NULL);
+    assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+  }
+  const int64_t *rows = agent_array(agent, "history.rows", &count);
+  const float *obs = agent_array(agent, "history.obs", &count);
+  const int32_t *action = agent_array(agent, "history.action", &count);
+  const double *l = agent_array(agent, "lsvi.factor_columns", &count);
+  assert_true(rows[0] <= 40 && rows[0] >= 30);
+  assert_memory_equal(obs + 2 * (rows[0] - 1), x + 2 * 160, 2 * sizeof *x); /* the newest */
+  for (int a = 0; a < 3; a++) {
+    double lambda[4] = {1e-4, 0, 0, 1e-4};
+    for (int64_t i = 0; i < rows[0]; i++)
+      for (int j = 0; action[i] == a && j < 4; j++)
+        lambda[j] += (double)obs[2 * i + j / 2] * (double)obs[2 * i + j % 2];
+    const double *f = l + 4 * a; /* by columns */
+    assert_true(fabs(f[0] * f[0] - lambda[0]) < 1e-9);
+    assert_true(fabs(f[0] * f[1] - lambda[1]) < 1e-9);
+    assert_true(fabs(f[1] * f[1] + f[3] * f[3] - lambda[3]) < 1e-9);
+  }
+  assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
+  lgv_agent_free(agent);
+}
+
+/* ---- masks ---- */
+
+/* Two transitions: 0 -> 1 by action 0, and 1 -> end, where action 2 pays 1 and action 1 pays .25.
+ * Where action 2 is forbidden in state 1, state 0 must not count on it. */
+static double value_of_the_first(bool forbidden) {
+  lgv_env_spec spec = continuous();
+  spec.obs_form = LGV_FORM_ONE_HOT;
+  spec.masked = true;
+  const float x[3][2] = {{1, 0}, {0, 1}, {0, 0}};
+  const uint8_t all[3] = {1, 1, 1}, some[3] = {1, 1, 0};
+  lgv_agent *agent = make_agent("lmc-lsvi", &spec,
+                                "agent.features=identity agent.beta=inf agent.lambda=1e-6 "
+                                "agent.gamma=0.5 agent.sweeps=20");
+  lgv_error err = {0};
+  for (int k = 0; k < 4; k++) {
+    int32_t second = 1 + k % 2;
+    if (k == 2 && forbidden) second = 1;
+    const uint8_t *mask = k >= 2 && forbidden ? some : all;
+    if (k == 3 && forbidden) second = 1;
+    lgv_transition go = {.obs = {.data = x[0], .state = -1, .stage = 0, .mask = all},
+                         .next = {.data = x[1], .state = -1, .stage = 1, .mask = mask},
+                         .action = choice(0)};
+    lgv_transition end = {.obs = go.next,
+                          .next = {.data = x[2], .state = -1, .stage = 2, .mask = all},
+                          .action = choice(second),
+                          .reward = second == 2 ? 1 : .25,
+                          .terminated = true};
+    if (k >= 2) assert_int_equal(lgv_agent_observe(agent, &go, &err), LGV_OK);
+    assert_int_equal(lgv_agent_observe(agent, &end, &err), LGV_OK);
+    assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+  }
+  double q[3];
+  assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
+  lgv_obs first = {.data = x[0], .state = -1, .stage = 0, .mask = all};
+  assert_int_equal(lgv_agent_q_values(agent, &first, 1, q, &err), LGV_OK);
+  lgv_agent_free(agent);
+  return q[0];
+}
+
+static void targets_obey_masks(void **state) {
+  (void)state;
+  assert_true(fabs(value_of_the_first(false) - .5) < 1e-4);
+  assert_true(fabs(value_of_the_first(true) - .125) < 1e-4);
+}
+
+/* ---- sizes, refusals ---- */
+
+static void the_plan_counts_the_history(void **state) {
+  (void)state;
+  uint64_t bytes[2];
+  for (int i = 0; i < 2; i++) {
+    lgv_plan *plan = make_plan("mountain-car", "lmc-lsvi",
+                               i ? "agent.features=rbf run.episodes=500"
+                                 : "agent.features=rbf run.episodes=5");
+    bytes[i] = lgv_plan_memory(plan);
+    lgv_plan_free(plan);
+  }
+  double rows = 495 * 201, per_row = 2 * 4 + 4 + 4 + 8 + 1 + 64 * 4 + 8;
+  assert_true(fabs((double)(bytes[1] - bytes[0]) - rows * per_row) < 4096);
+}
+
+static void what_does_not_fit_is_refused(void **state) {
+  (void)state;
+  static const char *const wrong[][3] = {
+      {"riverswim", "agent.form=discounted", "needs a feature map"},
+      {"mountain-car", "agent.lambda=1", "set agent.features to a feature map"},
+      {"mountain-car", "agent.features=rfb", "did you mean 'rbf'"},
+      {"mountain-car", "agent.features=rbf features.low=1,2,3", "3 numbers"},
+      {"mountain-car", "agent.features=rbf features.low=1,x", "number 2"},
+      {"mountain-car", "agent.features=rbf features.low=1 features.high=1", "not below"},
+      {"mountain-car", "agent.features=rbf features.points=100", "more than 4096 features"},
+      {"mountain-car", "agent.features=rbf agent.schedule=theory", "agent.schedule = tuned"},
+      {"riverswim", "features.low=1", "uses no feature map"},
+      {"riverswim", "agent.features=identity agent.history=900000000", "lower it"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    lgv_settings *settings = make_settings(wrong[i][0], "lmc-lsvi", wrong[i][1]);
+    lgv_plan *plan;
+    lgv_error err = {0};
+    assert_int_equal(lgv_plan_create(settings, &plan, &err), LGV_ERR_USAGE);
+    if (!strstr(err.message, wrong[i][2])) fail_msg("%s: %s", wrong[i][1], err.message);
+    lgv_settings_free(settings);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_hot_through_a_history_is_the_tabular_agent),
+      cmocka_unit_test(the_chain_has_its_law_on_continuous_observations),
+      cmocka_unit_test_setup_teardown(a_loaded_agent_continues_bit_for_bit, make_root, remove_root),
+      cmocka_unit_test(a_full_history_forgets_the_oldest),
+      cmocka_unit_test(targets_obey_masks),
+      cmocka_unit_test(the_plan_counts_the_history),
+      cmocka_unit_test(what_does_not_fit_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
