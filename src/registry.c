@@ -52,7 +52,11 @@
 /* The descriptor's name after lgv__features_, and its file. */
 #define FEATURES(X)                                                                                \
   X(identity, "src/agent/linear/features_identity.c")                                              \
-  X(rbf, "src/agent/linear/features_rbf.c")
+  X(polynomial, "src/agent/linear/features_polynomial.c")                                          \
+  X(fourier, "src/agent/linear/features_fourier.c")                                                \
+  X(rbf, "src/agent/linear/features_rbf.c")                                                        \
+  X(random_fourier, "src/agent/linear/features_random_fourier.c")                                  \
+  X(tiles, "src/agent/linear/features_tiles.c")
 
 #define DECLARE_ENV(name, file) extern const lgv_env_type lgv__env_##name;
 #define DECLARE_AGENT(name, file) extern const lgv_agent_type lgv__agent_##name;

@@ -62,14 +62,15 @@ class Agent:
         if optimizer is not None:
             values["optim.name"] = optimizer
         chosen = registry.entries("optimizer").get(optimizer or entry.optimizer or "")
+        feature_map = registry.entries("features").get(str(params.get("features")))
         for name, value in params.items():
-            for prefix, table in (("agent", entry), ("optim", chosen)):
+            for prefix, table in (("agent", entry), ("optim", chosen), ("features", feature_map)):
                 param = table.find(name) if table else None
                 if param:
                     values[f"{prefix}.{param.name}"] = value
                     break
             else:
-                known = [*SCHEDULES, *(p.keyword for t in (entry, chosen) if t for p in t.params)]
+                known = [*SCHEDULES, *(p.keyword for t in (entry, chosen, feature_map) if t for p in t.params)]
                 raise TypeError(unknown_parameter(cls.__name__, name, known))
         return values
 
@@ -95,8 +96,12 @@ class Agent:
         )  # fmt: skip
         self._stages: List[Optional[int]] = [None] * streams  # of the episodes of act and observe
         self._masks: List[Optional[np.ndarray]] = [None] * streams  # of their current observations
-        traits = self._entry.traits
-        self._staged = bool(traits & library.NEEDS_HORIZON) or self._get("agent.stages") == "per-stage"
+        maps = self._feature_map() is not None
+        self._by_states = bool(self._entry.traits & library.NEEDS_STATES) and not maps
+        self._needs_horizon = bool(self._entry.traits & library.NEEDS_HORIZON) and not (
+            maps and self._get("agent.form") == "discounted"
+        )
+        self._staged = self._needs_horizon or self._get("agent.stages") == "per-stage"
 
     def _use_env(self, adapter: EnvAdapter) -> None:
         self._adapter, self._loop = adapter, None
@@ -210,7 +215,7 @@ class Agent:
         adapter, steps = self.adapter, check_count("episode_steps", episode_steps)
         if episode_steps is None and not adapter.has_limit:
             return int(lib.lgv_episode_steps(ctypes.byref(adapter.spec), self._planned[1] // self._streams))
-        if 0 < steps < adapter.spec.horizon and self._entry.traits & library.NEEDS_HORIZON:
+        if 0 < steps < adapter.spec.horizon and self._needs_horizon:
             raise UsageError(
                 f"episode_steps = {steps}: {self._entry.name} plans for the whole horizon of {adapter.spec.horizon} steps"
             )
@@ -362,9 +367,9 @@ class Agent:
         return self._adapter.model.masks if self._adapter.model else None
 
     def _pack(self, batch: Any, stages: np.ndarray, masks: Optional[np.ndarray] = None) -> Any:
-        if batch.states is None and self._entry.traits & library.NEEDS_STATES:
+        if batch.states is None and self._by_states:
             raise UsageError(f"{self._entry.name} needs the number of the state (info['state']) as its observation")
-        if batch.data is None and not self._entry.traits & library.NEEDS_STATES:
+        if batch.data is None and not self._by_states:
             raise UsageError(f"{self._entry.name} decides by observations: give the observation, not the number of a state")
         packed = (CObs * batch.count)()
         base, stride = (batch.data.ctypes.data, batch.data.strides[0]) if batch.data is not None else (0, 0)
@@ -529,12 +534,19 @@ class Agent:
                 return None
             raise
 
+    def _feature_map(self) -> Optional[registry.Entry]:
+        """The entry of the feature map in use; None if there is none."""
+        takes = self._entry.traits & library.TAKES_FEATURES
+        return registry.entries("features").get(self._get("agent.features") or "") if takes else None
+
     @property
     def params(self) -> Dict[str, Any]:
         """Every parameter with the value in use, presets and defaults resolved; optimizer names its optimizer."""
         optimizer = self._get("optim.name")
         found: Dict[str, Any] = {} if optimizer is None else {"optimizer": optimizer}
-        for prefix, entry in (("agent", self._entry), ("optim", registry.entries("optimizer").get(optimizer or ""))):
+        tables = {"agent": self._entry, "optim": registry.entries("optimizer").get(optimizer or "")}
+        tables["features"] = self._feature_map()
+        for prefix, entry in tables.items():
             for param in entry.params if entry else ():
                 text = self._get(f"{prefix}.{param.name}")
                 if text is not None:

@@ -54,6 +54,9 @@ def describe(agent: Any) -> bytes:
         if entry:
             texts = {p.name: agent._get(f"{prefix}.{p.name}") for p in entry.params}
             config[prefix] = {"name": names[prefix], **texts}
+    feature_map = agent._feature_map()
+    if feature_map and feature_map.params:
+        config["features"] = {p.name: agent._get(f"features.{p.name}") for p in feature_map.params}
     env = agent._adapter.config()
     if env is not None:
         config["env"] = env
@@ -110,7 +113,7 @@ def read_saved(path: str) -> Saved:
         with open(os.path.join(os.path.dirname(path), "config.json"), encoding="utf-8") as file:
             config = json.load(file)
         run = config["run"]
-        settings = flatten(config, "agent", "optim")
+        settings = flatten(config, "agent", "optim", "features")
         planned = (int(run["episodes"]), int(run["steps"]))
         steps = int.from_bytes(header["run.state"][:8], "little")  # the first of the counters
         return Saved(settings, int(run["envs"]), planned, int(run["seed"]), steps, config["env"], statistics, None)
@@ -126,7 +129,7 @@ def saved_by_python(path: str, about: Dict[str, Any], statistics: bytes) -> Save
     python = json.loads(about["langevin"])
     if python["form"] != FORM:
         raise FileError(f"{path} was written by langevin {python['version']}, in another form")
-    run, settings = about["run"], flatten(about, "agent", "optim")
+    run, settings = about["run"], flatten(about, "agent", "optim", "features")
     planned = (run["episodes"], run["steps"])
     env = about.get("env")
     return Saved(settings, run["envs"], planned, python["seed"], python["timesteps"], env, statistics, python)
@@ -169,10 +172,13 @@ def open_env(saved: Saved, env: Any, entry: registry.Entry) -> Tuple[EnvAdapter,
         return without_env(saved, spec), spec
     adapter = make_adapter(env, (spec.reward_min, spec.reward_max))
     staged = bool(entry.traits & library.NEEDS_HORIZON) or saved.settings.get("agent.stages") == "per-stage"
+    if saved.settings.get("agent.form") == "discounted":
+        staged = False
     difference = compare_specs(spec, adapter.spec, staged)
     if difference:
         raise UsageError(f"the agent was made for another environment: {difference}")
     spec.features = adapter.spec.features
+    spec.obs_low, spec.obs_high = adapter.spec.obs_low, adapter.spec.obs_high
     return adapter, spec
 
 

@@ -69,7 +69,7 @@ DENSE, ONE_HOT, THERMOMETER = 0, 1, 2  # lgv_obs_form
 DISCRETE, MULTI_DISCRETE, BOX = range(3)  # lgv_action_kind
 MOST_PARTS = 64  # of an action
 TRAIN, EVAL = 0, 1  # lgv_mode
-NEEDS_STATES, NEEDS_HORIZON, SETTLES_PER_EPISODE, TAKES_MULTI_DISCRETE, TAKES_BOX = 1, 2, 4, 8, 16
+NEEDS_STATES, NEEDS_HORIZON, SETTLES_PER_EPISODE, TAKES_MULTI_DISCRETE, TAKES_BOX, TAKES_FEATURES = 1, 2, 4, 8, 16, 32
 
 
 class Sized(Structure):
@@ -156,6 +156,8 @@ class CSpec(Sized):
         ("reward_max", c_double),
         ("feature_dim", c_int64),
         ("features", c_void_p),
+        ("obs_low", c_void_p),
+        ("obs_high", c_void_p),
     ]
 
 

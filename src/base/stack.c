@@ -26,6 +26,7 @@ const char *lgv__stack_spec(const lgv_env_spec *one, int64_t frames, lgv_env_spe
   *stack = *one;
   stack->obs_form = LGV_FORM_DENSE;
   stack->frames = (int32_t)frames;
+  if (frames > 1) stack->obs_low = stack->obs_high = NULL; /* those of one observation */
   stack->obs_shape[side] = (int32_t)size;
   stack->vector = (int32_t)vector;
   return lgv__obs_fault(stack);

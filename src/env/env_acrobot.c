@@ -20,10 +20,16 @@ static const double pi = 3.14159265358979323846, gravity = 9.8, centre = 0.5, in
 
 static const lgv_param param_table[] = LGV_CLASSIC_PARAM_TABLE("500");
 
+/* Cosines and sines; speeds are cut at 4 pi and 9 pi. */
+static const float lowest[LENGTH] = {-1, -1, -1, -1, -12.566371f, -28.274334f},
+                   highest[LENGTH] = {1, 1, 1, 1, 12.566371f, 28.274334f};
+
 static lgv_status spec(const void *params, lgv_env_spec *out, lgv_error *err) {
   (void)err;
   *out = lgv__classic_spec(params, LENGTH, ACTIONS);
   out->reward_min = -1;
+  out->obs_low = lowest;
+  out->obs_high = highest;
   return LGV_OK;
 }
 

@@ -18,10 +18,16 @@ static const double gravity = 9.8, cart_mass = 1, pole_mass = 0.1, half_length =
 
 static const lgv_param param_table[] = LGV_CLASSIC_PARAM_TABLE("500");
 
+/* An episode ends outside of the bounds that are finite. */
+static const float lowest[LENGTH] = {-2.4f, -INFINITY, -0.2095f, -INFINITY},
+                   highest[LENGTH] = {2.4f, INFINITY, 0.2095f, INFINITY};
+
 static lgv_status spec(const void *params, lgv_env_spec *out, lgv_error *err) {
   (void)err;
   *out = lgv__classic_spec(params, LENGTH, ACTIONS);
   out->reward_max = 1;
+  out->obs_low = lowest;
+  out->obs_high = highest;
   return LGV_OK;
 }
 

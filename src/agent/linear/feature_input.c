@@ -86,8 +86,8 @@ void lgv__feature_input_layout(feature_input *in, const lgv_feature_bounds *boun
   in->low = lgv_layout_array(layout, "features.low", LGV_F64, count, LGV_KEEP);
   in->high = lgv_layout_array(layout, "features.high", LGV_F64, count, LGV_KEEP);
   lgv_layout_check(layout, box_fault, in);
-  in->low_fixed = lgv_layout_array(layout, "features.low_fixed", LGV_U8, count, LGV_SCRATCH);
-  in->high_fixed = lgv_layout_array(layout, "features.high_fixed", LGV_U8, count, LGV_SCRATCH);
+  in->low_fixed = lgv_layout_array(layout, "features.low_fixed", LGV_U8, count, LGV_KEEP);
+  in->high_fixed = lgv_layout_array(layout, "features.high_fixed", LGV_U8, count, LGV_KEEP);
 }
 
 /* Whether a side of input i is given; its value if so. */

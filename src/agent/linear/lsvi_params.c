@@ -95,10 +95,12 @@ lgv_status lgv__lsvi_resolve(lsvi_params *p, const lgv_problem *problem, lgv_err
 
 void lgv__lsvi_resolve_noise(const lgv_param *table, lsvi_params *p, const bool *is_set,
                              const char *noise) {
-  static const double map_lambda = 1e-4;
+  static const double map_lambda = 1e-3;
   if (p->features != LSVI_FEATURES_MAP) return;
   if (!lgv__params_is_set(table, is_set, "lambda")) p->lambda = map_lambda;
-  p->by_prior = !lgv__params_is_set(table, is_set, noise);
+  bool given = lgv__params_is_set(table, is_set, noise);
+  if (given && !lgv__params_is_set(table, is_set, "prior_std")) p->prior_std = INFINITY;
+  p->by_prior = !isinf(p->prior_std);
 }
 
 lgv_status lgv__lsvi_theory_sizes(const lsvi_params *p, const lgv_problem *problem,

@@ -283,7 +283,7 @@ static void a_full_history_forgets_the_oldest(void **state) {
   assert_true(rows[0] <= 40 && rows[0] >= 30);
   assert_memory_equal(obs + 2 * (rows[0] - 1), x + 2 * 160, 2 * sizeof *x); /* the newest */
   for (int a = 0; a < 3; a++) {
-    double lambda[4] = {1e-4, 0, 0, 1e-4};
+    double lambda[4] = {1e-3, 0, 0, 1e-3};
     for (int64_t i = 0; i < rows[0]; i++)
       for (int j = 0; action[i] == a && j < 4; j++)
         lambda[j] += (double)obs[2 * i + j / 2] * (double)obs[2 * i + j % 2];
