@@ -52,7 +52,7 @@ typedef struct lsvi_params {
   /* of agents that take feature maps (lsvi_history.h) */
   char map[LGV_TEXT_SIZE]; /* agent.features as text; empty if the agent has no such row */
   int32_t form;
-  double gamma, prior_std;
+  double gamma, prior_std, prior_mean;
   int64_t sweeps, history;
   bool by_prior; /* resolved: noise follows prior_std */
 } lsvi_params;
@@ -71,6 +71,7 @@ extern const char *const lgv__lsvi_pool_names[], *const lgv__lsvi_gram_names[],
   LGV_REAL_ROW(lsvi_params, gamma, "gamma", "0.99", 0, 1, LGV_OPEN_MAX, "discount of the discounted form"), \
   LGV_INT_ROW(lsvi_params, sweeps, "sweeps", "50", 1, 1e4, "sweeps of a plan in the discounted form"), \
   LGV_REAL_ROW(lsvi_params, prior_std, "prior_std", "0.03", 0, INFINITY, 0, "with a feature map: standard deviation of a value without data, in units of the range of values; inf: the noise is that of agent.sigma, beta or bonus, as if only that is set"), \
+  LGV_REAL_ROW(lsvi_params, prior_mean, "prior_mean", "1", -1e6, 1e6, 0, "discounted form: the value without data; 0: the least return seen, 1: the best value known"), \
   LGV_INT_ROW(lsvi_params, history, "history", "200000", 16, 1e9, "with a feature map: the most observations that are kept")
 #define LSVI_GRAM_ROW LGV_CHOICE_ROW(lsvi_params, gram, "gram", "auto", lgv__lsvi_gram_names, "how Lambda is kept; diagonal needs one-hot features")
 #define LSVI_SCHEDULE_ROW LGV_CHOICE_ROW(lsvi_params, schedule, "schedule", "tuned", lgv__lsvi_schedule_names, "tuned: the constants given here; theory: those of the regret theorem")

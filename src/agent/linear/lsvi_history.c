@@ -91,7 +91,7 @@ static void layout_rows(lsvi *c, const lgv_env_spec *env, lgv_layout *out) {
     t->masks = lgv__layout_rows(out, "history.masks", LGV_U8, n, (size_t)c->A, t->rows);
   t->action = lgv__layout_rows(out, "history.action", LGV_I32, n, 1, t->rows);
   lgv_layout_check(out, action_fault, c);
-  t->returns = lgv_layout_array(out, "history.returns", LGV_F64, 2, LGV_KEEP);
+  t->returns = lgv_layout_array(out, "history.returns", LGV_F64, 3, LGV_KEEP);
   t->phi_square = lgv_layout_array(out, "history.phi_square", LGV_F64, 1, LGV_KEEP);
 }
 

@@ -21,7 +21,10 @@
  * Units. Noise follows agent.prior_std: the standard deviation of a value where there are no data,
  * in units of the range of values. That range is the one of the returns seen so far (from any step
  * to the end of its episode, with 0), or of one reward if that is more. With prior_std p, range R
- * and ridge lambda, noise has variance sigma^2 = lambda (p R)^2. Q is cut to what rewards can pay;
+ * and ridge lambda, noise has variance sigma^2 = lambda (p R)^2. In the discounted form the prior
+ * mean of a value is agent.prior_mean of the way from the least return seen to the greatest one, or
+ * to the greatest value that the last plan gave an observation, if that is more: 1 takes what is
+ * unknown for as good as the best that is known, whatever the sign of rewards; in stages it is 0, as in the papers. Q is cut to what rewards can pay;
  * in the discounted form, and where the range of rewards is unknown, also to one R beyond the
  * returns seen.
  *
@@ -41,9 +44,19 @@ struct lsvi_params;
 /* Of lsvi_history.rows: all rows, those that Lambda has, and whether it must be computed anew. */
 enum { HISTORY_ROWS, HISTORY_ABSORBED, HISTORY_STALE, HISTORY_SIZE };
 enum { HISTORY_BLOCK = 256 }; /* rows of a product */
-/* Of a rule: Q is cut to [LOW, HIGH], after BONUS times the width was added, and after it moved to
- * DEFAULT where the width is above NARROW, wholly from WIDE on. */
-enum { RULE_LOW, RULE_HIGH, RULE_BONUS, RULE_NARROW, RULE_WIDE, RULE_DEFAULT, RULE_SIZE };
+/* Of a rule, in this order: CENTER is added to the samples' greatest value; it moves to DEFAULT
+ * where the width is above NARROW, wholly from WIDE on; BONUS times the width is added; Q is cut to
+ * [LOW, HIGH]. */
+enum {
+  RULE_CENTER,
+  RULE_NARROW,
+  RULE_WIDE,
+  RULE_DEFAULT,
+  RULE_BONUS,
+  RULE_LOW,
+  RULE_HIGH,
+  RULE_SIZE
+};
 
 typedef struct lsvi_history {
   const lgv_feature_type *map; /* NULL: the states are finite, and counts stand for the history */
@@ -63,7 +76,8 @@ typedef struct lsvi_history {
   double *reward;
   uint8_t *ended;     /* whether the task ended after the row */
   uint8_t *masks;     /* (capacity x A): 1 or 0; NULL if nothing is masked */
-  double *returns;    /* (2): the least and the greatest return seen */
+  double *returns;    /* (3): the least and the greatest return seen, and the greatest value of an
+                       * observation in the last plan */
   double *phi_square; /* (1): the greatest ||phi||^2 seen */
   /* plan */
   double *rules; /* ((H + 1) x RULE_SIZE) */
@@ -73,6 +87,8 @@ typedef struct lsvi_history {
   float *u;        /* (capacity x A): ||phi||_{Lambda^-1}; NULL if not used */
   int64_t u_group; /* of u; -1: none */
   double *y;       /* (capacity): targets of the current stage */
+  double center;   /* the prior mean of a plan's values */
+  double best;     /* the greatest value of the current stage */
   int64_t members; /* rows of the current stage's group */
   int64_t filled;  /* samples of the current stage that are there */
   lgv_rng *init;   /* for the map */

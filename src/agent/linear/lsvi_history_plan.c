@@ -46,6 +46,14 @@ double lgv__history_bound(const lsvi *c, int64_t h) {
   return high;
 }
 
+/* What Q is where there are no data. */
+static double center_of(const lsvi *c) {
+  const lsvi_history *t = &c->history;
+  if (!t->discounted) return 0;
+  double best = fmax(t->returns[1], t->returns[2]);
+  return t->returns[0] + c->p->prior_mean * (best - t->returns[0]);
+}
+
 /* ---- rules ---- */
 
 static double *rule_of(const lsvi *c, int64_t h) { return c->history.rules + h * RULE_SIZE; }
@@ -80,6 +88,7 @@ static bool needs_width(const double *rule) {
 
 /* The value of a pair whose samples reach q at most, at width u. */
 static double apply_rule(const double *rule, double q, double u) {
+  q += rule[RULE_CENTER];
   if (rule[RULE_WIDE] < DBL_MAX)
     q = lgv__lsvi_between(u, rule[RULE_NARROW], rule[RULE_WIDE], q, rule[RULE_DEFAULT]);
   q += rule[RULE_BONUS] * u;
@@ -93,6 +102,7 @@ void lgv__history_values(lsvi *c, const double *w, double *q, bool first) {
   if (first) {
     t->filled = 0;
     lgv__history_plain_rule(c, h);
+    rule_of(c, h)[RULE_CENTER] = t->center;
   }
   memcpy(q + t->filled++ * c->d, w, (size_t)c->d * sizeof *w);
 }
@@ -208,7 +218,8 @@ static void add_block(lsvi *c, int64_t next, int64_t n) {
     int64_t row = t->block[i];
     int32_t action = t->action[row];
     double value = next >= 0 && !t->ended[row] ? value_at(c, next, t->place[i], row + 1) : 0;
-    double y = t->reward[row] + t->gamma * value;
+    double y = t->reward[row] + t->gamma * value - t->center;
+    if (value > t->best) t->best = value;
     double *b = c->b + (t->map->by_action ? 0 : action * t->m);
     const float *phi = lgv__history_phi(c, row, action);
     for (int64_t j = 0; j < t->m; j++) b[j] += (double)phi[j] * y;
@@ -232,6 +243,7 @@ static void begin_plan(lsvi *c) {
   lgv__history_map_rows(c);
   t->u_group = -1;
   t->noise = *c->noise;
+  t->center = center_of(c);
   if (!t->discounted) return;
   memcpy(c->q + c->H * c->q_size, c->q, (size_t)c->q_size * sizeof *c->q);
   memcpy(rule_of(c, c->H), rule_of(c, 0), RULE_SIZE * sizeof *t->rules);
@@ -245,6 +257,7 @@ void lgv__history_targets(lsvi *c, int64_t h) {
   if (next >= 0) load_weights(c, next);
   memset(c->b, 0, (size_t)c->d * sizeof *c->b);
   t->members = 0;
+  t->best = t->returns[1];
   for (int64_t row = 0; row < t->rows[HISTORY_ROWS]; row++) {
     if (!lgv__history_has(c, h, row)) continue;
     if (n == HISTORY_BLOCK || (n && c->pooled && row - t->block[0] >= HISTORY_BLOCK)) {
@@ -255,6 +268,7 @@ void lgv__history_targets(lsvi *c, int64_t h) {
     t->members++;
   }
   if (n) add_block(c, next, n);
+  if (h == 0) t->returns[2] = t->best;
 }
 
 int64_t lgv__history_draw(const lsvi *c, int64_t h) {

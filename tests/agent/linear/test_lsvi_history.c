@@ -175,7 +175,7 @@ static void the_chain_has_its_law_on_continuous_observations(void **state) {
 
   char extra[256];
   snprintf(extra, sizeof extra,
-           "agent.features=identity agent.gamma=0 agent.sweeps=1 agent.lambda=%g agent.beta=%g "
+           "agent.features=identity agent.gamma=0 agent.sweeps=1 agent.prior_mean=0 agent.lambda=%g agent.beta=%g "
            "agent.eta_scale=%g agent.updates=%d",
            law_lambda, law_beta, law_eta_scale, J);
   lgv_env_spec spec = continuous();
@@ -308,7 +308,7 @@ static double value_of_the_first(bool forbidden) {
   const uint8_t all[3] = {1, 1, 1}, some[3] = {1, 1, 0};
   lgv_agent *agent = make_agent("lmc-lsvi", &spec,
                                 "agent.features=identity agent.beta=inf agent.lambda=1e-6 "
-                                "agent.gamma=0.5 agent.sweeps=20");
+                                "agent.gamma=0.5 agent.sweeps=20 agent.prior_mean=0");
   lgv_error err = {0};
   for (int k = 0; k < 4; k++) {
     int32_t second = 1 + k % 2;
