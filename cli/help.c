@@ -10,15 +10,18 @@ static const cli_option options[] = {
     [ENV] = {"env", 'e', "NAME", "with an agent: the values that it gets on this environment"},
     {0},
 };
-static const char *const kinds[] = {"env", "agent", "optimizer", "run", NULL};
+static const char *const kinds[] = {"env", "agent", "optimizer", "features", "run", NULL};
 
 const char *cli_kind_prefix(const char *kind) {
   if (strcmp(kind, "optimizer") == 0) return "optim.";
+  if (strcmp(kind, "features") == 0) return "features.";
   return strcmp(kind, "env") == 0 ? "env." : strcmp(kind, "agent") == 0 ? "agent." : "run.";
 }
 
 const char *cli_agent_takes(const lgv_entry *agent) {
   if (agent->traits & LGV_TAKES_BOX) return "continuous actions";
+  if (agent->traits & LGV_TAKES_FEATURES)
+    return "discrete actions; finitely many states and a horizon, or a feature map";
   if (agent->traits & LGV_NEEDS_STATES) return "discrete actions, finitely many states, a horizon";
   bool several = agent->traits & LGV_TAKES_MULTI_DISCRETE;
   return several ? "discrete and multi-discrete actions" : "discrete actions";
@@ -359,13 +362,13 @@ static int help_main(const cli_command *command, int count, char **words) {
   if (strcmp(kind, "run") == 0) return env ? reject_env(command) : help_run();
   for (size_t k = 0; kinds[k]; k++)
     if (strcmp(kinds[k], kind) == 0) return help_kind(command, kinds[k], names[1], env);
-  return cli_wrong(command, "'%s' is none of env, agent, optimizer, run", names[0]);
+  return cli_wrong(command, "'%s' is none of env, agent, optimizer, features, run", names[0]);
 }
 
 const cli_command cli_help = {
     .name = "help",
-    .summary = "explain a command, or the parameters of an environment, agent or optimizer",
-    .usage = "[COMMAND | [env|agent|optimizer] NAME] [--env NAME]",
+    .summary = "explain a command, or the parameters of an environment, agent, optimizer or feature map",
+    .usage = "[COMMAND | [env|agent|optimizer|features] NAME] [--env NAME]",
     .options = options,
     .main = help_main,
 };

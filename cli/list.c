@@ -11,7 +11,8 @@ static const cli_option options[] = {
 
 static const struct {
   const char *word, *kind;
-} kinds[] = {{"envs", "env"}, {"agents", "agent"}, {"optimizers", "optimizer"}};
+} kinds[] = {
+    {"envs", "env"}, {"agents", "agent"}, {"optimizers", "optimizer"}, {"features", "features"}};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -92,7 +93,7 @@ static int list_main(const cli_command *command, int count, char **words) {
     }
     int kind = find_kind(args.value);
     if (kind < 0) {
-      cli_reject(&args, "'%s' is none of envs, agents, optimizers", args.value);
+      cli_reject(&args, "'%s' is none of envs, agents, optimizers, features", args.value);
       break;
     }
     wanted[kind] = any = true;
@@ -114,8 +115,8 @@ static int list_main(const cli_command *command, int count, char **words) {
 
 const cli_command cli_list = {
     .name = "list",
-    .summary = "list environments, agents and optimizers",
-    .usage = "[envs|agents|optimizers] [--json]",
+    .summary = "list environments, agents, optimizers and feature maps",
+    .usage = "[envs|agents|optimizers|features] [--json]",
     .options = options,
     .notes = "`langevin help NAME` shows the parameters of one of them.",
     .main = list_main,

@@ -121,7 +121,7 @@ static void help_is_printed_and_names_are_corrected(void **state) {
   expect_refusal("help riversim", "did you mean 'riverswim'?");
   expect_refusal("help agent riverswim", "there is no agent 'riverswim'");
   expect_refusal("rnu", "did you mean 'run'?");
-  expect_refusal("list agnets", "'agnets' is none of envs, agents, optimizers");
+  expect_refusal("list agnets", "'agnets' is none of envs, agents, optimizers, features");
   assert_int_equal(shell("$L"), 2);
   expect("version", 0);
   assert_says(out, "langevin ");
