@@ -78,9 +78,15 @@ class LinearParams(TypedDict, total=False):
     schedule: Literal['tuned', 'theory'] | None
 
 class LMCLSVIParams(LinearParams, total=False):
-    features: Literal['auto', 'one-hot', 'env'] | None
+    features: str | None
     gram: Literal['auto', 'diagonal', 'dense'] | None
     delta: float | None
+    form: Literal['auto', 'stages', 'discounted'] | None
+    gamma: float | None
+    sweeps: int | None
+    prior_std: float | None
+    prior_mean: float | None
+    history: int | None
     beta: float | None
     eta_scale: float | None
     updates: int | None
@@ -97,9 +103,15 @@ class LMCLSVI(LinearAgent):
     ) -> None: ...
 
 class MSLMCLSVIParams(LinearParams, total=False):
-    features: Literal['auto', 'one-hot', 'env'] | None
+    features: str | None
     gram: Literal['auto', 'diagonal', 'dense'] | None
     delta: float | None
+    form: Literal['auto', 'stages', 'discounted'] | None
+    gamma: float | None
+    sweeps: int | None
+    prior_std: float | None
+    prior_mean: float | None
+    history: int | None
     beta: float | None
     eta_scale: float | None
     updates: int | None
@@ -117,9 +129,15 @@ class MSLMCLSVI(LinearAgent):
     ) -> None: ...
 
 class LSVIUCBParams(LinearParams, total=False):
-    features: Literal['auto', 'one-hot', 'env'] | None
+    features: str | None
     gram: Literal['auto', 'diagonal', 'dense'] | None
     delta: float | None
+    form: Literal['auto', 'stages', 'discounted'] | None
+    gamma: float | None
+    sweeps: int | None
+    prior_std: float | None
+    prior_mean: float | None
+    history: int | None
     bonus: float | None
 
 class LSVIUCB(LinearAgent):
@@ -131,9 +149,15 @@ class LSVIUCB(LinearAgent):
     ) -> None: ...
 
 class LSVIPHEParams(LinearParams, total=False):
-    features: Literal['auto', 'one-hot', 'env'] | None
+    features: str | None
     gram: Literal['auto', 'diagonal', 'dense'] | None
     delta: float | None
+    form: Literal['auto', 'stages', 'discounted'] | None
+    gamma: float | None
+    sweeps: int | None
+    prior_std: float | None
+    prior_mean: float | None
+    history: int | None
     sigma: float | None
     samples: int | None
 
@@ -146,9 +170,15 @@ class LSVIPHE(LinearAgent):
     ) -> None: ...
 
 class OPTRLSVIParams(LinearParams, total=False):
-    features: Literal['auto', 'one-hot', 'env'] | None
+    features: str | None
     gram: Literal['auto', 'diagonal', 'dense'] | None
     delta: float | None
+    form: Literal['auto', 'stages', 'discounted'] | None
+    gamma: float | None
+    sweeps: int | None
+    prior_std: float | None
+    prior_mean: float | None
+    history: int | None
     sigma: float | None
     alpha_low: float | None
     alpha_high: float | None
@@ -162,7 +192,7 @@ class OPTRLSVI(LinearAgent):
     ) -> None: ...
 
 class OPPOParams(LinearParams, total=False):
-    features: Literal['auto', 'one-hot', 'env'] | None
+    features: str | None
     gram: Literal['auto', 'diagonal', 'dense'] | None
     delta: float | None
     bonus: float | None
@@ -177,8 +207,14 @@ class OPPO(LinearAgent):
     ) -> None: ...
 
 class RLSVIParams(LinearParams, total=False):
-    features: Literal['auto', 'one-hot', 'env'] | None
+    features: str | None
     gram: Literal['auto', 'diagonal', 'dense'] | None
+    form: Literal['auto', 'stages', 'discounted'] | None
+    gamma: float | None
+    sweeps: int | None
+    prior_std: float | None
+    prior_mean: float | None
+    history: int | None
     sigma: float | None
 
 class RLSVI(LinearAgent):
