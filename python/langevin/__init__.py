@@ -28,6 +28,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "Agent": "_agent",
     "LinearAgent": "_linear_agent",
+    "FeatureMap": "_feature_map",
     "auto": "_classes",
     "load": "_agent_files",
     "Model": "_mdp",

@@ -5,6 +5,7 @@ from typing_extensions import TypedDict, Unpack
 from ._agent import Agent as Agent
 from ._agent_files import load as load
 from ._classes import auto as auto
+from ._feature_map import FeatureMap as FeatureMap
 from ._linear_agent import LinearAgent as LinearAgent
 from ._library import EnvironmentFailed as EnvironmentFailed, Error as Error, FileError as FileError
 from ._library import Interrupted as Interrupted, NumericError as NumericError, OutOfMemory as OutOfMemory

@@ -15,6 +15,7 @@ from langevin import _library as library
 from langevin import _registry as registry
 from langevin._checks import check_callbacks, check_count, check_range, compare_specs, unknown_parameter
 from langevin._env_adapters import EnvAdapter, NoEnv, make_adapter
+from langevin._feature_map import FeatureMap
 from langevin._library import EVAL, TRAIN, CAction, CObs, CTransition, UsageError, call, lib
 from langevin._progress import NO_BOUND, Progress, Slices
 from langevin._training_loops import EPISODE, TrainingLoop
@@ -86,7 +87,12 @@ class Agent:
         self.num_timesteps = 0
         self._spec, self._streams, self._planned = spec, streams, planned
         self._use_env(adapter)
+        self._own_map = values.get("agent.features")  # kept while the library calls it
+        if isinstance(self._own_map, FeatureMap):
+            values = {**values, "agent.features": self._own_map.name}
         settings = registry.make_settings({**values, "run.envs": streams} if streams > 1 else values)
+        if isinstance(self._own_map, FeatureMap):
+            self._own_map.add_to(settings)
         episodes, steps = planned
         if episodes == 0 and spec.horizon > 0:
             episodes = steps // spec.horizon
@@ -96,7 +102,7 @@ class Agent:
         )  # fmt: skip
         self._stages: List[Optional[int]] = [None] * streams  # of the episodes of act and observe
         self._masks: List[Optional[np.ndarray]] = [None] * streams  # of their current observations
-        maps = self._feature_map() is not None
+        maps = isinstance(self._own_map, FeatureMap) or self._feature_map() is not None
         self._by_states = bool(self._entry.traits & library.NEEDS_STATES) and not maps
         self._needs_horizon = bool(self._entry.traits & library.NEEDS_HORIZON) and not (
             maps and self._get("agent.form") == "discounted"

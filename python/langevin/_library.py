@@ -298,6 +298,7 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_registry_get", c_bool, [c_char_p, c_size_t, P]),
     ("lgv_param_range", None, [P, c_char_p, c_size_t]),
     ("lgv_settings_create", STATUS, [P]),
+    ("lgv_settings_add_features", STATUS, [P, P]),
     ("lgv_settings_free", None, [P]),
     ("lgv_settings_set", STATUS, [P, c_char_p, c_char_p, c_char_p]),
     ("lgv_settings_load", STATUS, [P, c_char_p]),

@@ -89,7 +89,7 @@ static void mistakes_name_the_picked_agent(void **state) {
   lgv_settings_free(settings);
   settings = make_auto("cartpole", "lamp=3", notice);
   assert_int_equal(lgv_plan_create(settings, &plan, &err), LGV_ERR_USAGE);
-  assert_non_null(strstr(err.message, "keys begin with env., agent., optim. or run."));
+  assert_non_null(strstr(err.message, "keys begin with env., agent., optim., features. or run."));
   lgv_settings_free(settings);
 }
 

@@ -73,8 +73,8 @@ static void unknown_keys_are_refused_and_the_nearest_named(void **state) {
       {"run.name=x", "'run.name' (in test); `langevin help run` lists all", NULL},
       {"optim.lr=1", "optim.lr", NULL}, /* this agent has no optimizer */
       {"optim.name=adam", "optimizer", NULL},
-      {"agnet.lambda=1", "keys begin with env., agent., optim. or run.", NULL},
-      {"lambda=1", "keys begin with env., agent., optim. or run.", "'agent.lambda'"},
+      {"agnet.lambda=1", "keys begin with env., agent., optim., features. or run.", NULL},
+      {"lambda=1", "keys begin with env., agent., optim., features. or run.", "'agent.lambda'"},
       {"seed=1", "unknown key 'seed'", "'run.seed'"}, /* not what is near it: oppo has agent.step */
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -207,7 +207,7 @@ static void drop_oldest(lsvi *c) {
   memmove(t->phi, t->phi + drop * t->width, (size_t)(phi_left * t->width) * sizeof *t->phi);
   rows[HISTORY_ROWS] = left;
   rows[HISTORY_ABSORBED] = rows[HISTORY_ABSORBED] > drop ? rows[HISTORY_ABSORBED] - drop : 0;
-  rows[HISTORY_STALE] = 1;
+  rows[HISTORY_STALE] = 1; /* rows that Lambda has are gone */
   *t->mapped = phi_left;
 }
 

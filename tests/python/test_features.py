@@ -1,0 +1,70 @@
+"""Linear agents with feature maps on Gymnasium's tasks."""
+
+import gymnasium as gym
+import langevin
+import numpy as np
+import pytest
+
+NAMES = ["LMCLSVI", "MSLMCLSVI", "LSVIUCB", "LSVIPHE", "OPTRLSVI", "RLSVI"]
+
+
+def bumps(x):
+    centers = np.linspace([-1.2, -0.07], [0.6, 0.07], 5, dtype=np.float32)
+    psi = np.exp(-8 * ((x[:, None] - centers) ** 2 / np.float32([3.24, 0.0196])).sum(-1))
+    return psi / np.linalg.norm(psi, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_agent_learns_on_a_box(name):
+    agent = getattr(langevin, name)(gym.make("MountainCar-v0"), features="rbf", sweeps=3, points=3, seed=1)
+    assert agent.params["points"] == 3 and agent.params["form"] == "discounted"
+    agent.learn(episodes=2)
+    q = agent.q_values(np.float32([-0.5, 0]))
+    assert q.shape == (3,) and np.isfinite(q).all()
+    assert (agent.arrays()["features.low"] == np.float32([-1.2, -0.07])).all()  # the bounds of the space
+
+
+def test_a_discrete_task_takes_the_identity():
+    env = gym.make("FrozenLake-v1", is_slippery=False)
+    agent = langevin.LMCLSVI(env, features="identity", form="discounted", sweeps=5, seed=1)
+    agent.learn(episodes=5)
+    assert agent.arrays()["history.obs"].reshape(-1, 16)[0].tolist() == [1.0] + [0.0] * 15
+
+
+def test_a_saved_agent_has_its_map(tmp_path):
+    agent = langevin.RLSVI(gym.make("MountainCar-v0"), features="fourier", order=2, sweeps=3, seed=1)
+    agent.learn(episodes=2)
+    agent.save(tmp_path / "agent")
+    x = np.float32([-0.4, 0.01])
+    loaded = langevin.load(tmp_path / "agent", env=gym.make("MountainCar-v0"))
+    assert loaded.params["order"] == 2 and (loaded.q_values(x) == agent.q_values(x)).all()
+    agent.learn(episodes=2)
+    loaded.learn(episodes=2)
+    assert loaded.params == agent.params
+
+
+def test_a_function_is_a_map():
+    seen = []
+
+    def function(x):
+        seen.append(x.shape)
+        return bumps(x)
+
+    agent = langevin.LMCLSVI(gym.make("MountainCar-v0"), features=langevin.FeatureMap(function, 5), sweeps=3, seed=1)
+    agent.learn(episodes=2)
+    assert (201, 2) in seen  # a whole episode at once
+    x = np.float32([[-0.5, 0.02]])
+    w = agent.arrays()["lsvi.q"].reshape(4, 3, 5)[0]
+    center = agent.arrays()["lsvi.rules"].reshape(4, -1)[0, 0]
+    low, high = agent.arrays()["lsvi.rules"].reshape(4, -1)[0, 5:7]
+    assert np.allclose(agent.q_values(x[0]), np.clip(w @ bumps(x)[0] + center, low, high), atol=1e-5)
+
+
+def test_wrong_maps_are_refused():
+    env = gym.make("MountainCar-v0")
+    with pytest.raises(langevin.UsageError, match="did you mean 'rbf'"):
+        langevin.LMCLSVI(env, features="rfb")
+    with pytest.raises(TypeError, match="order"):
+        langevin.LMCLSVI(env, features="rbf", order=3)
+    with pytest.raises(langevin.UsageError, match="takes a function"):
+        langevin.FeatureMap(None, 3)
