@@ -367,7 +367,8 @@ static int help_main(const cli_command *command, int count, char **words) {
 
 const cli_command cli_help = {
     .name = "help",
-    .summary = "explain a command, or the parameters of an environment, agent, optimizer or feature map",
+    .summary =
+        "explain a command, or the parameters of an environment, agent, optimizer or feature map",
     .usage = "[COMMAND | [env|agent|optimizer|features] NAME] [--env NAME]",
     .options = options,
     .main = help_main,

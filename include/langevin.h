@@ -773,7 +773,7 @@ typedef struct lgv_entry {
   const lgv_preset *presets; /* of an environment or an agent, or NULL */
   const char *optimizer;     /* of an agent: the default of optim.name, or NULL */
   unsigned traits;           /* of an agent: LGV_NEEDS_STATES, ... */
-  const char *source; /* of an environment, an agent or a feature map: its file, or NULL */
+  const char *source;        /* of an environment, an agent or a feature map: its file, or NULL */
 } lgv_entry;
 
 /* kind: "env", "agent", "optimizer", "features", or "run" (one entry: the run's own parameters).

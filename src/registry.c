@@ -1,5 +1,5 @@
-/* Adding an environment, an agent or a feature map: write its file, then add a line here. Optimizers are listed in
- * optim/optimizers.def. */
+/* Adding an environment, an agent or a feature map: write its file, then add a line here.
+ * Optimizers are listed in optim/optimizers.def. */
 #include "registry.h"
 
 #include "math/kernels.h"

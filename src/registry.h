@@ -5,8 +5,8 @@
 #include "agent/builtin.h"
 #include "langevin.h"
 
-extern const lgv_env_type *const lgv__envs[];     /* NULL-terminated */
-extern const lgv_agent_type *const lgv__agents[]; /* NULL-terminated */
+extern const lgv_env_type *const lgv__envs[];         /* NULL-terminated */
+extern const lgv_agent_type *const lgv__agents[];     /* NULL-terminated */
 extern const lgv_feature_type *const lgv__features[]; /* NULL-terminated */
 /* The source file of each, in the same order. */
 extern const char *const lgv__env_files[], *const lgv__agent_files[], *const lgv__feature_files[];

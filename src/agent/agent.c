@@ -166,7 +166,8 @@ lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bo
                     "(gym: env.horizon), or take a deep agent",
                     type->name);
   double pairs = (double)problem->env.states * problem->env.actions.count;
-  if ((type->traits & LGV_NEEDS_STATES) && !maps && (double)problem->env.horizon * pairs * pairs > 0x1p62)
+  if ((type->traits & LGV_NEEDS_STATES) && !maps &&
+      (double)problem->env.horizon * pairs * pairs > 0x1p62)
     return lgv_fail(err, LGV_ERR_MEMORY, "%s needs more memory than this machine can address",
                     type->name); /* and sizes of its tables would overflow */
   if (problem->streams > 1 && !type->set_stream)

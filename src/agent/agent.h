@@ -27,7 +27,7 @@ int64_t lgv__agent_steps(const lgv_agent *agent);   /* of all environments, plan
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent);
 /* Whether it decides by state and stage, not by observations: its trait, without a feature map. */
 bool lgv__agent_reads_states(const lgv_agent *agent);
-bool lgv__agent_uses_map(const lgv_agent *agent); /* whether it has a feature map */
+bool lgv__agent_uses_map(const lgv_agent *agent);           /* whether it has a feature map */
 const lgv_env_spec *lgv__agent_env(const lgv_agent *agent); /* that it was made for */
 /* Fails after lgv_agent_load refused a file too late to keep the arrays. */
 LGV_CHECK lgv_status lgv__agent_check_usable(const lgv_agent *agent, lgv_error *err);

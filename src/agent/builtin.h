@@ -18,9 +18,9 @@ typedef struct lgv_builtin {
 /* The problem of every agent, as its handle keeps it. Hooks get a pointer to the first member. */
 typedef struct lgv_full_problem {
   lgv_problem given;
-  const lgv_builtin *builtin;      /* of the agent; NULL if it has none */
-  const lgv_optim_type *optimizer; /* NULL if the agent takes none */
-  const void *optim_params;        /* of the optimizer, resolved */
+  const lgv_builtin *builtin;       /* of the agent; NULL if it has none */
+  const lgv_optim_type *optimizer;  /* NULL if the agent takes none */
+  const void *optim_params;         /* of the optimizer, resolved */
   const lgv_feature_type *features; /* the map that agent.features names; else NULL */
   const void *feature_params;       /* of the map */
   const bool *chosen; /* in resolve: rows that the user has set, presets left out; else NULL */

@@ -39,9 +39,7 @@ void lgv__export_floats(export_writer *w, const char *name, const float *x, int6
 
 /* ---- what the functions take ---- */
 
-static bool of_states(const export_writer *w) {
-  return lgv__agent_reads_states(w->agent);
-}
+static bool of_states(const export_writer *w) { return lgv__agent_reads_states(w->agent); }
 
 static int32_t parts_of(const export_writer *w) { return lgv__action_parts(&w->env->actions); }
 

@@ -11,7 +11,7 @@
 struct lgv_plan {
   const lgv_env_type *env_type;
   const lgv_agent_type *agent_type;
-  const lgv_optim_type *optim_type; /* NULL if the agent takes none */
+  const lgv_optim_type *optim_type;     /* NULL if the agent takes none */
   const lgv_feature_type *feature_type; /* NULL if the agent uses none */
   void *env_params, *agent_params, *optim_params, *feature_params;
   lgv_env_common env_common;

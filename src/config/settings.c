@@ -509,10 +509,11 @@ lgv_status lgv__settings_check_prefixes(const lgv_settings *settings, const lgv_
       known |= strncmp(item->key, prefixes[p], strlen(prefixes[p])) == 0;
     if (known) continue;
     bool guessed = guess_part(item->key, env, agent, guess, sizeof guess);
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "unknown key '%.80s'%s: keys begin with env., agent., optim., features. or run.%s%s%s",
-                    item->key, place(item, where, sizeof where), guessed ? "; did you mean '" : "",
-                    guessed ? guess : "", guessed ? "'?" : "");
+    return lgv_fail(
+        err, LGV_ERR_USAGE,
+        "unknown key '%.80s'%s: keys begin with env., agent., optim., features. or run.%s%s%s",
+        item->key, place(item, where, sizeof where), guessed ? "; did you mean '" : "",
+        guessed ? guess : "", guessed ? "'?" : "");
   }
   return LGV_OK;
 }

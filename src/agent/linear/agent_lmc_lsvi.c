@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-static const lgv_param param_table[] = {LSVI_PARAM_ROWS("1e-6", "false"), LSVI_MAP_ROWS,
-                                        LMC_PARAM_ROWS, {0}};
+static const lgv_param param_table[] = {
+    LSVI_PARAM_ROWS("1e-6", "false"), LSVI_MAP_ROWS, LMC_PARAM_ROWS, {0}};
 
 typedef struct self {
   lsvi core;
@@ -55,8 +55,7 @@ static lgv_status end_episode(void *self_, lgv_error *err) {
 const lgv_agent_type lgv__agent_lmc_lsvi = {
     .name = "lmc-lsvi",
     .summary = "Langevin Monte Carlo LSVI (the paper's Algorithm 1)",
-    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE |
-              LGV_TAKES_FEATURES,
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE | LGV_TAKES_FEATURES,
     .params = param_table,
     .params_size = sizeof(lmc_params),
     .state_size = sizeof(self),

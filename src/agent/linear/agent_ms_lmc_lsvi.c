@@ -83,8 +83,7 @@ static lgv_status end_episode(void *self_, lgv_error *err) {
 const lgv_agent_type lgv__agent_ms_lmc_lsvi = {
     .name = "ms-lmc-lsvi",
     .summary = "LMC-LSVI that is greedy in the maximum of M Langevin samples",
-    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE |
-              LGV_TAKES_FEATURES,
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE | LGV_TAKES_FEATURES,
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),

@@ -86,8 +86,7 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
 const lgv_agent_type lgv__agent_rlsvi = {
     .name = "rlsvi",
     .summary = "randomized LSVI: greedy in one draw of Bayesian linear regression",
-    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE |
-              LGV_TAKES_FEATURES,
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE | LGV_TAKES_FEATURES,
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),

@@ -8,7 +8,8 @@
  *
  * Bytes become floats from 0 to 255.
  *
- * Invariant: the box changes in lgv__feature_input_grow only, so that evaluations leave it alone. */
+ * Invariant: the box changes in lgv__feature_input_grow only, so that evaluations leave it alone.
+ */
 #ifndef LGV_AGENT_LINEAR_FEATURE_INPUT_H
 #define LGV_AGENT_LINEAR_FEATURE_INPUT_H
 

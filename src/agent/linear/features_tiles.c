@@ -41,10 +41,11 @@ static lgv_status dim(const void *params_, const lgv_env_spec *env, int64_t inpu
   (void)env;
   *out = count_of(p, inputs);
   if (*out <= MOST_FEATURES) return LGV_OK;
-  return lgv_fail(err, LGV_ERR_USAGE,
-                  "%lld grids of %lld tiles on each of %lld inputs are more than %d features: lower "
-                  "features.tiles or features.tilings, or take rbf or random-fourier",
-                  (long long)p->tilings, (long long)p->tiles, (long long)inputs, MOST_FEATURES);
+  return lgv_fail(
+      err, LGV_ERR_USAGE,
+      "%lld grids of %lld tiles on each of %lld inputs are more than %d features: lower "
+      "features.tiles or features.tilings, or take rbf or random-fourier",
+      (long long)p->tilings, (long long)p->tiles, (long long)inputs, MOST_FEATURES);
 }
 
 static void layout(void *self_, const void *params_, const lgv_env_spec *env, int64_t inputs,

@@ -46,11 +46,11 @@ typedef struct lmc {
   lsvi *core;
   /* of the current stage */
   double eta, J, beta;
-  double *spectrum;                   /* (d): eigenvalues of Lambda, or its diagonal */
-  double *decay;                      /* (d): a_i^J */
-  double *spread;                     /* (d): standard deviation of n_i */
-  double *basis; /* (blocks x block x block): rows are eigenvectors; NULL if diagonal */
-  double *xi, *z;                     /* (d) */
+  double *spectrum; /* (d): eigenvalues of Lambda, or its diagonal */
+  double *decay;    /* (d): a_i^J */
+  double *spread;   /* (d): standard deviation of n_i */
+  double *basis;    /* (blocks x block x block): rows are eigenvectors; NULL if diagonal */
+  double *xi, *z;   /* (d) */
   double *gradient, *snapshot, *full; /* (d): minibatch samplers */
   double *svd_work;
   int32_t *svd_iwork;

@@ -265,8 +265,7 @@ double lgv__lsvi_between(double u, double low, double high, double q, double val
 
 void lgv__lsvi_add_default(lsvi *c, int64_t h, double low, double high, double value, double *q) {
   if (c->history.map) lgv__history_default(c, h, low, high, value);
-  for (int64_t i = 0; i < c->SA; i++)
-    q[i] = lgv__lsvi_between(c->width[i], low, high, q[i], value);
+  for (int64_t i = 0; i < c->SA; i++) q[i] = lgv__lsvi_between(c->width[i], low, high, q[i], value);
 }
 
 double lgv__lsvi_sigma(const lsvi *c, double given) {

@@ -7,8 +7,8 @@
  *
  * Stages count from 0 here, so the paper's H - h + 1 is H - h. Where the states are finite, exact
  * counts n(s,a,s') and reward sums stand for the history: an episode costs the number of distinct
- * transitions, not of past episodes. With a feature map (agent.features) the history itself is kept,
- * and a stage's Q is a function instead of a table; the verbs are the same (lsvi_history.h).
+ * transitions, not of past episodes. With a feature map (agent.features) the history itself is
+ * kept, and a stage's Q is a function instead of a table; the verbs are the same (lsvi_history.h).
  *
  * Groups are sets of data. Each stage has its own, or, with agent.pool, all stages share one, which
  * is right only if the problem is stationary. Unless the spec has clock_truncates, `terminated` at
@@ -57,9 +57,8 @@ typedef struct lsvi_params {
   bool by_prior; /* resolved: noise follows prior_std */
 } lsvi_params;
 
-extern const char *const lgv__lsvi_pool_names[], *const lgv__lsvi_gram_names[],
-                                                     *const lgv__lsvi_schedule_names[],
-                                                         *const lgv__lsvi_form_names[];
+extern const char *const lgv__lsvi_pool_names[],
+    *const lgv__lsvi_gram_names[], *const lgv__lsvi_schedule_names[], *const lgv__lsvi_form_names[];
 
 /* Rows of a linear agent's parameter table; LSVI_PARAM_ROWS is all of them. */
 /* clang-format off */
@@ -90,9 +89,9 @@ typedef struct lsvi {
   double reward_min, reward_max;
   double ridge; /* lambda; an agent that scales it (RLSVI) sets it before lgv__lsvi_open */
   bool diagonal;
-  int64_t blocks;      /* Lambda is block diagonal: this many blocks of d / blocks */
-  int64_t q_size;      /* numbers of a stage's Q: SA, or the weights of its samples */
-  lsvi_history history; /* in use if its map is not NULL */
+  int64_t blocks;             /* Lambda is block diagonal: this many blocks of d / blocks */
+  int64_t q_size;             /* numbers of a stage's Q: SA, or the weights of its samples */
+  lsvi_history history;       /* in use if its map is not NULL */
   const double *env_features; /* as given, or NULL */
   lgv_rng *act, *noise, *replay, *eval;
 
@@ -125,8 +124,8 @@ typedef struct lsvi {
 /* Resolves pool, features and gram; refuses what does not fit the problem. */
 LGV_CHECK lgv_status lgv__lsvi_resolve(lsvi_params *params, const lgv_problem *problem,
                                        lgv_error *err);
-/* With a feature map: the default of lambda, and whether agent.prior_std decides what `noise` (sigma,
- * beta or bonus) would. Call it after lgv__lsvi_resolve. */
+/* With a feature map: the default of lambda, and whether agent.prior_std decides what `noise`
+ * (sigma, beta or bonus) would. Call it after lgv__lsvi_resolve. */
 void lgv__lsvi_resolve_noise(const lgv_param *table, lsvi_params *params, const bool *is_set,
                              const char *noise);
 /* The sizes that determine the constants of schedule = theory. */
@@ -157,7 +156,7 @@ void lgv__lsvi_open_masks(lsvi *core);
 void lgv__lsvi_note_masks(lsvi *core, const lgv_transition *transition);
 
 /* ---- planning, one stage at a time, from the last to the first ---- */
-double *lgv__lsvi_q(lsvi *core, int64_t h); /* (q_size): the place of a stage's Q */
+double *lgv__lsvi_q(lsvi *core, int64_t h);           /* (q_size): the place of a stage's Q */
 int64_t lgv__lsvi_group(const lsvi *core, int64_t h); /* which data stage h uses */
 /* A transition at stage h belongs to the groups from lgv__lsvi_group(h) to this one. */
 int64_t lgv__lsvi_last_group(const lsvi *core, int64_t h);
@@ -186,7 +185,7 @@ void lgv__lsvi_perturb(lsvi *core, int64_t h, const double *center, double scale
 /* The most that stages h.. can pay: H - h for rewards <= 1. */
 double lgv__lsvi_value_bound(const lsvi *core, int64_t h);
 void lgv__lsvi_clip(lsvi *core, int64_t h, double *q); /* into what stages h.. can pay */
-void lgv__lsvi_backup_max(lsvi *core, int64_t h); /* v[h] = max_a q[h], among the allowed */
+void lgv__lsvi_backup_max(lsvi *core, int64_t h);      /* v[h] = max_a q[h], among the allowed */
 LGV_CHECK lgv_status lgv__lsvi_check_finite(const lsvi *core, const char *what, const double *x,
                                             int64_t n, int64_t h, lgv_error *err);
 

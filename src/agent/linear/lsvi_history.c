@@ -121,8 +121,9 @@ static void layout_scratch(lsvi *c, int uses, lgv_layout *out) {
 
 /* An episode has one row more than steps. */
 static int64_t rows_needed(const lgv_problem *problem) {
-  double steps = problem->steps > 0 ? 2 * (double)problem->steps
-                                    : (double)problem->episodes * (double)(problem->env.horizon + 1);
+  double steps = problem->steps > 0
+                     ? 2 * (double)problem->steps
+                     : (double)problem->episodes * (double)(problem->env.horizon + 1);
   bool known = problem->steps > 0 || (problem->episodes > 0 && problem->env.horizon > 0);
   return known && steps < 1e15 ? (int64_t)steps + 2 : INT64_MAX;
 }

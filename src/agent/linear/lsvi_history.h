@@ -2,10 +2,10 @@
  * the representation behind the verbs of lsvi_core where agent.features names a map.
  *
  * Data. Every observation is kept once, as floats, one row each in the order of time: the next
- * observation of row t is row t + 1. The last row of an episode has no action. Rows are mapped once;
- * phi is a cache that is computed anew after a load, and when the box of the inputs grows. A map
- * psi(x) stands for phi(x, a) = e_a (x) psi(x): Lambda has one block per action, and Q of many rows
- * is one product. If the history is full, the oldest eighth is dropped.
+ * observation of row t is row t + 1. The last row of an episode has no action. Rows are mapped
+ * once; phi is a cache that is computed anew after a load, and when the box of the inputs grows. A
+ * map psi(x) stands for phi(x, a) = e_a (x) psi(x): Lambda has one block per action, and Q of many
+ * rows is one product. If the history is full, the oldest eighth is dropped.
  *
  * Plan. Q_h is a small function: the weights of one or several samples (lsvi.q), and a rule for
  * what happens to their greatest value: a bonus, a default value where data are scarce, bounds. It
@@ -15,8 +15,8 @@
  *
  * agent.form = stages is the paper's: stage h has the data of stage h, or all data with agent.pool.
  * discounted: agent.sweeps sweeps over all data with targets r + gamma V(x'), from the V of the
- * previous plan on; acting is greedy in the last sweep. All sweeps of a plan draw the same noise, as
- * one value function has it.
+ * previous plan on; acting is greedy in the last sweep. All sweeps of a plan draw the same noise,
+ * as one value function has it.
  *
  * Units. Noise follows agent.prior_std: the standard deviation of a value where there are no data,
  * in units of the range of values. That range is the one of the returns seen so far (from any step
@@ -24,9 +24,9 @@
  * and ridge lambda, noise has variance sigma^2 = lambda (p R)^2. In the discounted form the prior
  * mean of a value is agent.prior_mean of the way from the least return seen to the greatest one, or
  * to the greatest value that the last plan gave an observation, if that is more: 1 takes what is
- * unknown for as good as the best that is known, whatever the sign of rewards; in stages it is 0, as in the papers. Q is cut to what rewards can pay;
- * in the discounted form, and where the range of rewards is unknown, also to one R beyond the
- * returns seen.
+ * unknown for as good as the best that is known, whatever the sign of rewards; in stages it is 0,
+ * as in the papers. Q is cut to what rewards can pay; in the discounted form, and where the range
+ * of rewards is unknown, also to one R beyond the returns seen.
  *
  * Invariants: rows[ABSORBED] <= rows[ROWS] <= capacity; the last row has no action; the rows from
  * ABSORBED on belong to the current episode, and Lambda has those before. */
@@ -94,16 +94,16 @@ typedef struct lsvi_history {
   lgv_rng *init;   /* for the map */
   lgv_rng noise;   /* where the noise of a plan began */
   /* scratch */
-  int64_t *block;    /* (BLOCK): rows whose targets are computed together */
-  int64_t *place;    /* (BLOCK): where their next values are in q */
-  float *gathered;   /* (BLOCK x width) */
-  float *weights;    /* (m x A x samples) */
-  float *q;          /* (BLOCK x A x samples) */
-  float *one;        /* (inputs): an observation */
-  float *scaled;     /* (BLOCK x inputs) */
-  float *one_phi;    /* (width) */
-  double *whitened;  /* (m x BLOCK) */
-  double *one_q;     /* (A) */
+  int64_t *block;   /* (BLOCK): rows whose targets are computed together */
+  int64_t *place;   /* (BLOCK): where their next values are in q */
+  float *gathered;  /* (BLOCK x width) */
+  float *weights;   /* (m x A x samples) */
+  float *q;         /* (BLOCK x A x samples) */
+  float *one;       /* (inputs): an observation */
+  float *scaled;    /* (BLOCK x inputs) */
+  float *one_phi;   /* (width) */
+  double *whitened; /* (m x BLOCK) */
+  double *one_q;    /* (A) */
 } lsvi_history;
 
 /* Checks the map, its bounds and the size of the history. */
@@ -115,7 +115,7 @@ void lgv__history_layout(struct lsvi *core, const lgv_problem *problem, int uses
 LGV_CHECK lgv_status lgv__history_open(struct lsvi *core, lgv_error *err);
 
 /* Within this representation: */
-void lgv__history_map_rows(struct lsvi *core);             /* completes phi */
+void lgv__history_map_rows(struct lsvi *core);              /* completes phi */
 void lgv__history_plain_rule(struct lsvi *core, int64_t h); /* Q is the value of the samples */
 bool lgv__history_has(const struct lsvi *core, int64_t h, int64_t row); /* a datum of stage h? */
 

@@ -19,9 +19,7 @@ static double range_of(const lsvi *c) {
   return range > 0 ? range : 1;
 }
 
-double lgv__history_sigma(const lsvi *c) {
-  return sqrt(c->ridge) * c->p->prior_std * range_of(c);
-}
+double lgv__history_sigma(const lsvi *c) { return sqrt(c->ridge) * c->p->prior_std * range_of(c); }
 
 /* What the stages from h on can pay at a reward per step. */
 static double pays(const lsvi *c, int64_t h, double reward) {
@@ -274,8 +272,7 @@ void lgv__history_targets(lsvi *c, int64_t h) {
 int64_t lgv__history_draw(const lsvi *c, int64_t h) {
   const lsvi_history *t = &c->history;
   int64_t row;
-  do
-    row = lgv_rng_below(c->replay, t->rows[HISTORY_ROWS]);
+  do row = lgv_rng_below(c->replay, t->rows[HISTORY_ROWS]);
   while (!lgv__history_has(c, h, row));
   return row;
 }

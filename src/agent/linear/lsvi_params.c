@@ -1,4 +1,5 @@
-/* The parameters that linear agents share: what auto stands for, and what does not fit a problem. */
+/* The parameters that linear agents share: what auto stands for, and what does not fit a problem.
+ */
 #include "agent/builtin.h"
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"

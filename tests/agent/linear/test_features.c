@@ -146,10 +146,8 @@ static void polynomials_are_products(void **state) {
   assert_int_equal(open_map(&o, "polynomial", 2, "degree=3", &err), LGV_OK);
   assert_int_equal(o.dim, 10);
   o.type->map(o.self, x, 1, psi);
-  const double expected[10] = {1,    .5,   .25,   .25,   .125,
-                               .0625, .125, .0625, .03125, .015625};
-  for (int j = 0; j < 10; j++)
-    assert_true(fabs((double)psi[j] - expected[j] / sqrt(10)) < 1e-7);
+  const double expected[10] = {1, .5, .25, .25, .125, .0625, .125, .0625, .03125, .015625};
+  for (int j = 0; j < 10; j++) assert_true(fabs((double)psi[j] - expected[j] / sqrt(10)) < 1e-7);
   close_map(&o);
 }
 

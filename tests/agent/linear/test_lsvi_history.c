@@ -112,19 +112,19 @@ static void make_walk(float *x, int n) {
 static void feed_walk(lgv_agent *agent, const float *x, int first, int steps, const uint8_t *mask) {
   lgv_error err = {0};
   for (int i = first; i < first + steps; i++) {
-    lgv_transition t = {.obs = {.data = x + 2 * i, .state = -1, .stage = i - first, .mask = mask},
-                        .next = {.data = x + 2 * i + 2, .state = -1, .stage = i - first + 1,
-                                 .mask = mask},
-                        .action = choice(i % 7 % 3),
-                        .reward = (i % 5) * .25,
-                        .terminated = i == first + steps - 1};
+    lgv_transition t = {
+        .obs = {.data = x + 2 * i, .state = -1, .stage = i - first, .mask = mask},
+        .next = {.data = x + 2 * i + 2, .state = -1, .stage = i - first + 1, .mask = mask},
+        .action = choice(i % 7 % 3),
+        .reward = (i % 5) * .25,
+        .terminated = i == first + steps - 1};
     assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_OK);
   }
 }
 
 /* Proposition 1 for the features (position, velocity) of every action: w after J steps from w_0 is
- * N(A^J w_0 + (I - A^J) w_hat, (1/beta) (I - A^2J) Lambda^-1 (I + A)^-1). gamma = 0: the targets are
- * the rewards. */
+ * N(A^J w_0 + (I - A^J) w_hat, (1/beta) (I - A^2J) Lambda^-1 (I + A)^-1). gamma = 0: the targets
+ * are the rewards. */
 enum { D = 6, STEPS = 60, J = 3 };
 static const double law_lambda = 0.05, law_beta = 2, law_eta_scale = 0.2;
 
@@ -175,7 +175,8 @@ static void the_chain_has_its_law_on_continuous_observations(void **state) {
 
   char extra[256];
   snprintf(extra, sizeof extra,
-           "agent.features=identity agent.gamma=0 agent.sweeps=1 agent.prior_mean=0 agent.lambda=%g agent.beta=%g "
+           "agent.features=identity agent.gamma=0 agent.sweeps=1 agent.prior_mean=0 "
+           "agent.lambda=%g agent.beta=%g "
            "agent.eta_scale=%g agent.updates=%d",
            law_lambda, law_beta, law_eta_scale, J);
   lgv_env_spec spec = continuous();
@@ -347,9 +348,9 @@ static void the_plan_counts_the_history(void **state) {
   (void)state;
   uint64_t bytes[2];
   for (int i = 0; i < 2; i++) {
-    lgv_plan *plan = make_plan("mountain-car", "lmc-lsvi",
-                               i ? "agent.features=rbf run.episodes=500"
-                                 : "agent.features=rbf run.episodes=5");
+    lgv_plan *plan =
+        make_plan("mountain-car", "lmc-lsvi",
+                  i ? "agent.features=rbf run.episodes=500" : "agent.features=rbf run.episodes=5");
     bytes[i] = lgv_plan_memory(plan);
     lgv_plan_free(plan);
   }
