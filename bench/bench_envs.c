@@ -72,13 +72,17 @@ static lgv_status take_steps(void *context, lgv_error *err) {
   return LGV_OK;
 }
 
-/* Boxes have no choices; no environment here has one. */
 static void draw_actions(const lgv_action_space *space, subject *s) {
   lgv_rng rng;
   lgv_rng_seed(&rng, 1, "bench.envs.actions");
   for (int i = 0; i < STEPS; i++)
-    for (int32_t p = 0; p < lgv__action_parts(space); p++)
-      s->action[i].choices[p] = (int32_t)lgv_rng_below(&rng, lgv__part_choices(space, p));
+    for (int32_t p = 0; p < lgv__action_parts(space); p++) {
+      float low = space->low[p], width = space->high[p] - low;
+      if (space->kind == LGV_BOX)
+        s->action[i].values[p] = low + width * (float)lgv_rng_uniform(&rng);
+      else
+        s->action[i].choices[p] = (int32_t)lgv_rng_below(&rng, lgv__part_choices(space, p));
+    }
 }
 
 static lgv_status measure_env(const lgv_env_type *type, bench_report *report, lgv_error *err) {

@@ -350,7 +350,8 @@ typedef struct lgv_episode {
   double episode_return;
   double value;  /* of the policy that played it, exact, a mean over the start states; NaN where the
                     model is unknown or the policy not fixed within an episode */
-  double regret; /* V* - V of that policy in the state where it began; or NaN */
+  double regret; /* V* - V of that policy in the state where it began, or the environment's own
+                    account where it has no model; or NaN */
 } lgv_episode;
 
 /* Makes a trainer of an agent in an environment. */
@@ -615,6 +616,9 @@ typedef struct lgv_env_type {
   int64_t (*state_index)(const void *self); /* if the spec has states */
   /* Optional: the exact model, sealed; it belongs to self and lives until close. */
   const lgv_model *(*model)(const void *self);
+  /* Optional, for tasks without a model whose best mean rewards are known, as those of a bandit:
+   * how much less the actions of the current episode pay than the best ones, in mean rewards. */
+  double (*regret)(const void *self);
 
   /* Optional: turns the parameters of training into those of evaluation (rewards as they are, whole
    * games). Observations, actions and states must stay what they are. */

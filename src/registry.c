@@ -10,12 +10,16 @@
  * process come last. */
 #define ENVS(X)                                                                                    \
   X(riverswim, "src/env/env_riverswim.c")                                                          \
+  X(continuous_riverswim, "src/env/env_continuous_riverswim.c")                                    \
   X(linear_mdp, "src/env/env_linear_mdp.c")                                                        \
+  X(bandit, "src/env/env_bandit.c")                                                                \
   X(nchain, "src/env/env_nchain.c")                                                                \
   X(deepsea, "src/env/env_deepsea.c")                                                              \
   X(cartpole, "src/env/env_cartpole.c")                                                            \
   X(mountain_car, "src/env/env_mountain_car.c")                                                    \
+  X(mountain_car_continuous, "src/env/env_mountain_car.c")                                         \
   X(acrobot, "src/env/env_acrobot.c")                                                              \
+  X(pendulum, "src/env/env_pendulum.c")                                                            \
   X(switches, "src/env/env_switches.c")                                                            \
   X(gym, "src/env/env_gym.c")                                                                      \
   X(atari, "src/env/env_atari.c")
@@ -31,6 +35,9 @@
   X(oppo, "src/agent/linear/agent_oppo.c")                                                         \
   X(rlsvi, "src/agent/linear/agent_rlsvi.c")                                                       \
   X(psrl, "src/agent/linear/agent_psrl.c")                                                         \
+  X(lmc_ts, "src/agent/linear/agent_lmc_lsvi.c")                                                   \
+  X(lin_ts, "src/agent/linear/agent_rlsvi.c")                                                      \
+  X(lin_ucb, "src/agent/linear/agent_lsvi_ucb.c")                                                  \
   DEEP(dqn, "src/agent/deep/epsilon_greedy_dqn.c")                                                 \
   DEEP(double_dqn, "src/agent/deep/epsilon_greedy_dqn.c")                                          \
   DEEP(prioritized_dqn, "src/agent/deep/epsilon_greedy_dqn.c")                                     \
@@ -52,6 +59,7 @@
 /* The descriptor's name after lgv__features_, and its file. */
 #define FEATURES(X)                                                                                \
   X(identity, "src/agent/linear/features_identity.c")                                              \
+  X(rows, "src/agent/linear/features_rows.c")                                                      \
   X(polynomial, "src/agent/linear/features_polynomial.c")                                          \
   X(fourier, "src/agent/linear/features_fourier.c")                                                \
   X(rbf, "src/agent/linear/features_rbf.c")                                                        \

@@ -77,6 +77,7 @@ class LinearParams(TypedDict, total=False):
     lambda_: float | None
     pool: Literal['false', 'true', 'auto'] | bool | None
     schedule: Literal['tuned', 'theory'] | None
+    delay: int | None
 
 class LMCLSVIParams(LinearParams, total=False):
     features: str | None
@@ -91,7 +92,9 @@ class LMCLSVIParams(LinearParams, total=False):
     beta: float | None
     eta_scale: float | None
     updates: int | None
-    sampler: Literal['exact', 'loop', 'sgld', 'svrg'] | None
+    sampler: Literal['exact', 'loop', 'sgld', 'svrg', 'underdamped'] | None
+    friction: float | None
+    feel_good: float | None
     batch: int | None
     snapshot_every: int | None
 
@@ -116,7 +119,9 @@ class MSLMCLSVIParams(LinearParams, total=False):
     beta: float | None
     eta_scale: float | None
     updates: int | None
-    sampler: Literal['exact', 'loop', 'sgld', 'svrg'] | None
+    sampler: Literal['exact', 'loop', 'sgld', 'svrg', 'underdamped'] | None
+    friction: float | None
+    feel_good: float | None
     batch: int | None
     snapshot_every: int | None
     samples: int | None
@@ -236,6 +241,54 @@ class PSRL(LinearAgent):
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
         reward_range: tuple[float, float] | None = None, 
         **params: Unpack[PSRLParams],
+    ) -> None: ...
+
+class LMCTSParams(LinearParams, total=False):
+    features: Literal['auto', 'one-hot', 'env'] | None
+    gram: Literal['auto', 'diagonal', 'dense'] | None
+    delta: float | None
+    beta: float | None
+    eta_scale: float | None
+    updates: int | None
+    sampler: Literal['exact', 'loop', 'sgld', 'svrg', 'underdamped'] | None
+    friction: float | None
+    feel_good: float | None
+    batch: int | None
+    snapshot_every: int | None
+
+class LMCTS(LinearAgent):
+    """Langevin Monte Carlo Thompson sampling, for bandits. help(langevin.LMCTS) explains the parameters."""
+    def __init__(
+        self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
+        reward_range: tuple[float, float] | None = None, 
+        **params: Unpack[LMCTSParams],
+    ) -> None: ...
+
+class LinTSParams(LinearParams, total=False):
+    features: Literal['auto', 'one-hot', 'env'] | None
+    gram: Literal['auto', 'diagonal', 'dense'] | None
+    sigma: float | None
+
+class LinTS(LinearAgent):
+    """Linear Thompson sampling, for bandits. help(langevin.LinTS) explains the parameters."""
+    def __init__(
+        self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
+        reward_range: tuple[float, float] | None = None, 
+        **params: Unpack[LinTSParams],
+    ) -> None: ...
+
+class LinUCBParams(LinearParams, total=False):
+    features: Literal['auto', 'one-hot', 'env'] | None
+    gram: Literal['auto', 'diagonal', 'dense'] | None
+    delta: float | None
+    bonus: float | None
+
+class LinUCB(LinearAgent):
+    """Linear upper confidence bounds, for bandits. help(langevin.LinUCB) explains the parameters."""
+    def __init__(
+        self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
+        reward_range: tuple[float, float] | None = None, 
+        **params: Unpack[LinUCBParams],
     ) -> None: ...
 
 class DeepParams(TypedDict, total=False):

@@ -24,13 +24,17 @@ if not hasattr(gymnasium.vector, "AutoresetMode"):
 # All environments of the registry except `gym`; tests/python/test_envs.py compares.
 IDS = {
     "langevin/RiverSwim-v0": "riverswim",
+    "langevin/ContinuousRiverSwim-v0": "continuous-riverswim",
     "langevin/LinearMDP-v0": "linear-mdp",
+    "langevin/Bandit-v0": "bandit",
     "langevin/NChain-v0": "nchain",
     "langevin/DeepSea-v0": "deepsea",
     "langevin/Switches-v0": "switches",
     "langevin/CartPole-v0": "cartpole",
     "langevin/MountainCar-v0": "mountain-car",
+    "langevin/MountainCarContinuous-v0": "mountain-car-continuous",
     "langevin/Acrobot-v0": "acrobot",
+    "langevin/Pendulum-v0": "pendulum",
     "langevin/Atari-v0": "atari",
 }
 NO_COPY = "the library's environments cannot be copied or pickled: make another one where it is needed"

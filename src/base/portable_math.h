@@ -61,6 +61,18 @@ static inline double lgv__log(double x) { return lgv__portable() ? lgv__portable
 static inline float lgv__logf(float x) {
   return lgv__portable() ? (float)lgv__portable_log((double)x) : logf(x);
 }
+static inline float lgv__expf(float x) {
+  return lgv__portable() ? (float)lgv__portable_exp((double)x) : expf(x);
+}
+static inline float lgv__sinf(float x) {
+  return lgv__portable() ? (float)lgv__portable_sin((double)x) : sinf(x);
+}
+static inline float lgv__cosf(float x) {
+  return lgv__portable() ? (float)lgv__portable_cos((double)x) : cosf(x);
+}
+static inline float lgv__powf(float x, float y) {
+  return lgv__portable() ? (float)lgv__portable_pow((double)x, (double)y) : powf(x, y);
+}
 static inline double lgv__log1p(double x) {
   return lgv__portable() ? lgv__portable_log1p(x) : log1p(x);
 }

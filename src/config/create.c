@@ -112,7 +112,8 @@ static lgv_status check_actions(const lgv_agent_type *type, const lgv_action_spa
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%s takes discrete actions, but those of this environment are continuous (a "
                     "box of %d): the agents for it are sac, td3, dsac and lsac, which this "
-                    "version does not have yet",
+                    "version does not have yet (an environment may offer choices instead: pendulum "
+                    "does with env.torques = 3)",
                     type->name, space->parts);
   if (space->kind != LGV_BOX && box)
     return lgv_fail(err, LGV_ERR_USAGE, "%s takes continuous actions, not discrete ones",

@@ -32,5 +32,7 @@ void lgv__classic_layout(void *self, const void *params, const lgv_env_spec *spe
 void lgv__classic_reset(lgv_classic *self, int n, double low, double high, lgv_rng *rng);
 /* Ends a step. An episode that reaches its goal on the last step is terminated, not truncated. */
 void lgv__classic_finish(lgv_classic *self, double reward, bool terminated, lgv_outcome *outcome);
+/* x^2 by pow(), as Python's ** has it: the last bit sometimes differs from that of a product. */
+double lgv__classic_square(double x);
 
 #endif

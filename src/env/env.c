@@ -225,6 +225,10 @@ void lgv__env_counters(const lgv_env *env, int64_t *values) {
   if (env->type->counters) env->type->counters(env->self, values);
 }
 
+double lgv__env_regret(const lgv_env *env) {
+  return env->type->regret ? env->type->regret(env->self) : NAN;
+}
+
 lgv_obs lgv__env_obs(const lgv_env *env) {
   int64_t state = env->type->state_index ? env->type->state_index(env->self) : -1;
   int64_t now = env->clock[CURRENT];

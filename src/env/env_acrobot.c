@@ -5,7 +5,7 @@
  * Links of length 1, mass 1, inertia 1, centre of mass at 0.5; one fourth-order Runge-Kutta step of
  * 0.2 s; angles are wrapped to [-pi, pi] and speeds bounded. Every step pays -1 except the last,
  * which pays 0. The state is kept in double; the initial state is rounded to float, as in
- * Gymnasium. */
+ * Gymnasium. The pendulum is chaotic: the last bit of a square matters within an episode. */
 #include "base/portable_math.h"
 #include "env/classic.h"
 #include "env/sketch.h"
@@ -40,14 +40,6 @@ static lgv_status reset(void *self, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-/* Uses pow(), as Python's ** does: its last bit sometimes differs from that of a product, and the
- * pendulum is chaotic enough for that to matter within an episode. The exponent is hidden from the
- * compiler, which would otherwise use a product. */
-static double square(double x) {
-  static volatile const double two = 2;
-  return lgv__pow(x, two);
-}
-
 /* dx/dt under a constant torque, with every sum in Gymnasium's order; link lengths and masses are 1
  * and omitted. */
 static void slope(const double *x, double torque, double *out) {
@@ -55,10 +47,10 @@ static void slope(const double *x, double torque, double *out) {
   double d1 = centre * centre + (1 + centre * centre + 2 * centre * c2) + inertia + inertia;
   double d2 = centre * centre + centre * c2 + inertia;
   double phi2 = centre * gravity * lgv__cos(x[THETA1] + x[THETA2] - pi / 2);
-  double phi1 = -centre * square(w2) * s2 - 2 * centre * w2 * w1 * s2 +
+  double phi1 = -centre * lgv__classic_square(w2) * s2 - 2 * centre * w2 * w1 * s2 +
                 (centre + 1) * gravity * lgv__cos(x[THETA1] - pi / 2) + phi2;
-  out[OMEGA2] = (torque + d2 / d1 * phi1 - centre * square(w1) * s2 - phi2) /
-                (centre * centre + inertia - square(d2) / d1);
+  out[OMEGA2] = (torque + d2 / d1 * phi1 - centre * lgv__classic_square(w1) * s2 - phi2) /
+                (centre * centre + inertia - lgv__classic_square(d2) / d1);
   out[OMEGA1] = -(d2 * out[OMEGA2] + phi1) / d1;
   out[THETA1] = w1;
   out[THETA2] = w2;

@@ -12,7 +12,8 @@
  * value of that policy is computed by backward induction when the episode begins. The column
  * `value` is its mean over the start states, so that it compares with the optimal value; regret is
  * the sum of V*(x_1) - V^pi(x_1) over finished episodes, each from the state where it began.
- * Sampled returns are recorded beside it.
+ * Sampled returns are recorded beside it. In other cases regret is what the environment itself
+ * reports (`regret` of lgv_env_type), if it does.
  *
  * An evaluation that is due is skipped if it would take the evaluations above run.eval_share of the
  * training steps. The decision depends on step counts alone, and the last evaluation always takes
@@ -58,6 +59,8 @@ static void add_column(lgv_run *run, const char *group, const char *name) {
   run->columns[run->n_columns++] = (lgv_column){group, name};
 }
 
+static bool knows_regret(const lgv_run *run) { return run->exact || run->plan->env_type->regret; }
+
 static lgv_status open_columns(lgv_run *run, lgv_error *err) {
   const char *const *stats = run->plan->agent_type->stat_names;
   const char *const *counters = run->plan->env_type->counter_names;
@@ -70,10 +73,8 @@ static lgv_status open_columns(lgv_run *run, lgv_error *err) {
   add_column(run, "run", "episode");
   add_column(run, "run", "return");
   if (run->eval_env) add_column(run, "run", "eval_return");
-  if (run->exact) {
-    add_column(run, "run", "value");
-    add_column(run, "run", "regret");
-  }
+  if (run->exact) add_column(run, "run", "value");
+  if (knows_regret(run)) add_column(run, "run", "regret");
   for (size_t i = 0; i < run->n_stats; i++) add_column(run, "agent", stats[i]);
   for (size_t i = 0; i < run->n_counters; i++) add_column(run, "env", counters[i]);
   run->row = lgv__calloc(run->n_columns, sizeof *run->row);
@@ -225,10 +226,8 @@ static lgv_status write_row(lgv_run *run, lgv_error *err) {
   row[n++] =
       run->at.window_episodes ? run->at.window_return / (double)run->at.window_episodes : NAN;
   if (run->eval_env) row[n++] = run->at.eval_return;
-  if (run->exact) {
-    row[n++] = run->at.value;
-    row[n++] = run->at.regret;
-  }
+  if (run->exact) row[n++] = run->at.value;
+  if (knows_regret(run)) row[n++] = run->at.regret;
   lgv__agent_stats(run->agent, row + n);
   n += run->n_stats;
   count_events(run, row + n);
@@ -302,10 +301,9 @@ static lgv_status end_episode(lgv_run *run, int32_t i, lgv_error *err) {
   if (run->last_returns) check_solved(run, sum);
   double seconds = run->plan->run.stop_seconds;
   if (seconds > 0) run->out_of_time = run->computed + computed_now(run) >= seconds;
-  if (run->exact) {
-    run->at.regret += run->at.pending_regret;
-    if (!run->eval_env) remember(run, run->at.value);
-  }
+  if (knows_regret(run))
+    run->at.regret += run->exact ? run->at.pending_regret : lgv__env_regret(run->streams[i].env);
+  if (run->exact && !run->eval_env) remember(run, run->at.value);
   bool due = !run->eval_env && run->at.episodes % run->plan->run.record_every == 0;
   return due ? write_row(run, err) : LGV_OK;
 }
@@ -515,7 +513,7 @@ void lgv_run_summary(const lgv_run *run, lgv_summary *summary) {
       .mean_return = run->at.episodes ? run->at.total_return / (double)run->at.episodes : NAN,
       .final_return = final_return(run),
       .optimal_value = run->known.optimal_mean,
-      .regret = run->exact ? run->at.regret : NAN,
+      .regret = knows_regret(run) ? run->at.regret : NAN,
       .solved_episode = run->at.solved_episode,
       .finished = is_done(run),
   };

@@ -97,6 +97,7 @@ static lgv_status step(lgv_trainer *trainer, lgv_error *err) {
   LGV_TRY(lgv__stream_learn(&trainer->stream, trainer->agent, err));
   trainer->episode.episode_return += trainer->stream.step.reward;
   trainer->episode.length++;
+  if (!trainer->exact) trainer->episode.regret = lgv__env_regret(trainer->stream.env);
   if (lgv__stream_has_ended(&trainer->stream)) return lgv_agent_end_episode(trainer->agent, err);
   trainer->in_episode = true;
   return LGV_OK;

@@ -129,11 +129,11 @@ static void every_group_opens_and_closes(void **state) {
   assert_in_range(groups, 4, BENCH_MOST_GROUPS);
 }
 
-/* Actions of one part and of several. */
+/* Actions of one part and of several, and those of a box. */
 static void every_environment_takes_its_steps(void **state) {
   (void)state;
-  static const char *const names[] = {"riverswim", "switches"};
-  for (int i = 0; i < 2; i++) {
+  static const char *const names[] = {"linear-mdp", "switches", "pendulum"};
+  for (int i = 0; i < 3; i++) {
     bench_request request = {.rounds = 1, .only = names[i], .quick = true};
     lgv_error err = {0};
     for (size_t g = 0; bench_groups[g]; g++)

@@ -1,4 +1,4 @@
-/* Cart-pole, mountain car and acrobot against episodes recorded from Gymnasium (see
+/* Cart-pole, both mountain cars, acrobot and pendulum against episodes recorded from Gymnasium (see
  * fixtures/classic_control.py): the same start and actions give the same observations. */
 #include "env/classic.h"
 #include "env_helpers.h"
@@ -16,12 +16,21 @@ static void start(bare_env *b, const double *x) {
   memcpy(((lgv_classic *)b->self)->x, x, LGV_CLASSIC_STATE * sizeof *x);
 }
 
+/* An action of a box is one of nine, evenly spaced over its range. */
+static const lgv_action *action_of(const lgv_action_space *space, int32_t action) {
+  if (space->kind == LGV_DISCRETE) return choice(action);
+  lgv_action *box = next_action();
+  box->values[0] = space->low[0] + (space->high[0] - space->low[0]) * (float)action / 8;
+  return box;
+}
+
 static lgv_outcome step(bare_env *b, int32_t action) {
   lgv_outcome outcome = {0};
   lgv_error err = {0};
   lgv_rng rng;
   lgv_rng_seed(&rng, 1, "test");
-  assert_int_equal(b->type->step(b->self, choice(action), &rng, &outcome, &err), LGV_OK);
+  assert_int_equal(
+      b->type->step(b->self, action_of(&b->spec.actions, action), &rng, &outcome, &err), LGV_OK);
   return outcome;
 }
 
@@ -48,7 +57,7 @@ static void replay(const struct recorded *r, const char *extra, double expected)
     assert_true(outcome.truncated == (last && !r->terminated));
     if (last || (i + 1) % RECORDED_EVERY == 0) assert_shows(&b, r->obs[kept++]);
   }
-  assert_near(total, expected, 0);
+  assert_near(total, expected, 1e-12 * fabs(expected));
   bare_close(&b);
 }
 
@@ -68,18 +77,77 @@ static void the_flag_alone_may_pay(void **state) {
   (void)state;
   int reached = 0, missed = 0;
   for (size_t i = 0; i < EPISODES; i++) {
-    if (strcmp(recorded[i].env, "mountain-car") != 0) continue;
+    if (strncmp(recorded[i].env, "mountain-car", 12) != 0) continue;
     replay(&recorded[i], "reward=goal", recorded[i].terminated);
-    replay(&recorded[i], "reward=step", recorded[i].total);
     *(recorded[i].terminated ? &reached : &missed) += 1;
   }
-  assert_true(reached > 0 && missed > 0);
+  assert_true(reached == 3 && missed == 2);
   bare_env b;
   bare_open(&b, find_env("mountain-car"), "reward=goal");
   assert_true(b.spec.reward_min == 0 && b.spec.reward_max == 1);
   bare_close(&b);
   bare_open(&b, find_env("mountain-car"), NULL);
   assert_true(b.spec.reward_min == -1 && b.spec.reward_max == 0);
+  bare_close(&b);
+  bare_open(&b, find_env("mountain-car-continuous"), "reward=goal");
+  assert_true(b.spec.reward_min == 0 && b.spec.reward_max == 1);
+  bare_close(&b);
+}
+
+/* N torques are evenly spaced: choice k of 9 is torque k / 2 - 2 of the box. */
+static void torques_are_evenly_spaced(void **state) {
+  (void)state;
+  bare_env box, listed;
+  bare_open(&box, find_env("pendulum"), NULL);
+  bare_open(&listed, find_env("pendulum"), "torques=9");
+  assert_true(box.spec.actions.kind == LGV_BOX && box.spec.actions.parts == 1);
+  assert_true(box.spec.actions.low[0] == -2 && box.spec.actions.high[0] == 2);
+  assert_true(listed.spec.actions.kind == LGV_DISCRETE && listed.spec.actions.count == 9);
+  const double begin[4] = {2.5, -1};
+  for (int32_t a = 0; a < 9; a++) {
+    start(&box, begin);
+    start(&listed, begin);
+    assert_true(step(&box, a).reward == step(&listed, a).reward);
+    assert_true(((lgv_classic *)box.self)->x[1] == ((lgv_classic *)listed.self)->x[1]);
+  }
+  bare_close(&listed);
+  bare_open(&listed, find_env("pendulum"), "torques=3");
+  start(&listed, begin);
+  start(&box, begin);
+  step(&listed, 2);
+  step(&box, 8);
+  assert_true(((lgv_classic *)box.self)->x[1] == ((lgv_classic *)listed.self)->x[1]);
+  bare_close(&box);
+  bare_close(&listed);
+}
+
+/* env.reward = goal pays within 8 degrees of upright at a speed of at most 1, after any number of
+ * turns, and starts at the bottom. */
+static void the_top_alone_may_pay(void **state) {
+  (void)state;
+  bare_env b;
+  lgv_error err = {0};
+  lgv_rng rng;
+  const double degree = acos(-1) / 180;
+  const struct {
+    double angle, speed;
+    bool up;
+  } after[] = {{0, 0, true},    {7.9, 0.9, true},  {-7.9, -0.9, true}, {8.1, 0, false},
+               {-9, 0, false},  {0, 1.1, false},   {0, -1.1, false},   {720, 0.5, true},
+               {180, 0, false}, {-366, -0.5, true}};
+  bare_open(&b, find_env("pendulum"), "reward=goal torques=3");
+  assert_true(b.spec.reward_min == 0 && b.spec.reward_max == 1);
+  for (size_t i = 0; i < sizeof after / sizeof *after; i++) {
+    double angle = after[i].angle * degree, speed = after[i].speed, before = angle - 0.05 * speed;
+    start(&b, (const double[4]){before, speed - 0.05 * 15 * sin(before)});
+    assert_true(step(&b, 1).reward == after[i].up);
+  }
+  lgv_rng_seed(&rng, 1, "test");
+  for (int i = 0; i < 1000; i++) {
+    assert_int_equal(b.type->reset(b.self, &rng, &err), LGV_OK);
+    const double *x = ((lgv_classic *)b.self)->x;
+    assert_true(fabs(x[0] - 180 * degree) <= 0.1 && fabs(x[1]) <= 0.1);
+  }
   bare_close(&b);
 }
 
@@ -134,9 +202,11 @@ static void starts_are_uniform_in_their_range(void **state) {
     const char *env;
     int n;
     double low, high;
-  } rows[] = {
-      {"cartpole", 4, -0.05, 0.05}, {"mountain-car", 1, -0.6, -0.4}, {"acrobot", 4, -0.1, 0.1}};
-  for (int r = 0; r < 3; r++) {
+  } rows[] = {{"cartpole", 4, -0.05, 0.05},
+              {"mountain-car", 1, -0.6, -0.4},
+              {"acrobot", 4, -0.1, 0.1},
+              {"mountain-car-continuous", 1, -0.6, -0.4}};
+  for (int r = 0; r < 4; r++) {
     bare_env b;
     lgv_error err = {0};
     lgv_rng rng;
@@ -152,7 +222,7 @@ static void starts_are_uniform_in_their_range(void **state) {
         least[i] = fmin(least[i], x[i]);
         most[i] = fmax(most[i], x[i]);
       }
-      if (r == 1) assert_true(x[1] == 0);
+      if (r == 1 || r == 3) assert_true(x[1] == 0);
       if (r == 2) assert_true(x[0] == (float)x[0] && x[3] == (float)x[3]);
     }
     for (int i = 0; i < rows[r].n; i++) {
@@ -192,6 +262,7 @@ static void limits_are_kept(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(torques_are_evenly_spaced),         cmocka_unit_test(the_top_alone_may_pay),
       cmocka_unit_test(recorded_episodes_are_replayed),    cmocka_unit_test(the_flag_alone_may_pay),
       cmocka_unit_test(the_task_outranks_the_clock),       cmocka_unit_test(the_clock_starts_anew),
       cmocka_unit_test(starts_are_uniform_in_their_range), cmocka_unit_test(limits_are_kept),

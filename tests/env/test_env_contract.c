@@ -50,12 +50,18 @@ static void another_seed_gives_another_course(void **state) {
   (void)state;
   const char *const random[][2] = {
       {"riverswim", NULL},
+      {"continuous-riverswim", NULL},
       {"linear-mdp", NULL},
+      {"bandit", NULL},
+      {"bandit", "env.contexts=0 env.kind=logistic"},
       {"deepsea", "env.stochastic=true"},
       {"deepsea", "env.features=pixels env.pixel_noise=1e-3"},
       {"cartpole", NULL},
       {"mountain-car", NULL},
+      {"mountain-car-continuous", NULL},
       {"acrobot", NULL},
+      {"pendulum", NULL},
+      {"pendulum", "env.reward=goal env.torques=3"},
   };
   for (size_t i = 0; i < sizeof random / sizeof *random; i++) {
     lgv_env *a = make_env(random[i][0], random[i][1], 5),
@@ -139,7 +145,10 @@ static void kept_blocks_are_the_whole_state(void **state) {
   }
   check_kept(find_env("deepsea"), "n=3 stochastic=true features=pixels pixel_noise=0.5");
   check_kept(find_env("deepsea"), "n=3 features=coordinates");
+  check_kept(find_env("bandit"), "contexts=0");
   check_kept(find_env("mountain-car"), "reward=goal");
+  check_kept(find_env("mountain-car-continuous"), "reward=goal");
+  check_kept(find_env("pendulum"), "reward=goal torques=3");
 }
 
 /* ---- Wrong calls and wrong parameters ---- */
@@ -156,8 +165,7 @@ static void wrong_calls_are_refused(void **state) {
     assert_non_null(strstr(err.message, "reset"));
     assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
     assert_int_equal(lgv_env_step(env, choice(-1), &outcome, &obs, &err), LGV_ERR_USAGE);
-    assert_int_equal(lgv_env_step(env, choice(actions->count), &outcome, &obs, &err),
-                     LGV_ERR_USAGE);
+    assert_int_equal(lgv_env_step(env, wrong_action(actions), &outcome, &obs, &err), LGV_ERR_USAGE);
     assert_non_null(strstr(err.message, "action"));
     do assert_int_equal(lgv_env_step(env, last_action(actions), &outcome, &obs, &err), LGV_OK);
     while (!outcome.terminated && !outcome.truncated);
@@ -174,6 +182,7 @@ static void wrong_parameters_are_refused(void **state) {
   const char *const wrong[][3] = {
       {"riverswim", "env.n=1", "env.n"},
       {"riverswim", "env.variant=osbund", "env.variant"},
+      {"continuous-riverswim", "env.n=1", "env.n"},
       {"nchain", "env.n=1", "env.n"},
       {"nchain", "env.n=2.5", "env.n"},
       {"nchain", "env.features=color", "env.features"},
@@ -194,10 +203,17 @@ static void wrong_parameters_are_refused(void **state) {
       {"linear-mdp", "env.mdp_seed=-1", "env.mdp_seed"},
       {"linear-mdp", "env.kind=low-rank env.dim=41", "env.dim = 41 exceeds"},
       {"linear-mdp", "env.states=10000 env.actions=100", "at most 1e+08"},
+      {"bandit", "env.arms=0", "env.arms"},
+      {"bandit", "env.norm=0", "env.norm"},
+      {"bandit", "env.kind=gaussian", "linear | logistic"},
+      {"bandit", "env.contexts=1000000 env.arms=1000", "at most 1e+08"},
       {"cartpole", "env.horizon=0", "env.horizon"},
       {"mountain-car", "env.horizon=-3", "env.horizon"},
       {"mountain-car", "env.reward=flag", "step | goal"},
+      {"mountain-car-continuous", "env.reward=step", "shaped | goal"},
       {"acrobot", "env.horizon=ten", "env.horizon"},
+      {"pendulum", "env.torques=1", "set 0 for any torque, or at least 2"},
+      {"pendulum", "env.torques=-1", "env.torques"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     lgv_settings *settings = make_settings(wrong[i][0], NULL, wrong[i][1]);

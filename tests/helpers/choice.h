@@ -22,19 +22,40 @@ static inline const lgv_action *choice(int32_t index) {
   return action;
 }
 
-/* Of a space that is no box: a uniform draw, and the last choice of every part. */
+/* A uniform draw. */
 static inline const lgv_action *draw_action(const lgv_action_space *space, lgv_rng *rng) {
   if (space->kind == LGV_DISCRETE) return choice((int32_t)lgv_rng_below(rng, space->count));
   lgv_action *action = next_action();
-  for (int32_t p = 0; p < space->parts; p++)
-    action->choices[p] = (int32_t)lgv_rng_below(rng, space->choices[p]);
+  for (int32_t p = 0; p < space->parts; p++) {
+    float low = space->low[p], width = space->high[p] - low;
+    if (space->kind == LGV_BOX)
+      action->values[p] = low + width * (float)lgv_rng_uniform(rng);
+    else
+      action->choices[p] = (int32_t)lgv_rng_below(rng, space->choices[p]);
+  }
   return action;
 }
 
+/* The last choice of every part, or the upper bounds of a box. */
 static inline const lgv_action *last_action(const lgv_action_space *space) {
   if (space->kind == LGV_DISCRETE) return choice(space->count - 1);
   lgv_action *action = next_action();
-  for (int32_t p = 0; p < space->parts; p++) action->choices[p] = space->choices[p] - 1;
+  for (int32_t p = 0; p < space->parts; p++) {
+    if (space->kind == LGV_BOX)
+      action->values[p] = space->high[p];
+    else
+      action->choices[p] = space->choices[p] - 1;
+  }
+  return action;
+}
+
+/* An action just outside the space. */
+static inline const lgv_action *wrong_action(const lgv_action_space *space) {
+  lgv_action *action = next_action();
+  if (space->kind == LGV_BOX)
+    action->values[0] = space->high[0] + 1;
+  else
+    action->choice = space->count;
   return action;
 }
 

@@ -32,7 +32,9 @@ static const char *size_of(const char *env) {
   static const char *const sizes[][2] = {{"riverswim", "env.n=3 env.horizon=5"},
                                          {"linear-mdp", "env.states=3 env.actions=2 env.horizon=4"},
                                          {"nchain", "env.n=4"},
-                                         {"deepsea", "env.n=3"}};
+                                         {"deepsea", "env.n=3"},
+                                         {"bandit", "env.arms=3 env.dim=2"},
+                                         {"pendulum", "env.horizon=30 env.torques=3"}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     if (strcmp(sizes[i][0], env) == 0) return sizes[i][1];
   return "env.horizon=30";
@@ -168,6 +170,8 @@ static void every_environment_survives(void **state) {
   (void)state;
   for (size_t e = 0; lgv__envs[e]; e++) {
     if (lgv__envs[e]->connect) continue; /* of another process: it knows its own state */
+    if (strcmp(lgv__envs[e]->name, "mountain-car-continuous") == 0)
+      continue; /* no agent takes it */
     lgv_plan *plan = plan_of(lgv__envs[e]->name, "dqn", "run.eval_every=20");
     assert_non_null(plan);
     spoil_all(plan);
@@ -181,6 +185,8 @@ static void every_kind_of_state_survives(void **state) {
   static const char *const kinds[][3] = {
       {"riverswim", "lmc-lsvi", "agent.sampler=svrg agent.updates=2 agent.lambda=1"},
       {"linear-mdp", "lsvi-ucb", "agent.gram=dense"},
+      {"riverswim", "rlsvi", "agent.delay=3"},
+      {"bandit", "dqn", "env.contexts=0 run.eval_every=20"},
       {"riverswim", "prioritized-dqn", "run.envs=3 agent.n_step=3"},
       {"cartpole", "bootstrapped-dqn", "run.envs=2 agent.mask=0.5 agent.members=heads"},
       {"deepsea", "bootstrapped-dqn", "agent.members=networks agent.heads=3 agent.preset=small"},

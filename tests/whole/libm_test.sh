@@ -9,7 +9,7 @@ functions="$functions|sincosf?|asinf?|acosf?|atanf?|atan2f?|sinhf?|coshf?|tanhf?
 functions="$functions|asinhf?|acoshf?|atanhf?|hypotf?|cbrtf?|erff?|erfcf?|lgammaf?|tgammaf?|fmaf?"
 # file: functions, reason
 allowed='
-src/base/portable_math.h: exp expm1 log logf log1p pow sin cos hypot, of native threads
+src/base/portable_math.h: exp expf expm1 log logf log1p pow powf sin sinf cos cosf hypot, of native threads
 src/base/param.c: log10, in the text of a bound
 src/base/rng.c: exp log, with the table that is not portable
 src/math/dense.c: hypot, with kernels that are not portable

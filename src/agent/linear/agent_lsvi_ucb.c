@@ -8,7 +8,10 @@
  * are not negative.
  *
  * schedule = theory: lambda = 1 and bonus = c d H sqrt(log(2 d T / delta)), T = H K, are the
- * theorem's; its absolute constant c is not stated, and 1 here. */
+ * theorem's; its absolute constant c is not stated, and 1 here.
+ *
+ * lin-ucb is the same without the clip, which serves earlier stages. With one stage, a bandit, it
+ * is LinUCB: Li et al. (WWW 2010), Abbasi-Yadkori et al. (NIPS 2011). */
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
 #include "base/portable_math.h"
@@ -21,17 +24,16 @@ typedef struct params {
 } params;
 
 /* clang-format off */
-static const lgv_param param_table[] = {
-    LSVI_PARAM_ROWS("1e-6", "false"),
-    LSVI_MAP_ROWS,
-    LGV_REAL_ROW(params, bonus, "bonus", "0.1", 0, 1e12, 0, "width of the confidence bound, in units of ||phi||_{Lambda^-1}"),
-    {0},
-};
+#define BONUS_ROW(text) LGV_REAL_ROW(params, bonus, "bonus", text, 0, 1e12, 0, "width of the confidence bound, in units of ||phi||_{Lambda^-1}")
+
+static const lgv_param param_table[] = {LSVI_PARAM_ROWS("1e-6", "false"), LSVI_MAP_ROWS, BONUS_ROW("0.1"), {0}};
+static const lgv_param bandit_param_table[] = {LSVI_PARAM_ROWS("1", "false"), LSVI_MAP_ROWS, BONUS_ROW("1"), {0}};
 /* clang-format on */
 
 typedef struct self {
   lsvi core;
   double bonus;
+  bool unbounded; /* whether values are not clipped */
 } self;
 
 static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
@@ -54,6 +56,12 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   lgv__lsvi_layout(&s->core, &p->lsvi, problem, LSVI_USES_WIDTHS, out);
 }
 
+static void bandit_layout(void *self_, const void *params_, const lgv_problem *problem,
+                          lgv_layout *out) {
+  ((self *)self_)->unbounded = true;
+  layout(self_, params_, problem, out);
+}
+
 static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
@@ -64,7 +72,7 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
     lgv__lsvi_values(c, c->w_hat, q);
     lgv__lsvi_widths(c, h);
     lgv__lsvi_add_bonus(c, h, lgv__lsvi_sigma(c, s->bonus), q);
-    lgv__lsvi_clip(c, h, q);
+    if (!s->unbounded) lgv__lsvi_clip(c, h, q);
     lgv__lsvi_backup_max(c, h);
   }
   return LGV_OK;
@@ -79,6 +87,24 @@ const lgv_agent_type lgv__agent_lsvi_ucb = {
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
+    .open = lgv__lsvi_open,
+    .begin_episode = begin_episode,
+    .act = lgv__lsvi_act_greedy,
+    .observe = lgv__lsvi_observe,
+    .end_episode = lgv__lsvi_absorb,
+    .policy = lgv__lsvi_policy_greedy,
+    .q_values = lgv__lsvi_q_values,
+};
+
+const lgv_agent_type lgv__agent_lin_ucb = {
+    .name = "lin-ucb",
+    .summary = "linear upper confidence bounds, for bandits",
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE | LGV_TAKES_FEATURES,
+    .params = bandit_param_table,
+    .params_size = sizeof(params),
+    .state_size = sizeof(self),
+    .resolve = resolve,
+    .layout = bandit_layout,
     .open = lgv__lsvi_open,
     .begin_episode = begin_episode,
     .act = lgv__lsvi_act_greedy,

@@ -29,6 +29,7 @@ static const lgv_param param_table[] = {
     LSVI_LAMBDA_ROW("1", "prior precision of a mean reward: its prior variance is 1 / lambda"),
     LSVI_POOL_ROW("auto"),
     LSVI_SCHEDULE_ROW,
+    LSVI_DELAY_ROW,
     LGV_REAL_ROW(params, sigma, "sigma", "0.1", 0, 1e12, LGV_OPEN_MIN, "standard deviation of the noise on a reward"),
     LGV_REAL_ROW(params, prior_mass, "prior_mass", "1", 0, 1e12, LGV_OPEN_MIN, "Dirichlet prior: its weight in visits, spread evenly over the next states"),
     {0},

@@ -15,7 +15,11 @@
  * than one-hot the same values are used, without a theorem.
  *
  * With a feature map lambda is the ridge itself, and Q is cut to the values that are possible:
- * features extrapolate. */
+ * features extrapolate.
+ *
+ * lin-ts is the same with defaults for bandits. With one stage it is linear Thompson sampling:
+ * Agrawal and Goyal (ICML 2013), whose v is agent.sigma and whose ridge of 1 is agent.lambda = 1 /
+ * sigma^2. It does not clip, with a feature map, either. */
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
 #include "base/portable_math.h"
@@ -28,22 +32,25 @@ typedef struct params {
 } params;
 
 /* clang-format off */
-static const lgv_param param_table[] = {
-    LSVI_LAMBDA_ROW("1e-5", "prior precision of a weight: its prior variance is 1 / lambda"),
-    LSVI_POOL_ROW("false"),
-    LSVI_FEATURES_ROW,
-    LSVI_GRAM_ROW,
-    LSVI_SCHEDULE_ROW,
-    LSVI_MAP_ROWS,
-    LGV_REAL_ROW(params, sigma, "sigma", "0.1", 0, 1e12, LGV_OPEN_MIN, "standard deviation of the noise on a regression target"),
-    {0},
-};
+#define PARAM_ROWS(lambda_text, sigma_text) \
+    LSVI_LAMBDA_ROW(lambda_text, "prior precision of a weight: its prior variance is 1 / lambda"), \
+    LSVI_POOL_ROW("false"), \
+    LSVI_FEATURES_ROW, \
+    LSVI_GRAM_ROW, \
+    LSVI_SCHEDULE_ROW, \
+    LSVI_DELAY_ROW, \
+    LSVI_MAP_ROWS, \
+    LGV_REAL_ROW(params, sigma, "sigma", sigma_text, 0, 1e12, LGV_OPEN_MIN, "standard deviation of the noise on a regression target")
+
+static const lgv_param param_table[] = {PARAM_ROWS("1e-5", "0.1"), {0}};
+static const lgv_param bandit_param_table[] = {PARAM_ROWS("1", "0.5"), {0}};
 /* clang-format on */
 
 typedef struct self {
   lsvi core;
   double sigma;
-  double *draw; /* (d): a sample of w */
+  double *draw;   /* (d): a sample of w */
+  bool unbounded; /* whether values are not clipped, with a feature map, either */
 } self;
 
 static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
@@ -69,6 +76,12 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   s->draw = lgv_layout_array(out, "draw", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
 
+static void bandit_layout(void *self_, const void *params_, const lgv_problem *problem,
+                          lgv_layout *out) {
+  ((self *)self_)->unbounded = true;
+  layout(self_, params_, problem, out);
+}
+
 static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
@@ -77,7 +90,7 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
     LGV_TRY(lgv__lsvi_solve(c, h, err));
     lgv__lsvi_perturb(c, h, c->w_hat, lgv__lsvi_sigma(c, s->sigma), s->draw);
     lgv__lsvi_values(c, s->draw, lgv__lsvi_q(c, h));
-    if (c->history.map) lgv__lsvi_clip(c, h, NULL);
+    if (c->history.map && !s->unbounded) lgv__lsvi_clip(c, h, NULL);
     lgv__lsvi_backup_max(c, h);
   }
   return LGV_OK;
@@ -92,6 +105,24 @@ const lgv_agent_type lgv__agent_rlsvi = {
     .state_size = sizeof(self),
     .resolve = resolve,
     .layout = layout,
+    .open = lgv__lsvi_open,
+    .begin_episode = begin_episode,
+    .act = lgv__lsvi_act_greedy,
+    .observe = lgv__lsvi_observe,
+    .end_episode = lgv__lsvi_absorb,
+    .policy = lgv__lsvi_policy_greedy,
+    .q_values = lgv__lsvi_q_values,
+};
+
+const lgv_agent_type lgv__agent_lin_ts = {
+    .name = "lin-ts",
+    .summary = "linear Thompson sampling, for bandits",
+    .traits = LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_SETTLES_PER_EPISODE | LGV_TAKES_FEATURES,
+    .params = bandit_param_table,
+    .params_size = sizeof(params),
+    .state_size = sizeof(self),
+    .resolve = resolve,
+    .layout = bandit_layout,
     .open = lgv__lsvi_open,
     .begin_episode = begin_episode,
     .act = lgv__lsvi_act_greedy,

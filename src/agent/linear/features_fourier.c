@@ -7,6 +7,7 @@
  * features. ||psi|| <= 1. */
 #include "agent/linear/features.h"
 #include "base/error.h"
+#include "base/portable_math.h"
 
 #include <math.h>
 
@@ -121,7 +122,7 @@ static void map(const void *self_, const float *x, int64_t count, float *out) {
     for (int64_t j = 0; j < s->m; j++) {
       float angle = 0;
       for (int64_t i = 0; i < s->inputs; i++) angle += s->frequencies[j * s->inputs + i] * x[i];
-      *out++ = scale * cosf(angle);
+      *out++ = scale * lgv__cosf(angle);
     }
 }
 

@@ -6,6 +6,7 @@
  * x scaled to [0, 1] per input. psi(x) . psi(y) has the mean exp(-||x - y||^2 / (2 width^2)), and
  * ||psi|| = 1. The directions w_j are drawn once. */
 #include "agent/linear/features.h"
+#include "base/portable_math.h"
 
 #include <math.h>
 
@@ -66,8 +67,8 @@ static void map(const void *self_, const float *x, int64_t count, float *out) {
     for (int64_t j = 0; j < s->pairs; j++) {
       float angle = 0;
       for (int64_t i = 0; i < s->inputs; i++) angle += s->directions[j * s->inputs + i] * x[i];
-      *out++ = scale * cosf(angle);
-      *out++ = scale * sinf(angle);
+      *out++ = scale * lgv__cosf(angle);
+      *out++ = scale * lgv__sinf(angle);
     }
 }
 

@@ -10,6 +10,7 @@
  * The length 1 makes lambda and the width of a confidence interval mean the same in every task. */
 #include "agent/linear/features.h"
 #include "base/error.h"
+#include "base/portable_math.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -65,7 +66,7 @@ static void layout(void *self_, const void *params_, const lgv_env_spec *env, in
   s->inputs = inputs;
   s->points = points_of(p, inputs);
   s->m = s->points ? lgv__feature_power(s->points, inputs, MOST_FEATURES) : p->count;
-  double points = s->points ? (double)s->points : pow((double)s->m, 1 / (double)inputs);
+  double points = s->points ? (double)s->points : lgv__pow((double)s->m, 1 / (double)inputs);
   double width = p->width / fmax(points - 1, 1);
   s->scale = (float)(1 / (2 * width * width));
   s->centers =
@@ -97,7 +98,7 @@ static void map_one(const self *s, const float *x, float *out) {
     nearest = fminf(nearest, out[j]);
   }
   for (int64_t j = 0; j < s->m; j++) { /* the nearest gets 1: far from all, no 0 / 0 */
-    out[j] = expf(nearest - out[j]);
+    out[j] = lgv__expf(nearest - out[j]);
     sum += out[j] * out[j];
   }
   for (int64_t j = 0; j < s->m; j++) out[j] /= sqrtf(sum);

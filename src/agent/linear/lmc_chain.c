@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *const lgv__lmc_sampler_names[] = {"exact", "loop", "sgld", "svrg", NULL};
+const char *const lgv__lmc_sampler_names[] = {"exact", "loop", "sgld", "svrg", "underdamped", NULL};
 
 enum { SAMPLE_PAIR, SAMPLE_NEXT, SAMPLE_REWARD, SAMPLE_SIZE };
 /* H K / delta must not overflow. */
@@ -62,11 +62,39 @@ lgv_status lgv_theory_compute(int64_t horizon, int64_t dim, int64_t episodes, do
 
 /* ---- parameters and memory ---- */
 
+/* Combinations of the sampler that have no meaning. */
+static lgv_status check_sampler(const lmc_params *p, const lgv_problem *problem, lgv_error *err) {
+  bool theory = p->lsvi.schedule == LSVI_THEORY;
+  if (theory && p->sampler == LMC_UNDERDAMPED)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.schedule = theory has the constants of the plain chain: set "
+                    "agent.sampler = exact, or agent.schedule = tuned");
+  if (p->feel_good == 0) return LGV_OK;
+  if (p->sampler != LMC_LOOP)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.feel_good needs agent.sampler = loop: its loss is not quadratic (set "
+                    "agent.updates, too, since J steps are taken one by one)");
+  if (theory)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.schedule = theory has the constants of the plain loss: leave "
+                    "agent.feel_good out, or set agent.schedule = tuned");
+  if (p->lsvi.features == LSVI_FEATURES_MAP)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.feel_good counts the first states of episodes: it needs finite states, "
+                    "agent.features = one-hot or env");
+  if (p->lsvi.pool == LSVI_POOL_TRUE && problem->env.horizon > 1)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.feel_good needs the data of the first stage alone: set agent.pool = "
+                    "false");
+  return LGV_OK;
+}
+
 lgv_status lgv__lmc_resolve(const lgv_param *table, lmc_params *p, const bool *is_set,
                             const lgv_problem *problem, bool multi, lgv_theory *theory,
                             lgv_error *err) {
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
   lgv__lsvi_resolve_noise(table, &p->lsvi, is_set, "beta");
+  LGV_TRY(check_sampler(p, problem, err));
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   lsvi_sizes n;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
@@ -171,6 +199,63 @@ static lgv_status find_block_spectrum(lmc *m, int64_t g, int64_t i, lgv_error *e
                   spectrum[d - 1]);
 }
 
+/* 1 - e(T) for a short T, by the power series of e. */
+static double short_rest(double square, double friction, double T) {
+  double before = 1, last = 0, sum = 0; /* terms n and n + 1 */
+  for (int n = 0; n < 20; n++) {
+    double next = -T * (friction * (n + 1) * last + square * T * before) / ((n + 1) * (n + 2));
+    sum -= next;
+    before = last;
+    last = next;
+  }
+  return sum;
+}
+
+/* Returns e(T); *rest = 1 - e(T), without cancellation. The roots of the equation of e are -half +-
+ * root, which are -low and -high if they are real. */
+static double oscillate(double square, double friction, double T, double *rest) {
+  double half = friction / 2, inside = half * half - square, root = sqrt(fabs(inside));
+  if (T * fmax(friction, sqrt(square)) <= 0.5) {
+    *rest = short_rest(square, friction, T);
+    return 1 - *rest;
+  }
+  double phase = inside * T * T; /* near 0 the first terms of the series in it suffice */
+  if (phase > 1e-4) {
+    double high = half + root, low = square / high;
+    *rest = (low * lgv__expm1(-high * T) - high * lgv__expm1(-low * T)) / (high - low);
+    return (high * lgv__exp(-low * T) - low * lgv__exp(-high * T)) / (high - low);
+  }
+  bool near = phase > -1e-4;
+  double even = near ? 1 + phase / 2 * (1 + phase / 12) : lgv__cos(root * T);
+  double odd = near ? T * (1 + phase / 6 * (1 + phase / 20)) : lgv__sin(root * T) / root;
+  double e = lgv__exp(-half * T) * (even + half * odd);
+  *rest = 1 - e;
+  return e;
+}
+
+void lgv__underdamped_law(double l, double square, double friction, double T, double beta,
+                          double *decay, double *spread) {
+  double rest;
+  *decay = oscillate(square, friction, T, &rest);
+  *spread = sqrt(fmax(rest * (1 + *decay), 0) / (2 * beta * l));
+}
+
+static void find_underdamped_laws(lmc *m, double most) {
+  const double *l = m->spectrum, T = 4 * m->p->eta_scale * m->J;
+  double known = 0, decay = 0, spread = 0; /* many are equal, as in find_laws */
+  for (int64_t i = 0; i < m->core->d; i++) {
+    if (l[i] != known)
+      lgv__underdamped_law(l[i], l[i] / most, m->p->friction, T, m->p->beta, &decay, &spread);
+    known = l[i];
+    m->decay[i] = decay;
+    m->spread[i] = spread;
+  }
+}
+
+static bool is_closed_form(const lmc *m) {
+  return m->p->sampler == LMC_EXACT || m->p->sampler == LMC_UNDERDAMPED;
+}
+
 static lgv_status find_spectrum(lmc *m, int64_t g, lgv_error *err) {
   lsvi *c = m->core;
   if (c->diagonal) {
@@ -224,14 +309,15 @@ lgv_status lgv__lmc_prepare(lmc *m, int64_t h, lgv_error *err) {
   int64_t g = lgv__lsvi_group(c, h);
   if (!lgv__lsvi_new_group(c, h)) return LGV_OK;
   m->beta = m->p->beta;
-  if (c->p->by_prior) m->beta = 1 / (2 * pow(lgv__history_sigma(c), 2));
+  if (c->p->by_prior) m->beta = 1 / (2 * lgv__pow(lgv__history_sigma(c), 2));
   LGV_TRY(find_spectrum(m, g, err));
   double most = curvature(m, g), least = m->spectrum[0];
   for (int64_t i = 1; i < c->d; i++) least = m->spectrum[i] < least ? m->spectrum[i] : least;
   m->eta = m->p->eta_scale / most;
   m->J = m->p->updates ? (double)m->p->updates : ceil(2 * most / least * log_factor(c));
   if (m->p->sampler == LMC_EXACT) find_laws(m);
-  if (m->p->sampler == LMC_EXACT || m->J <= longest_loop) return LGV_OK;
+  if (m->p->sampler == LMC_UNDERDAMPED) find_underdamped_laws(m, most);
+  if (is_closed_form(m) || m->J <= longest_loop) return LGV_OK;
   return lgv_fail(
       err, LGV_ERR_USAGE,
       "J = %.3g chain steps at stage %lld of episode %lld are too many to take one by one: use "
@@ -283,13 +369,6 @@ static void full_gradient(const lmc *m, int64_t g, const double *w, double *out)
   for (int64_t i = 0; i < c->d; i++) out[i] = 2 * (out[i] - c->b[i]);
 }
 
-static void advance_loop(lmc *m, int64_t g, double *w) {
-  for (double j = 0; j < m->J; j++) {
-    full_gradient(m, g, w, m->gradient);
-    step(m, m->gradient, w);
-  }
-}
-
 static double dot_feature(const lsvi *c, int64_t pair, const double *w) {
   if (c->diagonal) return w[pair];
   double sum = 0;
@@ -316,6 +395,33 @@ static void history_gradient(lmc *m, int64_t h, const double *w, bool with_targe
     double error = with_target ? -t->y[row] : 0;
     for (int64_t j = 0; j < t->m; j++) error += (double)phi[j] * w[at + j];
     for (int64_t j = 0; j < t->m; j++) out[at + j] += weight * error * (double)phi[j];
+  }
+}
+
+/* The gradient of the feel-good term: minus its weight times phi of the best action in every first
+ * state, as often as episodes began there. */
+static void add_feel_good(const lmc *m, const double *w, double *out) {
+  lsvi *c = m->core;
+  const int64_t *visits = c->visits;
+  lgv__lsvi_values(c, w, c->y); /* the targets are in b by now */
+  for (int64_t s = 0; s < c->S; s++, visits += c->A) {
+    const double *q = c->y + s * c->A;
+    const uint8_t *mask = lgv__lsvi_mask(c, 0, s);
+    double times = 0;
+    int32_t best = -1;
+    for (int32_t a = 0; a < c->A; a++) {
+      times += (double)visits[a];
+      if ((!mask || mask[a]) && (best < 0 || q[a] > q[best])) best = a;
+    }
+    if (times > 0) add_scaled_feature(c, s * c->A + best, -m->p->feel_good * times, out);
+  }
+}
+
+static void advance_loop(lmc *m, int64_t h, double *w) {
+  for (double j = 0; j < m->J; j++) {
+    full_gradient(m, lgv__lsvi_group(m->core, h), w, m->gradient);
+    if (m->p->feel_good > 0 && h == 0) add_feel_good(m, w, m->gradient);
+    step(m, m->gradient, w);
   }
 }
 
@@ -367,8 +473,9 @@ static void advance_svrg(lmc *m, int64_t h, double *w) {
 
 lgv_status lgv__lmc_advance(lmc *m, int64_t h, double *w, lgv_error *err) {
   switch (m->p->sampler) {
-  case LMC_EXACT: advance_exact(m, w); break;
-  case LMC_LOOP: advance_loop(m, lgv__lsvi_group(m->core, h), w); break;
+  case LMC_EXACT:
+  case LMC_UNDERDAMPED: advance_exact(m, w); break;
+  case LMC_LOOP: advance_loop(m, h, w); break;
   case LMC_SGLD: advance_sgld(m, h, w); break;
   case LMC_SVRG: advance_svrg(m, h, w); break;
   }
@@ -377,7 +484,9 @@ lgv_status lgv__lmc_advance(lmc *m, int64_t h, double *w, lgv_error *err) {
 
 lgv_status lgv__lmc_absorb(lmc *m, lgv_error *err) {
   lsvi *c = m->core;
-  for (int64_t h = 0; draws_batches(m) && !c->history.map && h < c->H; h++) {
+  if (c->history.map) return lgv__lsvi_absorb(c, err);
+  lgv__lsvi_receive(c);
+  for (int64_t h = 0; draws_batches(m) && h < c->H; h++) {
     int64_t pair, next;
     if (!lgv__lsvi_path_step(c, h, &pair, &next)) continue;
     const double sample[] = {
@@ -392,5 +501,5 @@ lgv_status lgv__lmc_absorb(lmc *m, lgv_error *err) {
       list->count += SAMPLE_SIZE;
     }
   }
-  return lgv__lsvi_absorb(c, err);
+  return lgv__lsvi_absorb_path(c, err);
 }

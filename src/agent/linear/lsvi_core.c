@@ -38,7 +38,8 @@ static const char *edge_fault(const void *self) {
 
 static const char *path_fault(const void *self) {
   const lsvi *c = self;
-  for (const int64_t *step = c->path; step < c->path + c->H * PATH_SIZE; step += PATH_SIZE)
+  const int64_t *end = c->path + (1 + c->delay) * c->H * PATH_SIZE;
+  for (const int64_t *step = c->path; step < end; step += PATH_SIZE)
     if (!lgv__is_within(step[PATH_PAIR], 0, c->SA - 1) ||
         !lgv__is_within(step[PATH_NEXT], LGV_END, c->S - 1) ||
         !lgv__is_within(step[PATH_REACHED], 0, 1))
@@ -67,6 +68,7 @@ static void layout_shared(lsvi *c, const lsvi_params *p, const lgv_problem *prob
   c->reward_min = env->reward_min;
   c->reward_max = env->reward_max;
   c->ridge = p->lambda;
+  c->delay = p->delay;
   c->act = problem->act;
   c->noise = problem->noise;
   c->replay = problem->replay;
@@ -100,9 +102,10 @@ void lgv__lsvi_layout(lsvi *c, const lsvi_params *p, const lgv_problem *problem,
   c->first = lgv_layout_array(layout, "lsvi.first", LGV_I64, G * SA, LGV_KEEP);
   lgv__layout_list(layout, "lsvi.edges", LGV_I64, &c->edges);
   lgv_layout_check(layout, edge_fault, c);
-  c->path = lgv_layout_array(layout, "lsvi.path", LGV_I64, H * PATH_SIZE, LGV_KEEP);
+  size_t paths = 1 + (size_t)c->delay;
+  c->path = lgv_layout_array(layout, "lsvi.path", LGV_I64, paths * H * PATH_SIZE, LGV_KEEP);
   lgv_layout_check(layout, path_fault, c);
-  c->path_reward = lgv_layout_array(layout, "lsvi.path_reward", LGV_F64, H, LGV_KEEP);
+  c->path_reward = lgv_layout_array(layout, "lsvi.path_reward", LGV_F64, paths * H, LGV_KEEP);
   if (env->masked) lgv__lsvi_layout_masks(c, layout);
   c->q = lgv_layout_array(layout, "lsvi.q", LGV_F64, H * SA, LGV_KEEP);
   c->v = lgv_layout_array(layout, "lsvi.v", LGV_F64, (H + 1) * (size_t)c->S, LGV_KEEP);
@@ -453,9 +456,32 @@ static void add_transition(lsvi *c, int64_t group, const int64_t *step, double r
   if (!c->diagonal) add_feature(c, group, step[PATH_PAIR]);
 }
 
+/* Puts the current path into the place of the one that has waited for `delay` episodes, and that
+ * one into the current place. Until the queue is full, the place is empty. */
+void lgv__lsvi_receive(lsvi *c) {
+  if (!c->delay) return;
+  int64_t slot = 1 + c->episodes[0] % c->delay;
+  int64_t *path = c->path, *waiting = c->path + slot * c->H * PATH_SIZE;
+  for (int64_t i = 0; i < c->H * PATH_SIZE; i++) {
+    int64_t step = path[i];
+    path[i] = waiting[i];
+    waiting[i] = step;
+  }
+  for (int64_t h = 0; h < c->H; h++) {
+    double reward = c->path_reward[h];
+    c->path_reward[h] = c->path_reward[slot * c->H + h];
+    c->path_reward[slot * c->H + h] = reward;
+  }
+}
+
 lgv_status lgv__lsvi_absorb(void *self, lgv_error *err) {
   lsvi *c = self;
   if (c->history.map) return lgv__history_absorb(c), LGV_OK;
+  lgv__lsvi_receive(c);
+  return lgv__lsvi_absorb_path(c, err);
+}
+
+lgv_status lgv__lsvi_absorb_path(lsvi *c, lgv_error *err) {
   LGV_TRY(lgv__list_reserve(&c->edges, sizeof(int64_t), 2 * (size_t)c->H * EDGE_SIZE, err));
   for (int64_t h = 0; h < c->H; h++) {
     int64_t *step = c->path + h * PATH_SIZE;

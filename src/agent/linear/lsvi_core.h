@@ -27,8 +27,12 @@
  * when its next state was last seen. Planning maximizes over what that mask allows, and over all
  * actions in states without one. Acting obeys the mask of the observation itself.
  *
- * Invariants: the data seen while planning episode k are those of episodes 1..k-1; q holds the Q of
- * the current episode for all (h, s, a) after begin_episode; lists grow in lgv__lsvi_absorb only.
+ * Delayed feedback (agent.delay = D; Kuang et al., NeurIPS 2023, with random delays): the path of
+ * an episode waits in a queue of D and becomes data when the D-th episode after it ends.
+ *
+ * Invariants: the data seen while planning episode k are those of episodes 1..k-1-D; q holds the Q
+ * of the current episode for all (h, s, a) after begin_episode; lists grow in lgv__lsvi_absorb
+ * only.
  */
 #ifndef LGV_AGENT_LINEAR_LSVI_CORE_H
 #define LGV_AGENT_LINEAR_LSVI_CORE_H
@@ -49,6 +53,7 @@ typedef struct lsvi_params {
   double lambda;
   int32_t pool, features, gram, schedule;
   double delta;
+  int64_t delay;
   /* of agents that take feature maps (lsvi_history.h) */
   char map[LGV_TEXT_SIZE]; /* agent.features as text; empty if the agent has no such row */
   int32_t form;
@@ -75,7 +80,8 @@ extern const char *const lgv__lsvi_pool_names[],
 #define LSVI_GRAM_ROW LGV_CHOICE_ROW(lsvi_params, gram, "gram", "auto", lgv__lsvi_gram_names, "how Lambda is kept; diagonal needs one-hot features")
 #define LSVI_SCHEDULE_ROW LGV_CHOICE_ROW(lsvi_params, schedule, "schedule", "tuned", lgv__lsvi_schedule_names, "tuned: the constants given here; theory: those of the regret theorem")
 #define LSVI_DELTA_ROW LGV_REAL_ROW(lsvi_params, delta, "delta", "0.2", 0, 1, LGV_OPEN_MIN | LGV_OPEN_MAX, "failure probability in the constants of schedule = theory")
-#define LSVI_PARAM_ROWS(lambda_text, pool_text) LSVI_LAMBDA_ROW(lambda_text, "ridge: Lambda_h = lambda I + sum phi phi^T"), LSVI_POOL_ROW(pool_text), LSVI_FEATURES_ROW, LSVI_GRAM_ROW, LSVI_SCHEDULE_ROW, LSVI_DELTA_ROW
+#define LSVI_DELAY_ROW LGV_INT_ROW(lsvi_params, delay, "delay", "0", 0, 1e6, "episodes after which the data of an episode arrive")
+#define LSVI_PARAM_ROWS(lambda_text, pool_text) LSVI_LAMBDA_ROW(lambda_text, "ridge: Lambda_h = lambda I + sum phi phi^T"), LSVI_POOL_ROW(pool_text), LSVI_FEATURES_ROW, LSVI_GRAM_ROW, LSVI_SCHEDULE_ROW, LSVI_DELTA_ROW, LSVI_DELAY_ROW
 /* clang-format on */
 
 typedef struct lsvi {
@@ -107,9 +113,10 @@ typedef struct lsvi {
   double *factor;   /* the same: Cholesky of gram, by columns; NULL if diagonal */
   double *whitened; /* (groups x d x SA) if rotated, else (d x SA); NULL as gram */
   bool rotated;     /* whether whitened is updated with every transition */
-  /* the current episode */
-  int64_t *path;       /* (H x 3): s * A + a, next state or LGV_END, reached */
-  double *path_reward; /* (H) */
+  /* the current episode, and those whose data have not arrived */
+  int64_t delay;
+  int64_t *path;       /* ((1 + delay) x H x 3): s * A + a, next state or LGV_END, reached */
+  double *path_reward; /* ((1 + delay) x H) */
   uint8_t *masks; /* (H x S x A), pooled: (S x A): 1 or 0, the last seen; NULL: nothing is masked */
   /* plan */
   double *q; /* (H x q_size) */
@@ -194,7 +201,11 @@ lgv_status lgv__lsvi_open(void *self, lgv_error *err);
 lgv_status lgv__lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                                 lgv_error *err);
 lgv_status lgv__lsvi_observe(void *self, const lgv_transition *transition, lgv_error *err);
-lgv_status lgv__lsvi_absorb(void *self, lgv_error *err); /* end_episode: the path becomes data */
+/* end_episode: the path becomes data, or with agent.delay the one that has waited long enough. The
+ * second is for agents that look at that path first: lgv__lsvi_receive makes it the current one. */
+lgv_status lgv__lsvi_absorb(void *self, lgv_error *err);
+void lgv__lsvi_receive(lsvi *core);
+lgv_status lgv__lsvi_absorb_path(lsvi *core, lgv_error *err);
 lgv_status lgv__lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
 void lgv__lsvi_policy_greedy(const void *self, const lgv_obs *obs, double *probabilities);
 /* What happened at stage h of the current episode; false if it was not reached. */

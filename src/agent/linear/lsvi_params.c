@@ -55,7 +55,8 @@ static lgv_status check_form(lsvi_params *p, const lgv_env_spec *env, lgv_error 
                     "agent.form = discounted needs a feature map: set agent.features = identity, "
                     "rbf or another one, or leave the form out");
   if (p->form == LSVI_FORM_AUTO)
-    p->form = p->features != LSVI_FEATURES_MAP || (env->horizon > 0 && env->states > 0)
+    p->form = p->features != LSVI_FEATURES_MAP || env->horizon == 1 ||
+                      (env->horizon > 0 && env->states > 0)
                   ? LSVI_FORM_STAGES
                   : LSVI_FORM_DISCOUNTED;
   return LGV_OK;
@@ -65,6 +66,10 @@ lgv_status lgv__lsvi_resolve(lsvi_params *p, const lgv_problem *problem, lgv_err
   const lgv_env_spec *env = &problem->env;
   read_features(p);
   LGV_TRY(check_form(p, env, err));
+  if (p->features == LSVI_FEATURES_MAP && p->delay > 0)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.delay needs finite states, agent.features = one-hot or env: a history "
+                    "is never late");
   if (p->features == LSVI_FEATURES_MAP) return lgv__history_resolve(p, problem, err);
   if (env->reward_min == 0 && env->reward_max == 0)
     return lgv_fail(err, LGV_ERR_USAGE,

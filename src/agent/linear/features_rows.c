@@ -1,0 +1,45 @@
+/* rows: the observation has the features of every action, one after the other: phi(x, a) is row a
+ * of a matrix (actions x dim). Contextual bandits show themselves in this way. */
+#include "langevin.h"
+
+#include <string.h>
+
+typedef struct self {
+  int64_t inputs;
+} self;
+
+static lgv_status dim(const void *params, const lgv_env_spec *env, int64_t inputs, int64_t *out,
+                      lgv_error *err) {
+  (void)params;
+  int32_t actions = env->actions.count > 0 ? env->actions.count : 1;
+  if (inputs % actions != 0)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.features = rows takes observations of as many numbers for every action, "
+                    "but %lld numbers are not a multiple of %d actions: take another map",
+                    (long long)inputs, actions);
+  *out = inputs / actions;
+  return LGV_OK;
+}
+
+static void layout(void *self_, const void *params, const lgv_env_spec *env, int64_t inputs,
+                   lgv_layout *out) {
+  (void)params;
+  (void)env;
+  (void)out;
+  ((self *)self_)->inputs = inputs;
+}
+
+static void map(const void *self_, const float *x, int64_t count, float *out) {
+  memcpy(out, x, (size_t)(count * ((const self *)self_)->inputs) * sizeof *out);
+}
+
+const lgv_feature_type lgv__features_rows = {
+    .size = sizeof(lgv_feature_type),
+    .name = "rows",
+    .summary = "the observation is a matrix with one row of features per action",
+    .state_size = sizeof(self),
+    .by_action = true,
+    .dim = dim,
+    .layout = layout,
+    .map = map,
+};
