@@ -75,12 +75,12 @@ void lgv__cholesky_update(double *l, int64_t d, double *x, double *z, int64_t n,
 }
 
 void lgv__cholesky_solve(const double *l, int64_t d, double *x) {
-  if (!enter_blas()) {
+  if (enter_blas()) {
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
+    leave_blas();
+  } else {
     lgv__portable_solve(l, d, x);
-    return;
   }
-  cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)d, l, (int)d, x, 1);
-  leave_blas();
   lgv__cholesky_solve_transposed(l, d, x);
 }
 

@@ -363,11 +363,11 @@ void lgv__replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, in
 
 /* ---- Checks of a loaded replay ---- */
 
-static bool is_observation(const replay *r, const uint8_t *stored) {
+bool lgv__replay_is_observation(const lgv_env_spec *env, const void *encoded) {
   int32_t index;
-  if (!is_sparse(&r->env)) return true;
-  memcpy(&index, stored, sizeof index);
-  return lgv__replay_is_index(&r->env, index);
+  if (!is_sparse(env)) return true;
+  memcpy(&index, encoded, sizeof index);
+  return lgv__replay_is_index(env, index);
 }
 
 /* One choice of every part, or none of any. */
@@ -406,7 +406,8 @@ static const char *entry_fault(const replay *r, int64_t stream) {
     if (age < 0 || r->age[entry] != age) return "replay.age: a step whose age does not follow";
     if (!is_action(r, entry) || (newest && acted)) return "replay.action: an action that cannot be";
     if (r->terminated[entry] > 1) return "replay.terminated: neither 0 nor 1";
-    if (!is_observation(r, stored(r, entry))) return "replay.obs: an observation that cannot be";
+    if (!lgv__replay_is_observation(&r->env, stored(r, entry)))
+      return "replay.obs: an observation that cannot be";
     age = acted ? next_age(age) : 0;
     actions += acted;
   }
@@ -420,7 +421,7 @@ const char *lgv__replay_fault(const replay *r) {
     int64_t filled = r->cursor[s * REPLAY_CURSORS + REPLAY_FILLED];
     const char *fault = cursor_fault(r, s);
     if (!fault) fault = entry_fault(r, s);
-    if (!fault && !is_observation(r, r->lost_first + s * r->obs_bytes))
+    if (!fault && !lgv__replay_is_observation(&r->env, r->lost_first + s * r->obs_bytes))
       fault = "replay.lost_first: an observation that cannot be";
     if (fault) return fault;
     if (filled > most) most = filled;

@@ -170,7 +170,13 @@ static const char *real_fault(const void *self_) {
 }
 
 static const char *cells_fault(const void *self_) {
-  return lgv__cells_fault(&((const self *)self_)->cells);
+  const self *s = self_;
+  const cells *c = &s->cells;
+  const char *fault = lgv__cells_fault(c);
+  for (int64_t i = 0; !fault && i < c->size[CELLS_COUNT]; i++)
+    if (!lgv__replay_is_observation(&s->env, cells_example(c, i)))
+      fault = "cell.example: an observation that cannot be";
+  return fault;
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
