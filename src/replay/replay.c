@@ -26,7 +26,7 @@ static int32_t index_of(const lgv_env_spec *env, const float *x) {
   return i < length ? i : -1;
 }
 
-bool lgv__replay_is_index(const lgv_env_spec *env, int32_t index) {
+static bool is_index(const lgv_env_spec *env, int32_t index) {
   int64_t length = (int64_t)lgv__obs_count(env);
   bool thermometer = env->obs_form == LGV_FORM_THERMOMETER;
   return thermometer ? index >= 0 && index <= length : index >= -1 && index < length;
@@ -367,7 +367,7 @@ bool lgv__replay_is_observation(const lgv_env_spec *env, const void *encoded) {
   int32_t index;
   if (!is_sparse(env)) return true;
   memcpy(&index, encoded, sizeof index);
-  return lgv__replay_is_index(env, index);
+  return is_index(env, index);
 }
 
 /* One choice of every part, or none of any. */

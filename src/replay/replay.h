@@ -100,8 +100,6 @@ void lgv__replay_sort_by_age(const replay *r, int64_t stages, int64_t *order, in
 
 /* The functions below encode one observation of an agent in net_input form: sparse ones as an
  * index, others as their data. */
-/* Whether an index encodes a sparse observation. */
-bool lgv__replay_is_index(const lgv_env_spec *env, int32_t index);
 size_t lgv__replay_encoded_bytes(const lgv_env_spec *env);
 /* Whether bytes from a file can be an encoded observation. */
 bool lgv__replay_is_observation(const lgv_env_spec *env, const void *encoded);
