@@ -244,9 +244,15 @@ class PSRL(LinearAgent):
     ) -> None: ...
 
 class LMCTSParams(LinearParams, total=False):
-    features: Literal['auto', 'one-hot', 'env'] | None
+    features: str | None
     gram: Literal['auto', 'diagonal', 'dense'] | None
     delta: float | None
+    form: Literal['auto', 'stages', 'discounted'] | None
+    gamma: float | None
+    sweeps: int | None
+    prior_std: float | None
+    prior_mean: float | None
+    history: int | None
     beta: float | None
     eta_scale: float | None
     updates: int | None
@@ -265,8 +271,14 @@ class LMCTS(LinearAgent):
     ) -> None: ...
 
 class LinTSParams(LinearParams, total=False):
-    features: Literal['auto', 'one-hot', 'env'] | None
+    features: str | None
     gram: Literal['auto', 'diagonal', 'dense'] | None
+    form: Literal['auto', 'stages', 'discounted'] | None
+    gamma: float | None
+    sweeps: int | None
+    prior_std: float | None
+    prior_mean: float | None
+    history: int | None
     sigma: float | None
 
 class LinTS(LinearAgent):
@@ -278,9 +290,15 @@ class LinTS(LinearAgent):
     ) -> None: ...
 
 class LinUCBParams(LinearParams, total=False):
-    features: Literal['auto', 'one-hot', 'env'] | None
+    features: str | None
     gram: Literal['auto', 'diagonal', 'dense'] | None
     delta: float | None
+    form: Literal['auto', 'stages', 'discounted'] | None
+    gamma: float | None
+    sweeps: int | None
+    prior_std: float | None
+    prior_mean: float | None
+    history: int | None
     bonus: float | None
 
 class LinUCB(LinearAgent):
