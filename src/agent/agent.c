@@ -175,9 +175,11 @@ lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bo
                     "%s plans by episode and learns from one environment: run.envs must be 1",
                     type->name);
   if (!type->resolve) return LGV_OK;
-  const lgv_kernel_set *previous = begin_hook(lgv__full_problem(problem));
+  lgv_full_problem own = *lgv__full_problem(problem);
+  own.portable |= lgv__agent_is_portable(type, own.builtin, params);
+  const lgv_kernel_set *previous = begin_hook(&own);
   lgv_status status = type->resolve(params, is_set, problem, err);
-  end_hook(lgv__full_problem(problem), previous);
+  end_hook(&own, previous);
   return status;
 }
 
@@ -364,10 +366,10 @@ lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs, double *
   if (!agent->type->policy)
     return lgv_fail(err, LGV_ERR_USAGE, "the policy of %s is not fixed within an episode",
                     agent->type->name);
-  if (agent->problem.features)
-    LGV_TRY(check_obs(agent, obs, err));
-  else if (obs->stage < 0 || obs->stage >= env->horizon || obs->state < 0 ||
-           obs->state >= env->states)
+  bool maps = agent->problem.features != NULL;
+  if (maps) LGV_TRY(check_obs(agent, obs, err));
+  bool late = obs->stage < 0 || (obs->stage >= env->horizon && !(maps && env->horizon == 0));
+  if (late || (!maps && (obs->state < 0 || obs->state >= env->states)))
     return lgv_fail(err, LGV_ERR_USAGE, "stage %lld, state %lld: outside the problem",
                     (long long)obs->stage, (long long)obs->state);
   if (obs->mask || agent->problem.portable) return special_policy(agent, obs, probabilities, err);

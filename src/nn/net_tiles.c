@@ -64,8 +64,10 @@ bool lgv__block_fits(const net_layer *layer) {
       (places / BLOCK_SIDE + 1) * (double)f.taps * (double)block_count(f.in.width) * BLOCK_PAIR;
   double weights = (double)f.taps * (double)block_count(f.in.width) *
                    (double)block_count(f.out.width) * BLOCK_PAIR;
-  return tiles_of_view(&f.in) < INT32_MAX && tiles_of_view(&f.out) < INT32_MAX &&
-         turned < INT32_MAX && pairs < INT32_MAX && patches < INT32_MAX && weights < INT32_MAX;
+  double gathered = (double)f.pixel_taps * (double)block_count(f.out.width) * BLOCK_PAIR;
+  return gathered < INT32_MAX && tiles_of_view(&f.in) < INT32_MAX &&
+         tiles_of_view(&f.out) < INT32_MAX && turned < INT32_MAX && pairs < INT32_MAX &&
+         patches < INT32_MAX && weights < INT32_MAX;
 }
 
 /* Of one part, high or low. */

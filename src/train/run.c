@@ -328,8 +328,8 @@ static lgv_status start(lgv_run *run, int32_t i, lgv_error *err) {
 
 static lgv_status learn(lgv_run *run, int32_t i, lgv_error *err) {
   lgv_stream *s = &run->streams[i];
-  LGV_TRY(lgv__stream_learn(s, run->agent, err));
   s->has_action = s->is_moving = false;
+  LGV_TRY(lgv__stream_learn(s, run->agent, err));
   run->episodes[i].episode_return += s->step.reward;
   run->at.steps++;
   return lgv__stream_has_ended(s) ? end_episode(run, i, err) : LGV_OK;
@@ -424,19 +424,19 @@ static bool checkpoint_is_due(const lgv_run *run, int64_t before, int64_t after)
   return every > 0 && after / every > before / every;
 }
 
-/* Whether the environments must be at rest after a round of n steps, the last of which this call
- * may take being `last`: the run may end there, or something looks at it. */
+/* Whether the environments must be at rest after a round of n steps: the run may end there or with
+ * a shorter round, or something looks at it. last: the step count at which this call returns. */
 static bool must_rest(const lgv_run *run, int32_t n, int64_t last) {
   const lgv_run_params *p = &run->plan->run;
   int64_t after = run->at.steps + n;
-  return after >= last || (p->steps > 0 && after >= p->steps) ||
+  return after >= last || (p->steps > 0 && after + run->n_streams > p->steps) ||
          (p->episodes > 0 && run->at.episodes + n >= p->episodes) || run->last_returns ||
          p->stop_seconds > 0 || (run->eval_env && after >= run->at.next_eval) ||
          checkpoint_is_due(run, run->at.steps, after);
 }
 
 /* One step of every environment, or of fewer where the budget of steps ends. A single environment
- * has nobody to move beside: the agent chooses when the next round begins. */
+ * has no other to overlap with: the agent chooses when the next round begins. */
 static lgv_status advance_round(lgv_run *run, int64_t last, lgv_error *err) {
   int64_t budget = run->plan->run.steps, left = budget > 0 ? budget - run->at.steps : INT64_MAX;
   int32_t n = left < run->n_streams ? (int32_t)left : run->n_streams;

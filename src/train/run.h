@@ -20,8 +20,8 @@ typedef struct lgv_stream {
   int32_t index; /* which of the agent's environments it is */
   lgv_obs obs;
   lgv_action action;
-  bool has_action;     /* of a run: it is chosen */
-  bool is_moving;      /* likewise: its step has started */
+  bool has_action;     /* the next action is chosen (runs only) */
+  bool is_moving;      /* its step has started (runs only) */
   lgv_transition step; /* the current one */
   lgv_episode_limit *limit;
 } lgv_stream;

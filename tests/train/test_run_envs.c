@@ -230,6 +230,11 @@ static void environments_move_while_the_agent_learns(void **state) {
     assert_memory_equal(calls + i, "bbbebebebebebebebebebebebebebebebebebebebebebebebebebebebeee",
                         60);
   assert_string_equal(calls + 600, "bbee"); /* the last two steps of the budget */
+  memset(calls, 0, sizeof calls); /* without a checkpoint, they rest before the shorter round */
+  plan = make_outside_plan(&halves, "dqn", "run.envs=3 run.steps=20 run.eval_every=0");
+  run_plan(plan, 2);
+  lgv_plan_free(plan);
+  assert_string_equal(calls, "bbbebebebebebebebebebebebebebebebeeebbee");
   plan = make_outside_plan(&outside_type, "dqn", extra);
   lgv_summary same = run_plan(plan, 2);
   assert_same_summary(&summary, &same);

@@ -252,6 +252,7 @@ static void rebuild_pair(cells *c, int64_t pair, int32_t first) {
   c->count[pair] = kept;
   c->reward[pair] *= share;
   c->square[pair] *= share;
+  if (kept == 0) c->taught[pair] = 0;
 }
 
 static void rebuild_edges(cells *c) {
@@ -382,7 +383,7 @@ static const char *mask_fault(const cells *c) {
 
 static const char *number_fault(const cells *c) {
   for (int64_t p = 0; p < c->size[CELLS_COUNT] * c->actions; p++)
-    if (c->taught[p] > 1) return "pair.taught: neither 0 nor 1";
+    if (c->taught[p] > (c->count[p] > 0)) return "pair.taught: not 0 or 1, or without data";
   const float *all[] = {c->value, c->mean, c->prior, c->noise, c->base};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++)
     for (int64_t p = 0; p < c->size[CELLS_COUNT] * c->actions; p++)

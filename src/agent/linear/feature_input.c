@@ -162,7 +162,7 @@ const float *lgv__feature_input_scale(const feature_input *in, const float *x, i
     for (int64_t i = 0; i < in->count; i++) {
       double range = in->high[i] - in->low[i];
       double v = range > 0 ? ((double)x[r * in->count + i] - in->low[i]) / range : 0.5;
-      out[r * in->count + i] = (float)(v < 0 ? 0 : v > 1 ? 1 : v);
+      out[r * in->count + i] = (float)(v > 0 ? v < 1 ? v : 1 : 0); /* NaN: 0 */
     }
   return out;
 }

@@ -245,7 +245,7 @@ static void find_underdamped_laws(lmc *m, double most) {
   double known = 0, decay = 0, spread = 0; /* many are equal, as in find_laws */
   for (int64_t i = 0; i < m->core->d; i++) {
     if (l[i] != known)
-      lgv__underdamped_law(l[i], l[i] / most, m->p->friction, T, m->p->beta, &decay, &spread);
+      lgv__underdamped_law(l[i], l[i] / most, m->p->friction, T, m->beta, &decay, &spread);
     known = l[i];
     m->decay[i] = decay;
     m->spread[i] = spread;

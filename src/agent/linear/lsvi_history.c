@@ -11,6 +11,7 @@
 
 /* Of dense blocks; their decompositions take minutes beyond it. */
 static const int64_t most_features = 4096;
+enum { FEWEST_ROWS = 16 }; /* of a history: an eighth of them makes room for a transition */
 
 /* ---- parameters ---- */
 
@@ -38,6 +39,11 @@ lgv_status lgv__history_resolve(lsvi_params *p, const lgv_problem *problem, lgv_
   const lgv_full_problem *full = lgv__full_problem(problem);
   const lgv_env_spec *env = &problem->env;
   int64_t inputs = lgv__feature_input_count(env), m;
+  if (!full->features)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.features = '%s': this agent takes auto, one-hot or env; lmc-lsvi and "
+                    "others take feature maps",
+                    p->map);
   LGV_TRY(check_problem(p, env, err));
   if (full->features->scaled) LGV_TRY(lgv__feature_input_check(full->feature_params, env, err));
   LGV_TRY(full->features->dim(full->feature_params, env, inputs, &m, err));
@@ -75,6 +81,9 @@ static const char *action_fault(const void *self) {
   int64_t rows = t->rows[HISTORY_ROWS];
   for (int64_t i = 0; i < rows; i++)
     if (!lgv__is_within(t->action[i], -1, c->A - 1)) return "an action outside the problem";
+  for (int64_t i = 0; i < rows && !t->discounted; i++)
+    if (t->action[i] >= 0 && !lgv__is_within(t->stage[i], 0, t->horizon - 1))
+      return "a stage outside the problem";
   return rows > 0 && t->action[rows - 1] >= 0 ? "a last row with an action" : NULL;
 }
 
@@ -142,6 +151,7 @@ static void set_sizes(lsvi *c, const lgv_problem *problem) {
   t->horizon = env->horizon;
   t->width = by_action ? t->m * c->A : t->m;
   t->capacity = p->history < needed ? p->history : needed;
+  if (t->capacity < FEWEST_ROWS) t->capacity = FEWEST_ROWS;
   t->samples = t->samples > 0 ? t->samples : 1;
   c->H = t->discounted ? p->sweeps : env->horizon;
   c->pooled = p->pool == LSVI_POOL_TRUE;
@@ -235,6 +245,8 @@ void lgv__history_observe(lsvi *c, const lgv_transition *s) {
   t->reward[row] = s->reward;
   t->ended[row] = s->terminated && !(t->discounted && clock);
   write_row(c, row + 1, &s->next, -1);
+  /* the mask of an end may allow nothing, and the clock's end counts as one of many rows */
+  if (t->masks && s->terminated) memset(t->masks + (row + 1) * c->A, 1, (size_t)c->A);
   rows[HISTORY_ROWS] = row + 2;
 }
 

@@ -462,10 +462,14 @@ static void lessons_that_cannot_be_are_found(void **state) {
   rig r;
   rig_open(&r, 4, false);
   add(&r.c, 1), add(&r.c, 2);
+  lgv__cells_count(&r.c, 0, 1, 0, CELLS_END);
   r.c.taught[1] = 1;
   assert_sound(&r.c);
-  r.c.taught[3] = 2;
-  assert_string_equal(lgv__cells_fault(&r.c), "pair.taught: neither 0 nor 1");
+  r.c.taught[1] = 2;
+  assert_string_equal(lgv__cells_fault(&r.c), "pair.taught: not 0 or 1, or without data");
+  r.c.taught[1] = 0;
+  r.c.taught[3] = 1;
+  assert_string_equal(lgv__cells_fault(&r.c), "pair.taught: not 0 or 1, or without data");
   rig_close(&r);
 }
 
