@@ -59,7 +59,7 @@
 /* The descriptor's name after lgv__features_, and its file. */
 #define FEATURES(X)                                                                                \
   X(identity, "src/agent/linear/features_identity.c")                                              \
-  X(rows, "src/agent/linear/features_rows.c")                                                      \
+  X(rows, "src/agent/linear/features_identity.c")                                                  \
   X(polynomial, "src/agent/linear/features_polynomial.c")                                          \
   X(fourier, "src/agent/linear/features_fourier.c")                                                \
   X(rbf, "src/agent/linear/features_rbf.c")                                                        \

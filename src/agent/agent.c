@@ -22,18 +22,7 @@ struct lgv_agent {
   lgv_arena arena;
 };
 
-/* ---- Hooks run with the kernels of the agent, and the caller gets its own back ---- */
-
-/* A portable set that the process or the thread uses already has the same bits. */
-static const lgv_kernel_set *begin_hook(const lgv_full_problem *problem) {
-  if (!problem->portable) return NULL;
-  const lgv_kernel_set *set = lgv__kernels();
-  return lgv__kernels_choose(set->portable ? set : lgv__kernels_portable());
-}
-
-static void end_hook(const lgv_full_problem *problem, const lgv_kernel_set *previous) {
-  if (problem->portable) lgv__kernels_choose(previous);
-}
+/* ---- Hooks run with the kernels of the agent (lgv__kernels_begin) ---- */
 
 /* The same optimizer, compiled for the kernels of the agent. */
 static const lgv_optim_type *own_optimizer(const lgv_full_problem *problem) {
@@ -71,9 +60,9 @@ static void layout_agent(void *context, lgv_layout *layout) {
   p->replay = lgv__layout_rng(layout, "rng.replay");
   p->noise = lgv__layout_rng(layout, "rng.noise");
   p->eval = lgv__layout_rng(layout, "rng.eval");
-  const lgv_kernel_set *previous = begin_hook(&agent->problem);
+  const lgv_kernel_set *previous = lgv__kernels_begin(agent->problem.portable);
   agent->type->layout(agent->self, agent->params, p, layout);
-  end_hook(&agent->problem, previous);
+  lgv__kernels_end(agent->problem.portable, previous);
 }
 
 static lgv_status copy_params(lgv_agent *agent, const void *params, lgv_error *err) {
@@ -105,9 +94,9 @@ static lgv_status open_parts(lgv_agent *agent, const void *params, uint64_t seed
   lgv_rng_seed(p->replay, seed, "agent.replay");
   lgv_rng_seed(p->noise, seed, "agent.noise");
   lgv_rng_seed(p->eval, seed, "agent.eval");
-  const lgv_kernel_set *previous = begin_hook(&agent->problem);
+  const lgv_kernel_set *previous = lgv__kernels_begin(agent->problem.portable);
   lgv_status status = type->open ? type->open(agent->self, err) : LGV_OK;
-  end_hook(&agent->problem, previous);
+  lgv__kernels_end(agent->problem.portable, previous);
   agent->opened = status == LGV_OK;
   return status;
 }
@@ -177,9 +166,9 @@ lgv_status lgv__agent_resolve(const lgv_agent_type *type, void *params, const bo
   if (!type->resolve) return LGV_OK;
   lgv_full_problem own = *lgv__full_problem(problem);
   own.portable |= lgv__agent_is_portable(type, own.builtin, params);
-  const lgv_kernel_set *previous = begin_hook(&own);
+  const lgv_kernel_set *previous = lgv__kernels_begin(own.portable);
   lgv_status status = type->resolve(params, is_set, problem, err);
-  end_hook(&own, previous);
+  lgv__kernels_end(own.portable, previous);
   return status;
 }
 
@@ -231,9 +220,9 @@ void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed) {
 
 void lgv__agent_stats(const lgv_agent *agent, double *values) {
   if (!agent->type->stats) return;
-  const lgv_kernel_set *previous = begin_hook(&agent->problem);
+  const lgv_kernel_set *previous = lgv__kernels_begin(agent->problem.portable);
   agent->type->stats(agent->self, values);
-  end_hook(&agent->problem, previous);
+  lgv__kernels_end(agent->problem.portable, previous);
 }
 
 int32_t lgv__agent_streams(const lgv_agent *agent) {
@@ -262,9 +251,9 @@ lgv_status lgv__agent_check_usable(const lgv_agent *agent, lgv_error *err) {
 static lgv_status call_hook(lgv_agent *agent, lgv_status (*hook)(void *self, lgv_error *err),
                             lgv_error *err) {
   if (!hook) return LGV_OK;
-  const lgv_kernel_set *previous = begin_hook(&agent->problem);
+  const lgv_kernel_set *previous = lgv__kernels_begin(agent->problem.portable);
   lgv_status status = hook(agent->self, err);
-  end_hook(&agent->problem, previous);
+  lgv__kernels_end(agent->problem.portable, previous);
   return status;
 }
 
@@ -306,9 +295,9 @@ lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, lg
 lgv_status lgv__agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                           lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
-  const lgv_kernel_set *previous = begin_hook(&agent->problem);
+  const lgv_kernel_set *previous = lgv__kernels_begin(agent->problem.portable);
   lgv_status status = agent->type->act(agent->self, obs, mode, action, err);
-  end_hook(&agent->problem, previous);
+  lgv__kernels_end(agent->problem.portable, previous);
   return status;
 }
 
@@ -337,9 +326,9 @@ lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition
   LGV_TRY(lgv__action_check(&env->actions, transition->obs.mask, transition->action,
                             agent->type->name, err));
   if (!agent->type->observe) return LGV_OK;
-  const lgv_kernel_set *previous = begin_hook(&agent->problem);
+  const lgv_kernel_set *previous = lgv__kernels_begin(agent->problem.portable);
   lgv_status status = agent->type->observe(agent->self, transition, err);
-  end_hook(&agent->problem, previous);
+  lgv__kernels_end(agent->problem.portable, previous);
   return status;
 }
 
@@ -353,9 +342,9 @@ lgv_status lgv_agent_end_episode(lgv_agent *agent, lgv_error *err) {
 __attribute__((noinline)) static lgv_status
 special_policy(const lgv_agent *agent, const lgv_obs *obs, double *probabilities, lgv_error *err) {
   LGV_TRY(check_mask(agent, obs, err));
-  const lgv_kernel_set *previous = begin_hook(&agent->problem);
+  const lgv_kernel_set *previous = lgv__kernels_begin(agent->problem.portable);
   agent->type->policy(agent->self, obs, probabilities);
-  end_hook(&agent->problem, previous);
+  lgv__kernels_end(agent->problem.portable, previous);
   return LGV_OK;
 }
 
@@ -385,9 +374,9 @@ lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count
   size_t actions = (size_t)agent->problem.given.env.actions.count;
   for (size_t i = 0; i < count; i++) {
     LGV_TRY(check_obs(agent, &obs[i], err));
-    const lgv_kernel_set *previous = begin_hook(&agent->problem);
+    const lgv_kernel_set *previous = lgv__kernels_begin(agent->problem.portable);
     lgv_status status = agent->type->q_values(agent->self, &obs[i], q + i * actions, err);
-    end_hook(&agent->problem, previous);
+    lgv__kernels_end(agent->problem.portable, previous);
     LGV_TRY(status);
   }
   return LGV_OK;

@@ -158,6 +158,16 @@ const lgv_kernel_set *lgv__kernels_portable(void) {
   return set;
 }
 
+const lgv_kernel_set *lgv__kernels_begin(bool portable) {
+  if (!portable) return NULL;
+  const lgv_kernel_set *set = lgv__kernels();
+  return lgv__kernels_choose(set->portable ? set : lgv__kernels_portable());
+}
+
+void lgv__kernels_end(bool portable, const lgv_kernel_set *previous) {
+  if (portable) lgv__kernels_choose(previous);
+}
+
 const lgv_kernel_set *lgv__kernels_at(size_t index) {
   for (size_t i = 0; i < SETS; i++)
     if (sets[i].runs_here() && index-- == 0) return sets[i].set;

@@ -148,27 +148,17 @@ static lgv_status settle(lgv_status status, lgv_run **run) {
 }
 
 /* Environments compute with the kernels of the agent, too, if it promises the same bits on every
- * machine. Returns what end_kernels gives back to the caller. */
-static const lgv_kernel_set *begin_kernels(const lgv_plan *plan) {
-  const lgv_kernel_set *set = lgv__kernels();
-  if (!lgv__plan_is_portable(plan)) return NULL;
-  return lgv__kernels_choose(set->portable ? set : lgv__kernels_portable());
-}
-
-static void end_kernels(const lgv_plan *plan, const lgv_kernel_set *previous) {
-  if (lgv__plan_is_portable(plan)) lgv__kernels_choose(previous);
-}
-
+ * machine. */
 lgv_status lgv__run_open(const lgv_plan *plan, uint64_t seed, const char *directory, bool resume,
                          const lgv_lock *held, lgv_run **run, lgv_error *err) {
-  const lgv_kernel_set *previous = begin_kernels(plan);
+  const lgv_kernel_set *previous = lgv__kernels_begin(lgv__plan_is_portable(plan));
   lgv_status status = create(plan, seed, directory, run, err);
   if (status == LGV_OK) {
     (*run)->record.held = held;
     status =
         resume ? lgv__run_restore(*run, err) : lgv__record_open(&(*run)->record, plan, seed, err);
   }
-  end_kernels(plan, previous);
+  lgv__kernels_end(lgv__plan_is_portable(plan), previous);
   return settle(status, run);
 }
 
@@ -479,9 +469,9 @@ lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bool *done, lgv_erro
   LGV_TRY(lgv__run_ask_for_checkpoint(run, lgv__checkpoint_look, err));
   run->entered = lgv__clock(CLOCK_THREAD_CPUTIME_ID);
   lgv_matmul_threads *before = lgv__matmul_threads_use(run->team);
-  const lgv_kernel_set *previous = begin_kernels(run->plan);
+  const lgv_kernel_set *previous = lgv__kernels_begin(lgv__plan_is_portable(run->plan));
   lgv_status status = advance(run, max_steps, err);
-  end_kernels(run->plan, previous);
+  lgv__kernels_end(lgv__plan_is_portable(run->plan), previous);
   lgv__matmul_threads_use(before);
   if (status == LGV_ERR_NUMERIC) name_step(run, err);
   LGV_TRY(status);

@@ -1,5 +1,8 @@
 /* identity: psi(x) is the observation itself, as it is. With one-hot observations, this is the
- * tabular case through a history; with others, add a constant input for a bias. */
+ * tabular case through a history; with others, add a constant input for a bias.
+ *
+ * rows: the observation has the features of every action, one after the other: phi(x, a) is row a
+ * of a matrix (actions x dim). Contextual bandits show themselves in this way. */
 #include "langevin.h"
 
 #include <string.h>
@@ -14,6 +17,19 @@ static lgv_status dim(const void *params, const lgv_env_spec *env, int64_t input
   (void)env;
   (void)err;
   *out = inputs;
+  return LGV_OK;
+}
+
+static lgv_status row_dim(const void *params, const lgv_env_spec *env, int64_t inputs, int64_t *out,
+                          lgv_error *err) {
+  (void)params;
+  int32_t actions = env->actions.count > 0 ? env->actions.count : 1;
+  if (inputs % actions != 0)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "agent.features = rows takes observations of as many numbers for every action, "
+                    "but %lld numbers are not a multiple of %d actions: take another map",
+                    (long long)inputs, actions);
+  *out = inputs / actions;
   return LGV_OK;
 }
 
@@ -35,6 +51,17 @@ const lgv_feature_type lgv__features_identity = {
     .summary = "the numbers of the observation, as they are",
     .state_size = sizeof(self),
     .dim = dim,
+    .layout = layout,
+    .map = map,
+};
+
+const lgv_feature_type lgv__features_rows = {
+    .size = sizeof(lgv_feature_type),
+    .name = "rows",
+    .summary = "the observation is a matrix with one row of features per action",
+    .state_size = sizeof(self),
+    .by_action = true,
+    .dim = row_dim,
     .layout = layout,
     .map = map,
 };
