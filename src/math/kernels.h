@@ -194,8 +194,9 @@ const lgv_kernel_set *lgv__kernels(void);
  * helps (matmul_threads.h). */
 const lgv_kernel_set *lgv__kernels_choose(const lgv_kernel_set *set);
 const lgv_kernel_set *lgv__kernels_portable(void); /* the widest portable set that runs here */
-/* Surround work that promises the same bits on every machine: if `portable`, the thread computes with
- * a portable set, its present one or the widest. lgv__kernels_end takes what _begin has returned. */
+/* Surround work that promises the same bits on every machine: if `portable`, the thread computes
+ * with a portable set, its present one or the widest. lgv__kernels_end takes what _begin has
+ * returned. */
 const lgv_kernel_set *lgv__kernels_begin(bool portable);
 void lgv__kernels_end(bool portable, const lgv_kernel_set *previous);
 /* Fails if LANGEVIN_KERNELS names an unknown set or one that this CPU cannot run; the best set is
