@@ -188,22 +188,23 @@ static const char *memory_fault(const remote_hello *h, int64_t file_size) {
   return NULL;
 }
 
-static const char *obs_fault(const remote_hello *h) {
-  lgv_env_spec spec = {.obs_kind = (lgv_obs_kind)h->obs_kind,
-                       .obs_form = (lgv_obs_form)h->obs_form,
-                       .obs_shape = {h->shape[0], h->shape[1], h->shape[2]},
-                       .vector = h->vector,
-                       .frames = h->frames};
-  return lgv__obs_fault(&spec);
+lgv_env_spec lgv__remote_spec(const remote_hello *h) {
+  return (lgv_env_spec){.obs_kind = (lgv_obs_kind)h->obs_kind,
+                        .obs_form = (lgv_obs_form)h->obs_form,
+                        .obs_shape = {h->shape[0], h->shape[1], h->shape[2]},
+                        .vector = h->vector,
+                        .frames = h->frames,
+                        .actions = h->actions,
+                        .masked = h->masked != 0,
+                        .states = h->states,
+                        .horizon = h->horizon};
 }
 
 static const char *fault_of(const remote_hello *h) {
-  const char *fault = obs_fault(h);
-  if (!fault) fault = lgv__actions_fault(&h->actions);
+  lgv_env_spec spec = lgv__remote_spec(h);
+  const char *fault = lgv__spec_fault(&spec);
   if (fault) return fault;
-  if (h->masked < 0 || h->masked > 1 || (h->masked && h->actions.kind == LGV_BOX))
-    return "masks that its actions cannot have";
-  if (h->states < 0 || h->horizon < 0) return "a negative number of states or steps";
+  if (h->masked < 0 || h->masked > 1) return "masks that are neither there nor not";
   return h->states > most_states ? "too large a number of states" : NULL;
 }
 
