@@ -44,11 +44,14 @@ lgv_status lgv__make_directory(const char *path, lgv_error *err) {
   return LGV_OK;
 }
 
-static bool write_whole(const char *path, const char *text, size_t length, bool sync) {
-  int descriptor = lgv__disk_open(path, O_WRONLY | O_CREAT | O_TRUNC);
+static bool write_whole(const char *temporary, const char *path, const char *text, size_t length,
+                        bool sync) {
+  int descriptor = lgv__disk_create(temporary);
   if (descriptor < 0) return false;
-  bool ok = lgv__disk_write(descriptor, text, length) && (!sync || lgv__disk_sync(descriptor));
+  bool ok = lgv__disk_write(descriptor, text, length) && (!sync || lgv__disk_sync(descriptor)) &&
+            lgv__disk_rename(temporary, path);
   int reason = errno;
+  if (!ok) unlink(temporary);
   bool closed = lgv__disk_close(descriptor);
   if (!ok) errno = reason;
   return ok && closed;
@@ -59,11 +62,7 @@ static lgv_status write_file(const char *directory, const char *name, const char
   char path[PATH_MAX], temporary[PATH_MAX];
   LGV_TRY(lgv__join_path(directory, name, path, sizeof path - 8, err));
   snprintf(temporary, sizeof temporary, "%.*s.tmp", PATH_MAX - 8, path);
-  if (write_whole(temporary, text, length, sync) && lgv__disk_rename(temporary, path))
-    return LGV_OK;
-  lgv_status status = io_error(err, "write", path);
-  unlink(temporary);
-  return status;
+  return write_whole(temporary, path, text, length, sync) ? LGV_OK : io_error(err, "write", path);
 }
 
 lgv_status lgv__write_file(const char *directory, const char *name, const char *text, size_t length,

@@ -1,5 +1,6 @@
 /* Files that are complete or absent (written under a temporary name, synced, renamed), and files
- * that grow. */
+ * that grow. Several processes may write the same file at once: they take turns
+ * (lgv__disk_create). */
 #ifndef LGV_BASE_FILE_H
 #define LGV_BASE_FILE_H
 

@@ -231,12 +231,12 @@ static bool write_parts(const lgv_tensors_image *image, int file) {
 }
 
 int lgv__tensors_emit(const lgv_tensors_image *image) {
-  int file = lgv__disk_open(image->temporary, O_WRONLY | O_CREAT | O_TRUNC);
+  int file = lgv__disk_create(image->temporary);
   if (file < 0) return errno;
-  int reason = write_parts(image, file) ? 0 : errno;
-  if (!lgv__disk_close(file) && !reason) reason = errno;
-  if (!reason && !lgv__disk_rename(image->temporary, image->path)) reason = errno;
+  bool ok = write_parts(image, file) && lgv__disk_rename(image->temporary, image->path);
+  int reason = ok ? 0 : errno;
   if (reason) unlink(image->temporary);
+  if (!lgv__disk_close(file) && !reason) reason = errno;
   return reason;
 }
 
