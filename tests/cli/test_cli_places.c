@@ -66,8 +66,32 @@ static void a_limit_of_file_sizes_is_a_full_disk(void **state) {
   expect_shell("$L run --resume long", 0);
 }
 
+/* Commands that only look leave the directory as it was, and show the same again. */
+static void looking_changes_no_directory(void **state) {
+  (void)state;
+  expect_shell("$L run --env nchain --set env.n=8 --agent bootstrapped-dqn --steps 300 -q "
+               "--set run.checkpoint_final=true --set agent.warmup=50 --out a && cp -r a kept",
+               0);
+  const char *const looks[] = {"$L eval a --episodes 2",
+                               "$L export a --out x.c && cat x.c",
+                               "$L compare a",
+                               "$L show a",
+                               "$L plot a --out x.svg",
+                               "$L plot a --values --out x.svg",
+                               "$L report a --out x.html"};
+  for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+    expect_shell(looks[i], 0);
+    char *first = strdup(out);
+    expect_shell(looks[i], 0);
+    assert_string_equal(out, first);
+    free(first);
+    expect_shell("diff -r a kept", 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(looking_changes_no_directory, make_place, remove_place),
       cmocka_unit_test_setup_teardown(a_run_and_seeds_do_not_share_a_directory, make_place,
                                       remove_place),
       cmocka_unit_test_setup_teardown(seeds_are_gone_on_with_as_they_are, make_place, remove_place),
