@@ -25,6 +25,13 @@ lgv_status lgv__join_path(const char *directory, const char *name, char *path, s
   return LGV_OK;
 }
 
+lgv_status lgv__is_there(const char *path, bool *there, lgv_error *err) {
+  struct stat info;
+  *there = stat(path, &info) == 0;
+  if (*there || errno == ENOENT || errno == ENOTDIR) return LGV_OK;
+  return io_error(err, "look at", path);
+}
+
 lgv_status lgv__make_directory(const char *path, lgv_error *err) {
   char partial[PATH_MAX];
   if (strlen(path) >= sizeof partial)

@@ -10,6 +10,7 @@
 #include "env/common_params.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -108,16 +109,21 @@ lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *di
                              lgv_config_match match, lgv_error *err) {
   char path[PATH_MAX];
   LGV_TRY(lgv__join_path(directory, "config.json", path, sizeof path, err));
+  bool there;
+  LGV_TRY(lgv__is_there(path, &there, err));
+  if (!there) return LGV_OK;
   FILE *file = fopen(path, "rb");
-  if (!file) return LGV_OK;
+  if (!file) return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", path, strerror(errno));
   lgv_json json = {0};
   lgv__plan_json(plan, seed, &json);
   char *old = lgv__calloc(json.length + SLACK + 1, 1);
   bool ready = old && !json.failed;
   if (ready) old[fread(old, 1, json.length + SLACK, file)] = '\0';
+  bool failed = ferror(file);
   fclose(file);
-  lgv_status status = ready ? compare(old, json.text, directory, match, err)
-                            : lgv__out_of_memory(err, "config.json");
+  lgv_status status = failed  ? lgv_fail(err, LGV_ERR_IO, "cannot read %.300s", path)
+                      : ready ? compare(old, json.text, directory, match, err)
+                              : lgv__out_of_memory(err, "config.json");
   lgv__free(old);
   lgv__json_free(&json);
   return status;
@@ -145,9 +151,11 @@ void lgv__seed_name(uint64_t seed, char *name) {
   snprintf(name, LGV_SEED_NAME_SIZE, "seed-%" PRIu64, seed);
 }
 
-lgv_seeds lgv__seeds_in(const char *directory) {
+lgv_status lgv__seeds_in(const char *directory, lgv_seeds *seeds, lgv_error *err) {
   lgv_seeds found = {.first = UINT64_MAX};
   DIR *stream = opendir(directory);
+  if (!stream && errno != ENOENT && errno != ENOTDIR)
+    return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", directory, strerror(errno));
   for (const struct dirent *entry; stream && (entry = readdir(stream));) {
     uint64_t seed;
     int end = 0; /* seed-3.old does not count */
@@ -158,11 +166,13 @@ lgv_seeds lgv__seeds_in(const char *directory) {
     found.count++;
   }
   if (stream) closedir(stream);
-  return found;
+  *seeds = found;
+  return LGV_OK;
 }
 
 lgv_status lgv__seeds_check_none(const char *directory, lgv_error *err) {
-  lgv_seeds found = lgv__seeds_in(directory);
+  lgv_seeds found;
+  LGV_TRY(lgv__seeds_in(directory, &found, err));
   if (found.count == 0) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
                   "%.200s is a directory of several seeds: name one of them, such as "

@@ -25,8 +25,8 @@ typedef struct lgv_seeds {
 
 enum { LGV_SEED_NAME_SIZE = 32 };
 void lgv__seed_name(uint64_t seed, char *name);
-/* The seeds in a directory; none if it cannot be read. */
-lgv_seeds lgv__seeds_in(const char *directory);
+/* The seeds in a directory; none if there is no such directory. */
+LGV_CHECK lgv_status lgv__seeds_in(const char *directory, lgv_seeds *seeds, lgv_error *err);
 /* Refuses a directory of several seeds where one run is meant. */
 LGV_CHECK lgv_status lgv__seeds_check_none(const char *directory, lgv_error *err);
 

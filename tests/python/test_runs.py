@@ -1,6 +1,7 @@
 """Runs, sweeps, records."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -153,3 +154,17 @@ def test_closed_descriptors(tmp_path):
     langevin.run("riverswim", "lmc-lsvi", {"env.n": 6}, episodes=3000, seed=3, out=tmp_path / "open")
     for name in ("metrics.csv", "summary.json"):
         assert (tmp_path / "closed" / name).read_bytes() == (tmp_path / "open" / name).read_bytes()
+
+
+def test_what_cannot_be_looked_into_is_not_left_out(tmp_path, monkeypatch):
+    langevin.run("riverswim", "lmc-lsvi", {"env.n": 6}, episodes=5, seeds=2, out=tmp_path)
+    look = os.scandir
+
+    def refuse(path):
+        if os.fspath(path).endswith("seed-1"):
+            raise PermissionError(13, "Permission denied", os.fspath(path))
+        return look(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(langevin.FileError, match="cannot look into .*seed-1: Permission denied"):
+        langevin.read_runs(tmp_path)
