@@ -2,6 +2,7 @@
 
 #include "base/disk.h"
 #include "base/error.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,6 +105,7 @@ bool lgv__out_open(lgv_out *out, const char *path, int64_t keep) {
   out->error = 0;
   out->used = 0;
   out->size = keep;
+  out->sum = LGV_HASH_START;
   out->descriptor = lgv__disk_open(path, O_WRONLY | O_CREAT);
   out->is_open = out->descriptor >= 0;
   return note(out, out->is_open) && note(out, lgv__disk_truncate(out->descriptor, keep));
@@ -116,6 +118,7 @@ static void spill(lgv_out *out) {
 
 void lgv__out_put(lgv_out *out, const void *bytes, size_t count) {
   out->size += (int64_t)count;
+  out->sum = lgv__hash(out->sum, bytes, count);
   for (size_t done = 0, n; done < count; done += n) {
     size_t room = sizeof out->buffer - out->used;
     n = count - done < room ? count - done : room;

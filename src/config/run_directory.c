@@ -78,8 +78,9 @@ static void describe_missing(const char *other, const char *was, const char *key
     snprintf(what, size, "env.%s is %s there, here %s", old >= 0 ? other : key, was, is);
 }
 
-static lgv_status compare(const char *old, const char *new, const char *directory,
-                          lgv_config_match match, lgv_error *err) {
+/* Whether two texts agree; if not, what names the first difference. */
+static bool compare(const char *old, const char *new, lgv_config_match match, char *what,
+                    size_t size) {
   char section[WORD_SIZE] = "", key[WORD_SIZE], is[WORD_SIZE], other[WORD_SIZE], was[WORD_SIZE];
   while (*old || *new) {
     line a = next_line(&old), b = next_line(&new);
@@ -87,10 +88,10 @@ static lgv_status compare(const char *old, const char *new, const char *director
     split(b, key, is);
     if (strcmp(is, "{") == 0) copy(key, strlen(key), section);
     if (same(a, b)) continue;
-    char what[7 * WORD_SIZE], advice[2 * WORD_SIZE] = "";
+    char advice[2 * WORD_SIZE] = "";
     if (strcmp(key, other) != 0) {
-      describe_missing(other, was, key, is, what, sizeof what);
-      return refuse(directory, what, err);
+      describe_missing(other, was, key, is, what, size);
+      return false;
     }
     if (match == LGV_UP_TO_BUDGET && is_budget(section, key)) continue;
     if (strcmp(section, "langevin") == 0 && strcmp(key, "kernels") == 0) {
@@ -99,10 +100,26 @@ static lgv_status compare(const char *old, const char *new, const char *director
                ": LANGEVIN_KERNELS=%.*s selects the same, if this CPU has it",
                (int)strcspn(name, "\""), name);
     }
-    snprintf(what, sizeof what, "%s.%s is %s there, here %s%s", section, key, was, is, advice);
-    return refuse(directory, what, err);
+    snprintf(what, size, "%s.%s is %s there, here %s%s", section, key, was, is, advice);
+    return false;
   }
-  return LGV_OK;
+  return true;
+}
+
+lgv_status lgv__config_compare(const lgv_plan *plan, uint64_t seed, const char *settings,
+                               bool *same, char *what, size_t size, lgv_error *err) {
+  lgv_json json = {0};
+  lgv__plan_json(plan, seed, &json);
+  bool failed = json.failed;
+  *same = !failed && compare(settings, json.text, LGV_UP_TO_BUDGET, what, size);
+  lgv__json_free(&json);
+  return failed ? lgv__out_of_memory(err, "config.json") : LGV_OK;
+}
+
+static lgv_status check_text(const char *old, const char *new, const char *directory,
+                             lgv_config_match match, lgv_error *err) {
+  char what[LGV_DIFFERENCE_SIZE];
+  return compare(old, new, match, what, sizeof what) ? LGV_OK : refuse(directory, what, err);
 }
 
 lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *directory,
@@ -122,7 +139,7 @@ lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *di
   bool failed = ferror(file);
   fclose(file);
   lgv_status status = failed  ? lgv_fail(err, LGV_ERR_IO, "cannot read %.300s", path)
-                      : ready ? compare(old, json.text, directory, match, err)
+                      : ready ? check_text(old, json.text, directory, match, err)
                               : lgv__out_of_memory(err, "config.json");
   lgv__free(old);
   lgv__json_free(&json);

@@ -8,11 +8,16 @@
 /* EXACTLY: every value is the same. UP_TO_BUDGET: run.steps and run.episodes may differ, since a
  * run can be extended. */
 typedef enum lgv_config_match { LGV_EXACTLY, LGV_UP_TO_BUDGET } lgv_config_match;
+enum { LGV_DIFFERENCE_SIZE = 700 };
 
 /* Refuses a directory whose config.json has other settings, and names the first that differs; a
  * directory without config.json passes. */
 LGV_CHECK lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *directory,
                                        lgv_config_match match, lgv_error *err);
+/* Whether settings, in the form of config.json, are those of the plan up to its budget. If not,
+ * what (size bytes) names the first difference: "agent.batch is 32 there, here 64". */
+LGV_CHECK lgv_status lgv__config_compare(const lgv_plan *plan, uint64_t seed, const char *settings,
+                                         bool *same, char *what, size_t size, lgv_error *err);
 /* Refuses a plan whose budget is less than its run has done already: config.json would contradict
  * the records. A round of run.envs steps may exceed a budget. */
 LGV_CHECK lgv_status lgv__config_check_budget(const lgv_plan *plan, int64_t steps, int64_t episodes,
