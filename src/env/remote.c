@@ -27,7 +27,7 @@
 enum { MAGIC = 0x3156474c, VERSION = 2 }; /* "LGV1" */
 enum { RESET = 1, STEP, SAVE, RESTORE, CLOSE, FREEZE };
 enum { FINE, WRONG_USAGE, RAISED, NOT_A_NUMBER };
-enum { PACKET = 1 << 16, TRIM_EVERY = 4096 };
+enum { PACKET = 1 << 16 };
 
 static const int64_t largest_memory = (int64_t)1 << 36;
 static const int64_t most_states = (int64_t)1 << 24; /* one-hot observations of 64 MB */
@@ -366,7 +366,7 @@ static lgv_status send_with(remote *r, wire_command command, const lgv_action *a
   size_t extra = action ? (size_t)r->hello.actions.parts * sizeof action->choice : 0;
   r->operation = command.operation;
   command.sequence = ++r->sequence;
-  if (r->sequence % TRIM_EVERY == 0) lgv__process_trim_log(&r->process);
+  lgv__process_trim_log(&r->process);
   memcpy(packet, &command, sizeof command);
   if (action) memcpy(packet + sizeof command, action, extra);
   return send_packet(r, packet, sizeof command + extra, err);

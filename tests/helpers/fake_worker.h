@@ -198,6 +198,7 @@ static void answer(fake *f, const command_packet *c, ssize_t size) {
   char text[sizeof r + 64];
   bool step = c->operation == STEP;
   if (step && is(f, "chatter")) printf("%01000d\n", 7), fflush(stdout);
+  if (step && is(f, "flood")) printf("%01000000d\n", 7), fflush(stdout);
   if (c->operation == SAVE) r.number = is(f, "save-more") ? 65 : 4;
   if (step && is_game(f)) r.frames = c->repeat;
   if (step && is(f, "game-stands-still")) r.frames = 0;
