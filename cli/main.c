@@ -40,7 +40,9 @@ static int unknown_command(const char *name) {
   const char *names[32] = {0};
   for (size_t i = 0; cli_commands[i]; i++) names[i] = cli_commands[i]->name;
   const char *near = lgv__nearest_name(name, names);
-  fprintf(stderr, "langevin: there is no command '%s'", name);
+  fprintf(stderr, "langevin: there is no command '");
+  lgv__put_visible(stderr, name);
+  fputc('\'', stderr);
   if (near) fprintf(stderr, "; did you mean '%s'?", near);
   fprintf(stderr, "\n`langevin help` lists the commands\n");
   return CLI_USAGE;

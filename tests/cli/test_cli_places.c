@@ -154,6 +154,38 @@ static void directories_without_permission_are_named(void **state) {
   expect_shell(line, 0);
 }
 
+/* ---- Escape sequences ---- */
+
+/* A terminal obeys them, wherever they come from: names of directories, records, arguments. */
+static void control_characters_are_made_visible(void **state) {
+  (void)state;
+  expect_shell(SMALL "--episodes 20 --out one && " SMALL "--seed 5 --episodes 20 --out two", 0);
+  expect_shell("mkdir r && mv one \"$(printf 'r/a\\033[31mred')\" && "
+               "mv two \"$(printf 'r/b\\302\\233')\"",
+               0);
+  expect_shell("cd r/a* && sed -i 's/\"finished\": true/\"finished\": false,\\n  "
+               "\"error\": \"x\\\\u001b[2Jy\"/' summary.json && grep -q u001b summary.json",
+               0);
+  const char *const looks[] = {
+      "$L show r",
+      "$L show r/a*",
+      "$L compare r",
+      "$L compare r --csv",
+      "$L report r --out x.html && cat x.html",
+      "$L show \"$(printf 'no\\033[1mwhere')\" || true",
+      "$L \"$(printf 'no\\033[1mwhere')\" || true",
+      "$L run --env \"$(printf 'no\\033[1mwhere')\" --agent psrl || true",
+      "$L run --resume r/a* --set \"$(printf 'agent.no\\033[1mwhere')=1\" || true",
+  };
+  for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+    expect_shell(looks[i], 0);
+    if (strchr(out, '\033') || strchr(err, '\033') || strstr(out, "\302\233"))
+      fail_msg("%s prints an escape sequence: %s%s", looks[i], out, err);
+    if (!strstr(out, "\\x1b[") && !strstr(err, "\\x1b["))
+      fail_msg("%s hides it: %s%s", looks[i], out, err);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(what_cannot_be_looked_at_is_not_left_out, make_place,
@@ -161,6 +193,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_run_that_cannot_be_looked_at_does_not_start_again,
                                       make_place, remove_place),
       cmocka_unit_test_setup_teardown(directories_without_permission_are_named, make_place,
+                                      remove_place),
+      cmocka_unit_test_setup_teardown(control_characters_are_made_visible, make_place,
                                       remove_place),
       cmocka_unit_test_setup_teardown(looking_changes_no_directory, make_place, remove_place),
       cmocka_unit_test_setup_teardown(a_run_and_seeds_do_not_share_a_directory, make_place,

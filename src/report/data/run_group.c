@@ -366,10 +366,18 @@ static lgv_status make_rows(lgv_groups *groups, lgv_error *err) {
   return LGV_OK;
 }
 
+/* Labels may be names of directories, and end up in tables, pages and pictures. */
+static void show_label(lgv_group *g) {
+  char label[sizeof g->label];
+  lgv__make_visible(g->label, label, sizeof label);
+  memcpy(g->label, label, sizeof label);
+}
+
 static lgv_status open_all(lgv_groups *groups, const lgv_selection *s, lgv_error *err) {
   for (size_t i = 0; i < s->count; i++) LGV_TRY(add_input(groups, s->inputs[i], s->where, err));
   if (groups->count == 0) return lgv_fail(err, LGV_ERR_USAGE, "no run has %.300s", s->where);
   LGV_TRY(lgv__groups_label(groups, s, err));
+  for (size_t i = 0; i < groups->count; i++) show_label(&groups->items[i]);
   LGV_TRY(refuse_twins(groups, err));
   return make_rows(groups, err);
 }
