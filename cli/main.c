@@ -1,8 +1,10 @@
 /* langevin: the command line of liblangevin. */
 #include "cli.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 const cli_command *const cli_commands[] = {
     &cli_run,   &cli_sweep, &cli_reproduce, &cli_eval,   &cli_watch, &cli_export,
@@ -38,13 +40,24 @@ static int unknown_command(const char *name) {
   const char *names[32] = {0};
   for (size_t i = 0; cli_commands[i]; i++) names[i] = cli_commands[i]->name;
   const char *near = lgv__nearest_name(name, names);
-  fprintf(stderr, "langevin: there is no command '%s'", name);
+  fprintf(stderr, "langevin: there is no command '");
+  lgv__put_visible(stderr, name);
+  fputc('\'', stderr);
   if (near) fprintf(stderr, "; did you mean '%s'?", near);
   fprintf(stderr, "\n`langevin help` lists the commands\n");
   return CLI_USAGE;
 }
 
+/* Descriptors 0, 1 and 2 that are closed would be given to the files that are opened next, and
+ * messages would end up in them. */
+static bool open_standard_descriptors(void) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) return false;
+  return true;
+}
+
 int main(int argc, char **argv) {
+  if (!open_standard_descriptors()) return CLI_FAILED;
   signal(SIGXFSZ, SIG_IGN); /* a file beyond its size limit fails as a full disk does */
   if (argc < 2) {
     cli_help.main(&cli_help, 0, NULL);

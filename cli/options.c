@@ -14,8 +14,10 @@
 enum { MOST_OPTIONS = 32 };
 
 static void complain(const cli_command *command, const char *format, va_list args) {
+  char text[2048];
+  vsnprintf(text, sizeof text, format, args);
   fprintf(stderr, "langevin %s: ", command->name);
-  vfprintf(stderr, format, args);
+  lgv__put_visible(stderr, text);
   fputc('\n', stderr);
 }
 
@@ -40,7 +42,11 @@ void cli_notice(void *context, const char *text) {
   for (size_t i = 0; i < KEPT; i++) known |= seen[i] == hash;
   seen[count++ % KEPT] = hash;
   const char *clear = isatty(STDERR_FILENO) ? "\r\033[K" : ""; /* a progress bar */
-  if (!known) fprintf(stderr, "%slangevin %s: %s\n", clear, command->name, text);
+  if (!known) {
+    fprintf(stderr, "%slangevin %s: ", clear, command->name);
+    lgv__put_visible(stderr, text);
+    fputc('\n', stderr);
+  }
   pthread_mutex_unlock(&notice_lock);
 }
 

@@ -81,7 +81,14 @@ static int show_main(const cli_command *command, int count, char **words) {
   }
   if (!directory && !args.stopped) cli_reject(&args, "which run? name its directory");
   if (args.stopped) return args.exit_code;
-  return lgv__show(directory, stdout, &err) == LGV_OK ? CLI_OK : cli_error(command, &err);
+  char *text = NULL;
+  size_t length;
+  FILE *out = open_memstream(&text, &length);
+  if (!out) return cli_wrong(command, "out of memory");
+  lgv_status status = lgv__show(directory, out, &err);
+  if (fclose(out) == 0) lgv__put_visible(stdout, text);
+  free(text);
+  return status == LGV_OK ? CLI_OK : cli_error(command, &err);
 }
 
 const cli_command cli_show = {

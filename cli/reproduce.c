@@ -120,7 +120,9 @@ static int show_list(const cli_command *command, const char *folder) {
       continue;
     }
     const char *about = lgv_sweep_get_info(sweep)->about;
-    printf("%-20s %s (%zu runs)\n", names[i], about, cli_sweep_runs(sweep));
+    printf("%-20s ", names[i]);
+    lgv__put_visible(stdout, about);
+    printf(" (%zu runs)\n", cli_sweep_runs(sweep));
     lgv_sweep_free(sweep);
   }
   free_names(names, count);

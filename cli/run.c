@@ -48,7 +48,11 @@ static void check(cli_args *args, lgv_status status, const lgv_error *err) {
 static lgv_status load_previous(request *r, const char *directory, lgv_error *err) {
   char path[PATH_MAX];
   int length = snprintf(path, sizeof path, "%s/config.json", directory);
-  lgv_seeds found = access(path, F_OK) == 0 ? (lgv_seeds){0} : lgv__seeds_in(directory);
+  lgv_seeds found = {0};
+  bool there;
+  lgv_status status = lgv__is_there(path, &there, err);
+  if (status == LGV_OK && !there) status = lgv__seeds_in(directory, &found, err);
+  if (status != LGV_OK) return status;
   if (found.count > 0) {
     char name[LGV_SEED_NAME_SIZE];
     lgv__seed_name(found.first, name);
@@ -57,7 +61,8 @@ static lgv_status load_previous(request *r, const char *directory, lgv_error *er
   }
   if (length >= (int)sizeof path)
     return lgv_fail(err, LGV_ERR_IO, "the path %.100s... is too long", directory);
-  return access(path, F_OK) == 0 ? lgv_settings_load(r->settings, path, err) : LGV_OK;
+  status = lgv__is_there(path, &there, err);
+  return status == LGV_OK && there ? lgv_settings_load(r->settings, path, err) : status;
 }
 
 /* Loads files first, so that the command line wins. */

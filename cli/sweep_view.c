@@ -180,8 +180,9 @@ static void format_running(const cli_sweep_view *v, const running *r, char *text
 
 /* Cut at the edge: a line that wraps would not be drawn over. */
 static void draw_line(FILE *out, int *lines, int width, const char *format, const char *text) {
-  char line[LINE + 16];
-  snprintf(line, sizeof line, format, text);
+  char line[LINE + 16], visible[LINE];
+  lgv__make_visible(text, visible, sizeof visible);
+  snprintf(line, sizeof line, format, visible);
   fprintf(out, "%s%.*s", *lines ? "\n" : "", width - 1, line);
   ++*lines;
 }
@@ -237,5 +238,7 @@ void cli_sweep_view_show(cli_sweep_view *v, const lgv_progress *now) {
   }
   format_counts(v, now, counts, sizeof counts);
   if (v->has_best) format_best(v, best, sizeof best);
-  fprintf(stderr, "%s%s%s\n", counts, best[0] ? "; " : "", best);
+  fprintf(stderr, "%s%s", counts, best[0] ? "; " : "");
+  lgv__put_visible(stderr, best);
+  fputc('\n', stderr);
 }

@@ -245,11 +245,12 @@ def _load_json(directory: str, name: str) -> Optional[Dict[str, Any]]:
 
 def _load_metrics(directory: str) -> Dict[str, np.ndarray]:
     path = os.path.join(directory, "metrics.csv")
-    if not os.path.exists(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            names = file.readline().rstrip("\n").split(",")
+            rows = [line.rstrip("\n").split(",") for line in file if line.endswith("\n")]  # the last may be torn
+    except FileNotFoundError:
         return {}
-    with open(path, encoding="utf-8") as file:
-        names = file.readline().rstrip("\n").split(",")
-        rows = [line.rstrip("\n").split(",") for line in file if line.endswith("\n")]  # the last may be torn
     try:
         table = np.array([[float(x) if x else np.nan for x in row] for row in rows]).reshape(len(rows), len(names))
     except ValueError as error:
@@ -282,7 +283,11 @@ def read_runs(directory: Any, *, as_frame: bool = False) -> Any:
     top = os.fspath(directory)
     if not os.path.isdir(top):
         raise library.FileError(f"there is no directory {top}")
-    found = sorted(path for path, _, files in os.walk(top) if "config.json" in files)
+
+    def fail(error: OSError) -> None:
+        raise library.FileError(f"cannot look into {error.filename}: {error.strerror}; its runs would be missing")
+
+    found = sorted(path for path, _, files in os.walk(top, onerror=fail) if "config.json" in files)
     runs = [read_run(path) for path in found]
     if not as_frame:
         return runs

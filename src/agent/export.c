@@ -1,6 +1,7 @@
 #include "agent/export_writer.h"
 
 #include "agent/agent.h"
+#include "base/disk.h"
 #include "base/error.h"
 #include "base/spec.h"
 
@@ -249,16 +250,16 @@ static lgv_status check(const export_writer *w, bool has_parts, lgv_error *err) 
 
 static lgv_status close_file(export_writer *w, const char *temporary, const char *path,
                              lgv_status status, lgv_error *err) {
-  bool written = fflush(w->file) == 0 && !ferror(w->file) && fsync(fileno(w->file)) == 0;
+  bool written = fflush(w->file) == 0 && !ferror(w->file) && lgv__disk_sync(fileno(w->file));
   int error = errno;
-  fclose(w->file);
   if (status == LGV_OK && !written)
     status = lgv_fail(err, LGV_ERR_IO, "cannot write %.300s: %s", path, strerror(error));
   if (status == LGV_OK && w->not_finite)
     status = lgv_fail(err, LGV_ERR_NUMERIC, "the agent holds numbers that are not finite");
-  if (status == LGV_OK && rename(temporary, path) != 0)
+  if (status == LGV_OK && !lgv__disk_rename(temporary, path))
     status = lgv_fail(err, LGV_ERR_IO, "cannot write %.300s: %s", path, strerror(errno));
   if (status != LGV_OK) unlink(temporary);
+  fclose(w->file);
   return status;
 }
 
@@ -270,7 +271,12 @@ lgv_status lgv_agent_export(lgv_agent *agent, const char *path, const char *name
   LGV_TRY(check(&w, has_parts, err));
   if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
     return lgv_fail(err, LGV_ERR_IO, "the path %.200s... is too long", path);
-  w.file = fopen(temporary, "wb");
-  if (!w.file) return lgv_fail(err, LGV_ERR_IO, "cannot write %.300s: %s", path, strerror(errno));
+  int descriptor = lgv__disk_create(temporary);
+  w.file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
+  if (!w.file) {
+    lgv_status status = lgv_fail(err, LGV_ERR_IO, "cannot write %.300s: %s", path, strerror(errno));
+    if (descriptor >= 0) close(descriptor);
+    return status;
+  }
   return close_file(&w, temporary, path, put_policy(&w, err), err);
 }

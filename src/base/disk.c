@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static _Thread_local struct {
@@ -30,8 +32,65 @@ long lgv__disk_fail_after(long n, int error, bool for_good) {
   return left;
 }
 
+int lgv__disk_lift(int descriptor) {
+  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+  int lifted = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int reason = errno;
+  close(descriptor);
+  errno = reason;
+  return lifted;
+}
+
 int lgv__disk_open(const char *path, int flags) {
-  return refused() ? -1 : open(path, flags | O_CLOEXEC, 0666);
+  return refused() ? -1 : lgv__disk_lift(open(path, flags | O_CLOEXEC, 0666));
+}
+
+static bool acquire(int descriptor, double patience) {
+  const struct timespec pause = {.tv_nsec = 20000000};
+  for (double waited = 0; flock(descriptor, LOCK_EX | LOCK_NB) != 0; waited += 0.02) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return true; /* this file system has no locks */
+    if (waited >= patience) return false;
+    nanosleep(&pause, NULL);
+  }
+  return true;
+}
+
+/* False if the previous holder removed or renamed the file, and another process may have made a new
+ * one since. */
+static bool is_still_there(int descriptor, const char *path) {
+  struct stat held, there;
+  return fstat(descriptor, &held) == 0 && stat(path, &there) == 0 && held.st_ino == there.st_ino &&
+         held.st_dev == there.st_dev;
+}
+
+/* So often the file may vanish between its opening and its locking. Some network file systems give
+ * it another inode each time: there the lock is taken as it is. */
+enum { MOST_TRIES = 1000 };
+
+int lgv__disk_open_alone(const char *path, double patience) {
+  for (int tries = 1;; tries++) {
+    int descriptor = lgv__disk_open(path, O_RDWR | O_CREAT);
+    if (descriptor < 0) return -1;
+    if (!acquire(descriptor, patience)) {
+      close(descriptor);
+      errno = EWOULDBLOCK;
+      return -1;
+    }
+    if (tries == MOST_TRIES || is_still_there(descriptor, path)) return descriptor;
+    close(descriptor);
+  }
+}
+
+static const double create_patience = 60; /* seconds */
+
+int lgv__disk_create(const char *temporary) {
+  int descriptor = lgv__disk_open_alone(temporary, create_patience);
+  if (descriptor < 0 || lgv__disk_truncate(descriptor, 0)) return descriptor;
+  int reason = errno;
+  close(descriptor);
+  errno = reason;
+  return -1;
 }
 
 bool lgv__disk_write(int descriptor, const void *bytes, size_t count) {

@@ -1,5 +1,7 @@
 #include "base/error.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -7,9 +9,11 @@ lgv_status lgv_fail(lgv_error *err, lgv_status status, const char *format, ...) 
   if (!err) return status;
   err->status = status;
   va_list args;
+  char text[sizeof err->message];
   va_start(args, format);
-  vsnprintf(err->message, sizeof err->message, format, args);
+  vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  lgv__make_visible(text, err->message, sizeof err->message);
   return status;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/disk.h"
 #include "base/error.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +26,13 @@ lgv_status lgv__join_path(const char *directory, const char *name, char *path, s
   return LGV_OK;
 }
 
+lgv_status lgv__is_there(const char *path, bool *there, lgv_error *err) {
+  struct stat info;
+  *there = stat(path, &info) == 0;
+  if (*there || errno == ENOENT || errno == ENOTDIR) return LGV_OK;
+  return io_error(err, "look at", path);
+}
+
 lgv_status lgv__make_directory(const char *path, lgv_error *err) {
   char partial[PATH_MAX];
   if (strlen(path) >= sizeof partial)
@@ -44,11 +52,14 @@ lgv_status lgv__make_directory(const char *path, lgv_error *err) {
   return LGV_OK;
 }
 
-static bool write_whole(const char *path, const char *text, size_t length, bool sync) {
-  int descriptor = lgv__disk_open(path, O_WRONLY | O_CREAT | O_TRUNC);
+static bool write_whole(const char *temporary, const char *path, const char *text, size_t length,
+                        bool sync) {
+  int descriptor = lgv__disk_create(temporary);
   if (descriptor < 0) return false;
-  bool ok = lgv__disk_write(descriptor, text, length) && (!sync || lgv__disk_sync(descriptor));
+  bool ok = lgv__disk_write(descriptor, text, length) && (!sync || lgv__disk_sync(descriptor)) &&
+            lgv__disk_rename(temporary, path);
   int reason = errno;
+  if (!ok) unlink(temporary);
   bool closed = lgv__disk_close(descriptor);
   if (!ok) errno = reason;
   return ok && closed;
@@ -59,11 +70,7 @@ static lgv_status write_file(const char *directory, const char *name, const char
   char path[PATH_MAX], temporary[PATH_MAX];
   LGV_TRY(lgv__join_path(directory, name, path, sizeof path - 8, err));
   snprintf(temporary, sizeof temporary, "%.*s.tmp", PATH_MAX - 8, path);
-  if (write_whole(temporary, text, length, sync) && lgv__disk_rename(temporary, path))
-    return LGV_OK;
-  lgv_status status = io_error(err, "write", path);
-  unlink(temporary);
-  return status;
+  return write_whole(temporary, path, text, length, sync) ? LGV_OK : io_error(err, "write", path);
 }
 
 lgv_status lgv__write_file(const char *directory, const char *name, const char *text, size_t length,
@@ -98,6 +105,7 @@ bool lgv__out_open(lgv_out *out, const char *path, int64_t keep) {
   out->error = 0;
   out->used = 0;
   out->size = keep;
+  out->sum = LGV_HASH_START;
   out->descriptor = lgv__disk_open(path, O_WRONLY | O_CREAT);
   out->is_open = out->descriptor >= 0;
   return note(out, out->is_open) && note(out, lgv__disk_truncate(out->descriptor, keep));
@@ -110,6 +118,7 @@ static void spill(lgv_out *out) {
 
 void lgv__out_put(lgv_out *out, const void *bytes, size_t count) {
   out->size += (int64_t)count;
+  out->sum = lgv__hash(out->sum, bytes, count);
   for (size_t done = 0, n; done < count; done += n) {
     size_t room = sizeof out->buffer - out->used;
     n = count - done < room ? count - done : room;

@@ -1,10 +1,15 @@
 /* Files that are complete or absent (written under a temporary name, synced, renamed), and files
- * that grow. */
+ * that grow. Several processes may write the same file at once: they take turns
+ * (lgv__disk_create). */
 #ifndef LGV_BASE_FILE_H
 #define LGV_BASE_FILE_H
 
 #include "langevin.h"
 
+/* Whether there is a file or directory of this name. That it cannot be told (no permission, a
+ * broken disk) is an error, never a "no": what is left out of a result, or started again, must not
+ * depend on it. */
+LGV_CHECK lgv_status lgv__is_there(const char *path, bool *there, lgv_error *err);
 /* Creates the directory and its parents. */
 LGV_CHECK lgv_status lgv__make_directory(const char *path, lgv_error *err);
 LGV_CHECK lgv_status lgv__write_file(const char *directory, const char *name, const char *text,
@@ -27,6 +32,7 @@ typedef struct lgv_out {
   int descriptor;
   int error;    /* errno of the first call that failed; 0: none failed */
   int64_t size; /* all bytes put so far, including the kept ones */
+  uint64_t sum; /* their lgv__hash; of kept ones, the caller sets it */
   size_t used;
   unsigned char buffer[8192];
 } lgv_out;

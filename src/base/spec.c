@@ -153,7 +153,7 @@ const char *lgv__obs_fault(const lgv_env_spec *s) {
   return s->obs_form == LGV_FORM_DENSE ? dense_fault(s) : sparse_fault(s);
 }
 
-const char *lgv__spec_fault(const lgv_env_spec *s) {
+const char *lgv__task_fault(const lgv_env_spec *s) {
   const char *fault = lgv__actions_fault(&s->actions);
   if (fault) return fault;
   if (s->masked && s->actions.kind == LGV_BOX) return "masks, but no choices to forbid";
@@ -161,6 +161,11 @@ const char *lgv__spec_fault(const lgv_env_spec *s) {
     return "a negative number of states, steps or features";
   if (!(s->reward_min <= s->reward_max)) return "a lower bound of rewards above the upper one";
   return NULL;
+}
+
+const char *lgv__spec_fault(const lgv_env_spec *s) {
+  const char *fault = lgv__obs_fault(s);
+  return fault ? fault : lgv__task_fault(s);
 }
 
 size_t lgv__obs_count(const lgv_env_spec *s) {

@@ -38,9 +38,13 @@ bool lgv__mask_allows(const lgv_action_space *space, const uint8_t *mask);
 
 /* ---- Observations ---- */
 
-/* What is wrong with the observations of a spec, and with the rest of it ("no action"), or NULL. */
-const char *lgv__obs_fault(const lgv_env_spec *spec);
+/* What is wrong with a spec ("no action"), or NULL: the one check of every spec, whether it comes
+ * from a built-in environment, a user's descriptor, a worker process or a caller of
+ * lgv_agent_create. */
 const char *lgv__spec_fault(const lgv_env_spec *spec);
+/* The same for the observations alone, and for everything except them. */
+const char *lgv__obs_fault(const lgv_env_spec *spec);
+const char *lgv__task_fault(const lgv_env_spec *spec);
 /* The number of entries of a picture, or of a vector without a picture. */
 size_t lgv__obs_count(const lgv_env_spec *spec);
 /* The bytes of an observation's data: those entries, then spec->vector floats. */

@@ -144,6 +144,7 @@ static void make_header(lgv_tensors_image *image, lgv_json *json) {
   lgv__json_string(json, "format", format_name);
   image->header_sum = leave_room(json, header_key);
   if (tensors->about) lgv__json_string(json, "about", tensors->about);
+  if (tensors->settings) lgv__json_string(json, "settings", tensors->settings);
   for (size_t i = 0; i < tensors->count; i++)
     image->sums[i] = leave_room(json, tensors->items[i].name);
   lgv__json_close(json, '}');
@@ -231,12 +232,12 @@ static bool write_parts(const lgv_tensors_image *image, int file) {
 }
 
 int lgv__tensors_emit(const lgv_tensors_image *image) {
-  int file = lgv__disk_open(image->temporary, O_WRONLY | O_CREAT | O_TRUNC);
+  int file = lgv__disk_create(image->temporary);
   if (file < 0) return errno;
-  int reason = write_parts(image, file) ? 0 : errno;
-  if (!lgv__disk_close(file) && !reason) reason = errno;
-  if (!reason && !lgv__disk_rename(image->temporary, image->path)) reason = errno;
+  bool ok = write_parts(image, file) && lgv__disk_rename(image->temporary, image->path);
+  int reason = ok ? 0 : errno;
   if (reason) unlink(image->temporary);
+  if (!lgv__disk_close(file) && !reason) reason = errno;
   return reason;
 }
 
@@ -472,8 +473,15 @@ static bool may_be_left(reader *r, const lgv_tensor *t) {
   return t->optional && !member(r, yaml_document_get_root_node(&r->document), t->name);
 }
 
+static const char *metadata(reader *r, const char *key) {
+  yaml_node_t *root = yaml_document_get_root_node(&r->document);
+  return text(member(r, member(r, root, "__metadata__"), key));
+}
+
 static lgv_status read_all(reader *r, lgv_tensors *tensors, bool *changed) {
   LGV_TRY(open_header(r));
+  if (tensors->check_settings)
+    LGV_TRY(tensors->check_settings(tensors->settings_context, metadata(r, "settings"), r->err));
   unsigned char *buffer = lgv__calloc(CHUNK, 1);
   if (!buffer) return lgv__out_of_memory(r->err, "a checkpoint");
   lgv_status status = LGV_OK;
@@ -511,11 +519,8 @@ lgv_status lgv__tensors_read_about(const char *path, char **about, lgv_error *er
   reader r = {.path = path, .err = err};
   *about = NULL;
   lgv_status status = open_header(&r);
-  if (status == LGV_OK) {
-    yaml_node_t *root = yaml_document_get_root_node(&r.document);
-    const char *found = text(member(&r, member(&r, root, "__metadata__"), "about"));
-    if (found && !(*about = lgv__strdup(found))) status = lgv__out_of_memory(err, path);
-  }
+  const char *found = status == LGV_OK ? metadata(&r, "about") : NULL;
+  if (found && !(*about = lgv__strdup(found))) status = lgv__out_of_memory(err, path);
   close_reader(&r);
   return status;
 }

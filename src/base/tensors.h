@@ -29,6 +29,11 @@ typedef struct lgv_tensors {
   size_t count, capacity;
   bool corrupt;      /* the last read changed the arrays before it refused the file */
   const char *about; /* a text for the header's metadata, or NULL; reading ignores it */
+  /* The settings that the arrays belong to, for the metadata, or NULL. On reading, check_settings
+   * (NULL: none) gets those of the file (NULL if it has none) before anything changes. */
+  const char *settings;
+  lgv_status (*check_settings)(void *context, const char *settings, lgv_error *err);
+  void *settings_context;
 } lgv_tensors;
 
 /* Collects the kept blocks of an arena as prefix.name (a repeated name gets #1, #2, ...). */

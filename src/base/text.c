@@ -10,6 +10,29 @@
 
 enum { LONGEST = 64 };
 
+/* The control character at the beginning of a text, or -1: ASCII, or U+0080 to U+009F in UTF-8. */
+static int control_at(const char *text, size_t *length) {
+  unsigned char c = (unsigned char)text[0], d = c ? (unsigned char)text[1] : 0;
+  *length = c == 0xc2 && d >= 0x80 && d <= 0x9f ? 2 : 1;
+  if (*length == 2) return d;
+  return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? c : -1;
+}
+
+void lgv__make_visible(const char *text, char *visible, size_t size) {
+  enum { ESCAPE = 4 };
+  size_t used = 0, length;
+  while (*text) {
+    int control = control_at(text, &length);
+    if (used + (control < 0 ? 1 : ESCAPE) >= size) break;
+    if (control < 0)
+      visible[used++] = *text;
+    else
+      used += (size_t)snprintf(visible + used, size - used, "\\x%02x", (unsigned)control);
+    text += length;
+  }
+  if (size > 0) visible[used] = '\0';
+}
+
 int lgv__edit_distance(const char *a, const char *b) {
   size_t n = strnlen(a, LONGEST), m = strnlen(b, LONGEST);
   int row[3][LONGEST + 1]; /* rows i, i-1 and i-2 of the table, reused in turn */

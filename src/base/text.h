@@ -26,6 +26,11 @@ static inline uint64_t lgv__hash(uint64_t hash, const void *bytes, size_t size) 
   return hash;
 }
 
+/* Replaces control characters, which a terminal would obey, by visible ones: "\\x1b". Line feeds
+ * and tabs stay. Whatever came from a file, a directory or another process passes through it before
+ * it is printed. A text that becomes too long is cut. */
+void lgv__make_visible(const char *text, char *visible, size_t size);
+
 /* Numbers are written and read with a decimal point, whatever locale the program has set. */
 /* The shortest decimal that reads back to exactly x; nan, inf and -inf by these names. */
 void lgv__format_real(double x, char *text, size_t size);

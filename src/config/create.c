@@ -53,7 +53,8 @@ static lgv_status fill_features(const lgv_settings *settings, const lgv_agent_ty
                            map ? map->params_size : 0, &parts->feature_params, NULL, err));
   problem->features = map;
   problem->feature_params = parts->feature_params;
-  return LGV_OK;
+  const char *fault = map ? lgv__obs_fault(&problem->given.env) : NULL; /* maps read observations */
+  return fault ? lgv_fail(err, LGV_ERR_USAGE, "the spec of the environment has %s", fault) : LGV_OK;
 }
 
 /* settings: those of the user, completed by the agent's preset. */
@@ -158,8 +159,7 @@ lgv_status lgv_env_create(const lgv_settings *settings, uint64_t seed, lgv_env *
 /* Checks a spec of the caller's. Agents that need states take no observations. */
 static lgv_status check_spec(const lgv_env_spec *env, const lgv_agent_type *type, lgv_error *err) {
   LGV_TRY(lgv__check_size("lgv_env_spec", env->size, sizeof *env, err));
-  const char *fault = lgv__spec_fault(env);
-  if (!fault && !(type->traits & LGV_NEEDS_STATES)) fault = lgv__obs_fault(env);
+  const char *fault = type->traits & LGV_NEEDS_STATES ? lgv__task_fault(env) : lgv__spec_fault(env);
   if (!fault && env->feature_dim > 0 && !env->features) fault = "features, but no table of them";
   return fault ? lgv_fail(err, LGV_ERR_USAGE, "the spec of the environment has %s", fault) : LGV_OK;
 }

@@ -242,13 +242,21 @@ static void json_param(lgv_json *json, const lgv_param *row, const void *params)
   }
 }
 
-/* left_out: a row to omit, or NULL. */
 static void json_params(lgv_json *json, const char *key, const char *name, const lgv_param *table,
-                        const void *params, const char *left_out) {
+                        const void *params) {
   lgv__json_open(json, key, '{');
   if (name) lgv__json_string(json, "name", name);
-  for (; table && table->name; table++)
-    if (!left_out || strcmp(table->name, left_out) != 0) json_param(json, table, params);
+  for (; table && table->name; table++) json_param(json, table, params);
+  lgv__json_close(json, '}');
+}
+
+/* Without settings of this process alone: an event file is not a result, so that a resumed run may
+ * stop or start writing one; and that changes are accepted holds for one call. */
+static void json_run(lgv_json *json, const lgv_run_params *run) {
+  lgv__json_open(json, "run", '{');
+  for (const lgv_param *row = lgv__run_params; row->name; row++)
+    if (strcmp(row->name, "tensorboard") != 0 && strcmp(row->name, "accept_changes") != 0)
+      json_param(json, row, run);
   lgv__json_close(json, '}');
 }
 
@@ -274,15 +282,13 @@ static void json_parts(const lgv_plan *plan, uint64_t seed, lgv_json *json) {
   run.seed = (int64_t)seed;
   run.update_threads = 1; /* no result depends on it, so records do not mention it */
   json_env(json, plan);
-  json_params(json, "agent", plan->agent_type->name, plan->agent_type->params, plan->agent_params,
-              NULL);
+  json_params(json, "agent", plan->agent_type->name, plan->agent_type->params, plan->agent_params);
   if (plan->optim_type)
-    json_params(json, "optim", plan->optim_type->name, plan->optim_type->params, plan->optim_params,
-                NULL);
+    json_params(json, "optim", plan->optim_type->name, plan->optim_type->params,
+                plan->optim_params);
   if (plan->feature_type)
-    json_params(json, "features", NULL, plan->feature_type->params, plan->feature_params, NULL);
-  /* an event file is not a result: a resumed run may stop or start writing one */
-  json_params(json, "run", NULL, lgv__run_params, &run, "tensorboard");
+    json_params(json, "features", NULL, plan->feature_type->params, plan->feature_params);
+  json_run(json, &run);
 }
 
 bool lgv__plan_is_portable(const lgv_plan *plan) {

@@ -10,6 +10,7 @@
 #include "env/common_params.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -77,8 +78,9 @@ static void describe_missing(const char *other, const char *was, const char *key
     snprintf(what, size, "env.%s is %s there, here %s", old >= 0 ? other : key, was, is);
 }
 
-static lgv_status compare(const char *old, const char *new, const char *directory,
-                          lgv_config_match match, lgv_error *err) {
+/* Whether two texts agree; if not, what names the first difference. */
+static bool compare(const char *old, const char *new, lgv_config_match match, char *what,
+                    size_t size) {
   char section[WORD_SIZE] = "", key[WORD_SIZE], is[WORD_SIZE], other[WORD_SIZE], was[WORD_SIZE];
   while (*old || *new) {
     line a = next_line(&old), b = next_line(&new);
@@ -86,10 +88,10 @@ static lgv_status compare(const char *old, const char *new, const char *director
     split(b, key, is);
     if (strcmp(is, "{") == 0) copy(key, strlen(key), section);
     if (same(a, b)) continue;
-    char what[7 * WORD_SIZE], advice[2 * WORD_SIZE] = "";
+    char advice[2 * WORD_SIZE] = "";
     if (strcmp(key, other) != 0) {
-      describe_missing(other, was, key, is, what, sizeof what);
-      return refuse(directory, what, err);
+      describe_missing(other, was, key, is, what, size);
+      return false;
     }
     if (match == LGV_UP_TO_BUDGET && is_budget(section, key)) continue;
     if (strcmp(section, "langevin") == 0 && strcmp(key, "kernels") == 0) {
@@ -98,26 +100,47 @@ static lgv_status compare(const char *old, const char *new, const char *director
                ": LANGEVIN_KERNELS=%.*s selects the same, if this CPU has it",
                (int)strcspn(name, "\""), name);
     }
-    snprintf(what, sizeof what, "%s.%s is %s there, here %s%s", section, key, was, is, advice);
-    return refuse(directory, what, err);
+    snprintf(what, size, "%s.%s is %s there, here %s%s", section, key, was, is, advice);
+    return false;
   }
-  return LGV_OK;
+  return true;
+}
+
+lgv_status lgv__config_compare(const lgv_plan *plan, uint64_t seed, const char *settings,
+                               bool *same, char *what, size_t size, lgv_error *err) {
+  lgv_json json = {0};
+  lgv__plan_json(plan, seed, &json);
+  bool failed = json.failed;
+  *same = !failed && compare(settings, json.text, LGV_UP_TO_BUDGET, what, size);
+  lgv__json_free(&json);
+  return failed ? lgv__out_of_memory(err, "config.json") : LGV_OK;
+}
+
+static lgv_status check_text(const char *old, const char *new, const char *directory,
+                             lgv_config_match match, lgv_error *err) {
+  char what[LGV_DIFFERENCE_SIZE];
+  return compare(old, new, match, what, sizeof what) ? LGV_OK : refuse(directory, what, err);
 }
 
 lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *directory,
                              lgv_config_match match, lgv_error *err) {
   char path[PATH_MAX];
   LGV_TRY(lgv__join_path(directory, "config.json", path, sizeof path, err));
+  bool there;
+  LGV_TRY(lgv__is_there(path, &there, err));
+  if (!there) return LGV_OK;
   FILE *file = fopen(path, "rb");
-  if (!file) return LGV_OK;
+  if (!file) return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", path, strerror(errno));
   lgv_json json = {0};
   lgv__plan_json(plan, seed, &json);
   char *old = lgv__calloc(json.length + SLACK + 1, 1);
   bool ready = old && !json.failed;
   if (ready) old[fread(old, 1, json.length + SLACK, file)] = '\0';
+  bool failed = ferror(file);
   fclose(file);
-  lgv_status status = ready ? compare(old, json.text, directory, match, err)
-                            : lgv__out_of_memory(err, "config.json");
+  lgv_status status = failed  ? lgv_fail(err, LGV_ERR_IO, "cannot read %.300s", path)
+                      : ready ? check_text(old, json.text, directory, match, err)
+                              : lgv__out_of_memory(err, "config.json");
   lgv__free(old);
   lgv__json_free(&json);
   return status;
@@ -145,9 +168,11 @@ void lgv__seed_name(uint64_t seed, char *name) {
   snprintf(name, LGV_SEED_NAME_SIZE, "seed-%" PRIu64, seed);
 }
 
-lgv_seeds lgv__seeds_in(const char *directory) {
+lgv_status lgv__seeds_in(const char *directory, lgv_seeds *seeds, lgv_error *err) {
   lgv_seeds found = {.first = UINT64_MAX};
   DIR *stream = opendir(directory);
+  if (!stream && errno != ENOENT && errno != ENOTDIR)
+    return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", directory, strerror(errno));
   for (const struct dirent *entry; stream && (entry = readdir(stream));) {
     uint64_t seed;
     int end = 0; /* seed-3.old does not count */
@@ -158,11 +183,13 @@ lgv_seeds lgv__seeds_in(const char *directory) {
     found.count++;
   }
   if (stream) closedir(stream);
-  return found;
+  *seeds = found;
+  return LGV_OK;
 }
 
 lgv_status lgv__seeds_check_none(const char *directory, lgv_error *err) {
-  lgv_seeds found = lgv__seeds_in(directory);
+  lgv_seeds found;
+  LGV_TRY(lgv__seeds_in(directory, &found, err));
   if (found.count == 0) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
                   "%.200s is a directory of several seeds: name one of them, such as "

@@ -8,11 +8,16 @@
 /* EXACTLY: every value is the same. UP_TO_BUDGET: run.steps and run.episodes may differ, since a
  * run can be extended. */
 typedef enum lgv_config_match { LGV_EXACTLY, LGV_UP_TO_BUDGET } lgv_config_match;
+enum { LGV_DIFFERENCE_SIZE = 700 };
 
 /* Refuses a directory whose config.json has other settings, and names the first that differs; a
  * directory without config.json passes. */
 LGV_CHECK lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *directory,
                                        lgv_config_match match, lgv_error *err);
+/* Whether settings, in the form of config.json, are those of the plan up to its budget. If not,
+ * what (size bytes) names the first difference: "agent.batch is 32 there, here 64". */
+LGV_CHECK lgv_status lgv__config_compare(const lgv_plan *plan, uint64_t seed, const char *settings,
+                                         bool *same, char *what, size_t size, lgv_error *err);
 /* Refuses a plan whose budget is less than its run has done already: config.json would contradict
  * the records. A round of run.envs steps may exceed a budget. */
 LGV_CHECK lgv_status lgv__config_check_budget(const lgv_plan *plan, int64_t steps, int64_t episodes,
@@ -25,8 +30,8 @@ typedef struct lgv_seeds {
 
 enum { LGV_SEED_NAME_SIZE = 32 };
 void lgv__seed_name(uint64_t seed, char *name);
-/* The seeds in a directory; none if it cannot be read. */
-lgv_seeds lgv__seeds_in(const char *directory);
+/* The seeds in a directory; none if there is no such directory. */
+LGV_CHECK lgv_status lgv__seeds_in(const char *directory, lgv_seeds *seeds, lgv_error *err);
 /* Refuses a directory of several seeds where one run is meant. */
 LGV_CHECK lgv_status lgv__seeds_check_none(const char *directory, lgv_error *err);
 

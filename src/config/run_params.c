@@ -37,6 +37,7 @@ const lgv_param lgv__run_params[] = {
     BOOL(checkpoint_final, "true", "write a checkpoint when the run ends, for `langevin eval` and for resuming with more steps"),
     CHOICE(records, "all", records, "summary: write only config.json and summary.json, for sweeps of many short runs"),
     BOOL(tensorboard, "true", "write a TensorBoard event file beside metrics.csv, with the same rows"),
+    BOOL(accept_changes, "false", "resume with other settings than those of the checkpoint; config-until-STEP.json then keeps the former ones"),
     REAL(env_timeout, "300", 0, 1e9, "seconds that an environment in another process may take to start, to reset or to step; 0: no limit"),
     CHOICE(on_worker_death, "restart", deaths, "when the process of an environment dies or hangs: restart it once, with a warning (the episode counts as truncated), or stop the run"),
     {0},

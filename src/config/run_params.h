@@ -19,7 +19,7 @@ typedef struct lgv_run_params {
   int64_t checkpoint_every;
   bool checkpoint_final;
   int32_t records; /* LGV_RECORDS_... */
-  bool tensorboard;
+  bool tensorboard, accept_changes;
   double env_timeout;      /* seconds; 0: never */
   int32_t on_worker_death; /* LGV_DEATH_... */
 } lgv_run_params;

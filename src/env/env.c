@@ -116,8 +116,7 @@ static void layout_env(void *context, lgv_layout *layout) {
 }
 
 static lgv_status check_spec(const lgv_env *env, lgv_error *err) {
-  const char *fault = lgv__obs_fault(&env->own);
-  if (!fault) fault = lgv__spec_fault(&env->own);
+  const char *fault = lgv__spec_fault(&env->own);
   if (!fault && env->own.states > 0 && !env->type->state_index)
     fault = "finitely many states, but no index of the current one";
   if (!fault && env->own.masked && !env->type->mask) fault = "masks, but no hook that writes them";

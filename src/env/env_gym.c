@@ -97,25 +97,17 @@ static lgv_status start(const self *s, remote **worker, lgv_error *err) {
 }
 
 static lgv_env_spec spec_of(const remote_hello *h, const params *p) {
-  return (lgv_env_spec){.obs_kind = (lgv_obs_kind)h->obs_kind,
-                        .obs_form = (lgv_obs_form)h->obs_form,
-                        .obs_shape = {h->shape[0], h->shape[1], h->shape[2]},
-                        .vector = h->vector,
-                        .frames = h->frames,
-                        .actions = h->actions,
-                        .masked = h->masked,
-                        .states = h->states,
-                        .horizon = h->horizon,
-                        .stationary = true,
-                        .clock_truncates = true,
-                        .reward_min = p->reward_min,
-                        .reward_max = p->reward_max};
+  lgv_env_spec spec = lgv__remote_spec(h);
+  spec.stationary = true;
+  spec.clock_truncates = true;
+  spec.reward_min = p->reward_min;
+  spec.reward_max = p->reward_max;
+  return spec;
 }
 
 /* Whether memory has room for two observations and their masks, or replies hold the index of a
  * state and memory has room for two masks. */
 static bool has_room(const remote_hello *h, const lgv_env_spec *spec) {
-  if (lgv__obs_fault(spec)) return false;
   if (2 * lgv__remote_slot_bytes(h) > h->memory_bytes) return false;
   if (h->states == 0) return (int64_t)lgv__obs_bytes(spec) == h->obs_bytes;
   return (int64_t)lgv__obs_count(spec) == h->states && h->obs_kind == LGV_OBS_FLOAT &&

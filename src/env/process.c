@@ -1,5 +1,6 @@
 #include "env/process.h"
 
+#include "base/disk.h"
 #include "base/error.h"
 
 #include <dlfcn.h>
@@ -20,7 +21,7 @@
 
 extern char **environ;
 
-enum { MOST_LOG = 1 << 20, FIRST_FREE = 3 };
+enum { MOST_LOG = 1 << 20 };
 
 /* ---- Locating Python and the package ---- */
 
@@ -72,32 +73,26 @@ static void close_descriptor(int *fd) {
   *fd = -1;
 }
 
-/* Moves a descriptor away from 0, 1 and 2, which are replaced in the child. */
-static int lift(int fd) {
-  if (fd < 0 || fd >= FIRST_FREE) return fd;
-  int lifted = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
-  close(fd);
-  return lifted;
-}
-
 typedef struct child_ends {
   int socket, lifeline;
 } child_ends;
 
+/* Lifted, because 0, 1 and 2 are replaced in the child. */
 static bool open_descriptors(process *p, child_ends *child, bool show_output) {
   int pair[2], ends[2];
-  p->memory = lift(memfd_create("langevin-observations", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  p->memory =
+      lgv__disk_lift(memfd_create("langevin-observations", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!show_output) {
-    p->log = lift(memfd_create("langevin-output", MFD_CLOEXEC));
+    p->log = lgv__disk_lift(memfd_create("langevin-output", MFD_CLOEXEC));
     if (p->log < 0 || fcntl(p->log, F_SETFL, O_APPEND) != 0) return false;
   }
   if (p->memory < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     return false;
-  p->socket = lift(pair[0]);
-  child->socket = lift(pair[1]);
+  p->socket = lgv__disk_lift(pair[0]);
+  child->socket = lgv__disk_lift(pair[1]);
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
-  child->lifeline = lift(ends[0]);
-  p->lifeline = lift(ends[1]);
+  child->lifeline = lgv__disk_lift(ends[0]);
+  p->lifeline = lgv__disk_lift(ends[1]);
   return p->socket >= 0 && child->socket >= 0 && p->lifeline >= 0 && child->lifeline >= 0;
 }
 
@@ -116,13 +111,15 @@ static int spawn(process *p, const child_ends *child, posix_spawn_file_actions_t
   find_package(package, sizeof package);
   const char *argv[] = {p->python, "-c", code, socket, memory, lifeline, package, NULL};
   int output = p->log >= 0 ? p->log : STDERR_FILENO;
+  bool is_open = fcntl(output, F_GETFD) >= 0; /* a program may have closed its standard error */
   const int kept[] = {child->socket, p->memory, child->lifeline};
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
   int fault = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  fault |= posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
-  fault |= posix_spawn_file_actions_adddup2(actions, output, STDERR_FILENO);
+  for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+    fault |= is_open ? posix_spawn_file_actions_adddup2(actions, output, fd)
+                     : posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_WRONLY, 0);
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) /* dup onto itself: not closed on exec */
     fault |= posix_spawn_file_actions_adddup2(actions, kept[i], kept[i]);
   fault |= posix_spawnattr_setpgroup(attributes, 0);

@@ -40,7 +40,8 @@ void lgv__process_end(process *p, double seconds, char *fate, size_t size);
 void lgv__process_close(process *p); /* after lgv__process_end */
 /* The last lines that the child wrote, or "". */
 void lgv__process_last_words(const process *p, char *text, size_t size);
-/* Keeps the child's output from filling memory. To be called occasionally. */
+/* Keeps the output of the child from filling memory: drops it once it exceeds a megabyte. Called
+ * before every command. */
 void lgv__process_trim_log(const process *p);
 
 #endif

@@ -27,7 +27,7 @@
 enum { MAGIC = 0x3156474c, VERSION = 2 }; /* "LGV1" */
 enum { RESET = 1, STEP, SAVE, RESTORE, CLOSE, FREEZE };
 enum { FINE, WRONG_USAGE, RAISED, NOT_A_NUMBER };
-enum { PACKET = 1 << 16, TRIM_EVERY = 4096 };
+enum { PACKET = 1 << 16 };
 
 static const int64_t largest_memory = (int64_t)1 << 36;
 static const int64_t most_states = (int64_t)1 << 24; /* one-hot observations of 64 MB */
@@ -188,22 +188,23 @@ static const char *memory_fault(const remote_hello *h, int64_t file_size) {
   return NULL;
 }
 
-static const char *obs_fault(const remote_hello *h) {
-  lgv_env_spec spec = {.obs_kind = (lgv_obs_kind)h->obs_kind,
-                       .obs_form = (lgv_obs_form)h->obs_form,
-                       .obs_shape = {h->shape[0], h->shape[1], h->shape[2]},
-                       .vector = h->vector,
-                       .frames = h->frames};
-  return lgv__obs_fault(&spec);
+lgv_env_spec lgv__remote_spec(const remote_hello *h) {
+  return (lgv_env_spec){.obs_kind = (lgv_obs_kind)h->obs_kind,
+                        .obs_form = (lgv_obs_form)h->obs_form,
+                        .obs_shape = {h->shape[0], h->shape[1], h->shape[2]},
+                        .vector = h->vector,
+                        .frames = h->frames,
+                        .actions = h->actions,
+                        .masked = h->masked != 0,
+                        .states = h->states,
+                        .horizon = h->horizon};
 }
 
 static const char *fault_of(const remote_hello *h) {
-  const char *fault = obs_fault(h);
-  if (!fault) fault = lgv__actions_fault(&h->actions);
+  lgv_env_spec spec = lgv__remote_spec(h);
+  const char *fault = lgv__spec_fault(&spec);
   if (fault) return fault;
-  if (h->masked < 0 || h->masked > 1 || (h->masked && h->actions.kind == LGV_BOX))
-    return "masks that its actions cannot have";
-  if (h->states < 0 || h->horizon < 0) return "a negative number of states or steps";
+  if (h->masked < 0 || h->masked > 1) return "masks that are neither there nor not";
   return h->states > most_states ? "too large a number of states" : NULL;
 }
 
@@ -365,7 +366,7 @@ static lgv_status send_with(remote *r, wire_command command, const lgv_action *a
   size_t extra = action ? (size_t)r->hello.actions.parts * sizeof action->choice : 0;
   r->operation = command.operation;
   command.sequence = ++r->sequence;
-  if (r->sequence % TRIM_EVERY == 0) lgv__process_trim_log(&r->process);
+  lgv__process_trim_log(&r->process);
   memcpy(packet, &command, sizeof command);
   if (action) memcpy(packet + sizeof command, action, extra);
   return send_packet(r, packet, sizeof command + extra, err);

@@ -44,6 +44,8 @@ typedef struct remote_reply {
 LGV_CHECK lgv_status lgv__remote_start(const char *kind, const char *config_json,
                                        const remote_options *options, remote **out, lgv_error *err);
 const remote_hello *lgv__remote_get_hello(const remote *r);
+/* The spec that a hello describes; lgv__remote_start has refused those with a fault. */
+lgv_env_spec lgv__remote_spec(const remote_hello *h);
 const unsigned char *lgv__remote_memory(const remote *r);
 /* From one observation to the next in memory: obs_bytes, then its mask if there are masks, to a
  * multiple of 4 bytes. */

@@ -158,8 +158,10 @@ lgv_status lgv__checkpoint_read(lgv_tensors *tensors, const char *directory, boo
   for (int i = 0; i < 2; i++) {
     char path[PATH_MAX];
     lgv_error why;
+    bool there;
     LGV_TRY(lgv__join_path(directory, names[i], path, sizeof path, err));
-    if (access(path, F_OK) != 0) continue;
+    LGV_TRY(lgv__is_there(path, &there, err));
+    if (!there) continue;
     lgv_status status = lgv__tensors_read(tensors, path, &why);
     *found = status == LGV_OK;
     if (*found) return LGV_OK;

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -138,36 +139,50 @@ lgv_status lgv__record_show(lgv_record *record, lgv_error *err) {
   return lgv__event_file_flush(&record->events, err);
 }
 
-lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err) {
-  *size = 0;
+lgv_status lgv__record_flush(lgv_record *record, lgv_rows *rows, lgv_error *err) {
+  *rows = (lgv_rows){0, LGV_HASH_START};
   if (!record->metrics.is_open) return LGV_OK;
   LGV_TRY(lgv__event_file_flush(&record->events, err));
   if (!lgv__out_sync(&record->metrics)) return metrics_error(record, err);
-  *size = record->metrics.size;
+  *rows = (lgv_rows){record->metrics.size, record->metrics.sum};
   return LGV_OK;
 }
 
-bool lgv__record_reaches(const lgv_record *record, int64_t size) {
-  char path[PATH_MAX];
-  struct stat info;
-  return lgv__join_path(record->directory, "metrics.csv", path, sizeof path, NULL) == LGV_OK &&
-         stat(path, &info) == 0 && info.st_size >= size;
+const char *lgv__record_rows_fault(const lgv_record *record, lgv_rows rows) {
+  char path[PATH_MAX], part[8192];
+  FILE *file = NULL;
+  uint64_t sum = LGV_HASH_START;
+  int64_t left = rows.size;
+  if (lgv__join_path(record->directory, "metrics.csv", path, sizeof path, NULL) == LGV_OK)
+    file = fopen(path, "rb");
+  while (file && left > 0) {
+    size_t wanted = left < (int64_t)sizeof part ? (size_t)left : sizeof part;
+    size_t got = fread(part, 1, wanted, file);
+    sum = lgv__hash(sum, part, got);
+    left -= (int64_t)got;
+    if (got < wanted) break;
+  }
+  if (file) fclose(file);
+  if (!file || left > 0) return "metrics.csv is missing, or shorter than it was then";
+  return sum == rows.sum ? NULL : "rows of metrics.csv have changed since then";
 }
 
-lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed, int64_t size,
-                              int64_t last_step, lgv_error *err) {
+lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
+                              lgv_rows rows, int64_t last_step, lgv_error *err) {
   const char *directory = record->directory;
   char path[PATH_MAX];
-  LGV_TRY(lgv__config_check(plan, seed, directory, LGV_UP_TO_BUDGET, err));
+  if (!plan->run.accept_changes)
+    LGV_TRY(lgv__config_check(plan, seed, directory, LGV_UP_TO_BUDGET, err));
   LGV_TRY(lgv__checkpoint_tidy(directory, err));
   lgv_status exact = lgv__config_check(plan, seed, directory, LGV_EXACTLY, err);
-  if (exact == LGV_ERR_USAGE) { /* another budget: the old results are not the run's end */
+  if (exact == LGV_ERR_USAGE) { /* another budget: the old results are not those of the end */
     LGV_TRY(remove_results(directory, err));
     exact = write_config(plan, seed, directory, err);
   }
   LGV_TRY(exact);
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
-  if (!lgv__out_open(&record->metrics, path, size)) return metrics_error(record, err);
+  if (!lgv__out_open(&record->metrics, path, rows.size)) return metrics_error(record, err);
+  record->metrics.sum = rows.sum;
   if (!plan->run.tensorboard) return LGV_OK;
   return lgv__event_file_open(&record->events, directory, last_step, err);
 }

@@ -29,20 +29,27 @@ LGV_CHECK lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, 
  * another process still holds after `patience` seconds: the child of a killed run may still be
  * writing a checkpoint, and ends soon. */
 LGV_CHECK lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_error *err);
-/* Whether metrics.csv has at least `size` bytes; if not, the checkpoint that says so is useless. */
-bool lgv__record_reaches(const lgv_record *record, int64_t size);
-/* Continues the records of the same run in a locked directory, after the first `size` bytes of
- * metrics.csv and the events of step `last_step`. */
+/* The rows of metrics.csv that a checkpoint counts on. */
+typedef struct lgv_rows {
+  int64_t size; /* in bytes, from the beginning of the file */
+  uint64_t sum; /* lgv__hash of them */
+} lgv_rows;
+
+/* What is wrong with these rows of metrics.csv, or NULL. The checkpoint that counts on them is
+ * useless then. */
+const char *lgv__record_rows_fault(const lgv_record *record, lgv_rows rows);
+/* Continues the records of the same run in a locked directory, after these rows of metrics.csv and
+ * the events of step `last_step`. */
 LGV_CHECK lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
-                                        int64_t size, int64_t last_step, lgv_error *err);
+                                        lgv_rows rows, int64_t last_step, lgv_error *err);
 /* Writes one row of metrics.csv, a value for every column; NaN becomes an empty field. */
 LGV_CHECK lgv_status lgv__record_row(lgv_record *record, const double *values, lgv_error *err);
 /* Gives readers of metrics.csv and the event file all rows so far, every few seconds: to be called
  * often. */
 LGV_CHECK lgv_status lgv__record_show(lgv_record *record, lgv_error *err);
-/* Flushes and syncs all records, so that a checkpoint may refer to them; *size: bytes of
+/* Flushes and syncs all records, so that a checkpoint may refer to them; *rows: those of
  * metrics.csv. */
-LGV_CHECK lgv_status lgv__record_flush(lgv_record *record, int64_t *size, lgv_error *err);
+LGV_CHECK lgv_status lgv__record_flush(lgv_record *record, lgv_rows *rows, lgv_error *err);
 /* given_up: episodes that could not be resumed. failure: why the run stopped early, or NULL. */
 LGV_CHECK lgv_status lgv__record_summary(lgv_record *record, const lgv_plan *plan,
                                          const lgv_summary *summary, int64_t given_up,

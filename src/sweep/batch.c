@@ -60,8 +60,10 @@ static lgv_status check_directory(const lgv_batch *batch, lgv_error *err) {
   char config[PATH_MAX];
   if (!batch->directory) return LGV_OK;
   if (batch->seeds == 1) return lgv__seeds_check_none(batch->directory, err);
+  bool there;
   LGV_TRY(lgv__join_path(batch->directory, "config.json", config, sizeof config, err));
-  if (access(config, F_OK) != 0) return LGV_OK;
+  LGV_TRY(lgv__is_there(config, &there, err));
+  if (!there) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
                   "%.300s holds a single run: choose another directory for several seeds",
                   batch->directory);

@@ -38,6 +38,8 @@ typedef struct sweep_state {
   pthread_mutex_t lock; /* for everything below */
   size_t wrong_index;   /* the least configuration that has no plan */
   lgv_error wrong;
+  size_t first_unseen; /* the least run that could not be looked at */
+  lgv_error unseen;
   lgv_maker makers[MOST_MAKERS]; /* of finished runs that another version or kernel set made */
   size_t n_makers, made_elsewhere[MOST_MAKERS];
 } sweep_state;
@@ -157,22 +159,36 @@ static void clean_after_death(const sweep_state *s, size_t run, const char *path
   lgv__lock_release(&lock);
 }
 
-static bool find_one(sweep_state *s, size_t run, const char *path, lgv_summary *summary) {
+static lgv_status find_one(sweep_state *s, size_t run, const char *path, bool *found,
+                           lgv_summary *summary, lgv_error *err) {
   lgv_origin origin;
   lgv_maker maker;
-  if (!lgv__store_finished(s->plans[config_of(s, run)], seed_of(s, run), path, summary, &origin,
-                           &maker))
-    return false;
-  if (origin == LGV_ORIGIN_OTHER) count_maker(s, &maker);
-  return true;
+  LGV_TRY(lgv__store_finished(s->plans[config_of(s, run)], seed_of(s, run), path, found, summary,
+                              &origin, &maker, err));
+  if (*found && origin == LGV_ORIGIN_OTHER) count_maker(s, &maker);
+  return LGV_OK;
+}
+
+/* The error of the first run counts, so that it does not depend on threads. */
+static void note_unseen(sweep_state *s, size_t run, const lgv_error *err) {
+  pthread_mutex_lock(&s->lock);
+  if (s->unseen.status == LGV_OK || run < s->first_unseen) {
+    s->first_unseen = run;
+    s->unseen = *err;
+  }
+  pthread_mutex_unlock(&s->lock);
 }
 
 static void *find_work(void *context) {
   sweep_state *s = context;
   for (size_t i; (i = atomic_fetch_add(&s->next, 1)) < s->runs;) {
     char path[PATH_MAX];
+    lgv_error err;
+    bool found = false;
     if (!s->chosen[i] || run_directory(s, i, path, sizeof path, NULL) != LGV_OK) continue;
-    if (find_one(s, i, path, &s->schedule.summaries[i])) clean_after_death(s, i, path);
+    if (find_one(s, i, path, &found, &s->schedule.summaries[i], &err) != LGV_OK)
+      note_unseen(s, i, &err);
+    if (found) clean_after_death(s, i, path);
   }
   return NULL;
 }
@@ -194,14 +210,17 @@ static void report_run(const sweep_state *s, lgv_run_news news) {
   if (s->job->on_run) s->job->on_run(s->job->context, &news);
 }
 
-static void find_finished(sweep_state *s) {
+static lgv_status find_finished(sweep_state *s, lgv_error *err) {
   const lgv_summary *summaries = s->schedule.summaries;
   s->next = 0;
   lgv__on_threads(s->job->threads, find_work, s);
+  if (s->unseen.status != LGV_OK && err) *err = s->unseen;
+  LGV_TRY(s->unseen.status);
   report_makers(s);
   for (size_t i = 0; i < s->runs; i++)
     if (summaries[i].finished)
       report_run(s, (lgv_run_news){i, LGV_RUN_FOUND, 1, &summaries[i], NULL});
+  return LGV_OK;
 }
 
 static void find_failures(const sweep_state *s) {
@@ -223,7 +242,8 @@ static lgv_status prepare(const sweep_state *s, const lgv_task *t, const char *d
                           bool *resume, lgv_error *err) {
   char path[PATH_MAX], text[400];
   lgv_maker maker;
-  lgv_origin origin = lgv__store_origin(t->plan, t->seed, directory, &maker);
+  lgv_origin origin;
+  LGV_TRY(lgv__store_origin(t->plan, t->seed, directory, &origin, &maker, err));
   *resume = origin == LGV_ORIGIN_OURS;
   if (*resume) return LGV_OK;
   LGV_TRY(lgv__join_path(directory, "config.json", path, sizeof path, err));
@@ -240,8 +260,9 @@ static lgv_status prepare(const sweep_state *s, const lgv_task *t, const char *d
 
 static lgv_status run_locked(sweep_state *s, lgv_task *t, const char *path, const lgv_lock *lock,
                              lgv_error *err) {
-  bool resume;
-  if (find_one(s, t->run, path, &t->summary)) { /* another process finished it meanwhile */
+  bool resume, found;
+  LGV_TRY(find_one(s, t->run, path, &found, &t->summary, err));
+  if (found) { /* another process finished it meanwhile */
     t->end = LGV_RUN_FOUND;
     return LGV_OK;
   }
@@ -282,7 +303,7 @@ static lgv_status run_all(sweep_state *s, lgv_error *err) {
   LGV_TRY(choose(s, err));
   LGV_TRY(make_plans(s, err));
   if (!s->job->look_only) LGV_TRY(lgv__make_directory(s->job->directory, err));
-  find_finished(s);
+  LGV_TRY(find_finished(s, err));
   lgv__schedule_open(&s->schedule);
   lgv_status status = s->job->look_only ? LGV_OK : lgv__schedule_run(&s->schedule, err);
   lgv__schedule_close(&s->schedule);

@@ -8,6 +8,7 @@
 #include "config/yaml_file.h"
 #include "record/record.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,25 +40,41 @@ static bool read_maker(const char *path, lgv_maker *maker) {
   return status == LGV_OK && maker->version[0] && maker->kernels[0];
 }
 
-lgv_origin lgv__store_origin(const lgv_plan *plan, uint64_t seed, const char *directory,
-                             lgv_maker *maker) {
+lgv_status lgv__store_origin(const lgv_plan *plan, uint64_t seed, const char *directory,
+                             lgv_origin *origin, lgv_maker *maker, lgv_error *err) {
   char path[PATH_MAX];
-  if (lgv__join_path(directory, "config.json", path, sizeof path, NULL) != LGV_OK ||
-      access(path, F_OK) != 0)
-    return LGV_ORIGIN_NONE;
-  if (lgv__config_check(plan, seed, directory, LGV_EXACTLY, NULL) == LGV_OK) return LGV_ORIGIN_OURS;
-  return read_maker(path, maker) ? LGV_ORIGIN_OTHER : LGV_ORIGIN_NONE;
+  bool there;
+  *origin = LGV_ORIGIN_NONE;
+  LGV_TRY(lgv__join_path(directory, "config.json", path, sizeof path, err));
+  LGV_TRY(lgv__is_there(path, &there, err));
+  if (!there) return LGV_OK;
+  lgv_status status = lgv__config_check(plan, seed, directory, LGV_EXACTLY, err);
+  if (status == LGV_ERR_IO || status == LGV_ERR_MEMORY) return status; /* it was not compared */
+  if (status == LGV_OK)
+    *origin = LGV_ORIGIN_OURS;
+  else if (read_maker(path, maker))
+    *origin = LGV_ORIGIN_OTHER;
+  return LGV_OK;
 }
 
-bool lgv__store_finished(const lgv_plan *plan, uint64_t seed, const char *directory,
-                         lgv_summary *summary, lgv_origin *origin, lgv_maker *maker) {
+lgv_status lgv__store_finished(const lgv_plan *plan, uint64_t seed, const char *directory,
+                               bool *finished, lgv_summary *summary, lgv_origin *origin,
+                               lgv_maker *maker, lgv_error *err) {
+  char path[PATH_MAX];
   lgv_summary found;
-  if (lgv_summary_load(directory, &found, NULL) != LGV_OK) return false;
-  if (!found.finished || found.seed != seed) return false;
-  *origin = lgv__store_origin(plan, seed, directory, maker);
-  if (*origin == LGV_ORIGIN_NONE) return false;
+  bool there;
+  *finished = false;
+  LGV_TRY(lgv__join_path(directory, "summary.json", path, sizeof path, err));
+  LGV_TRY(lgv__is_there(path, &there, err));
+  if (there && access(path, R_OK) != 0)
+    return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", path, strerror(errno));
+  if (!there || lgv_summary_load(directory, &found, NULL) != LGV_OK) return LGV_OK;
+  if (!found.finished || found.seed != seed) return LGV_OK;
+  LGV_TRY(lgv__store_origin(plan, seed, directory, origin, maker, err));
+  if (*origin == LGV_ORIGIN_NONE) return LGV_OK;
+  *finished = true;
   *summary = found;
-  return true;
+  return LGV_OK;
 }
 
 /* ---- Failures ---- */

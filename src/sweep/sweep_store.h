@@ -21,11 +21,12 @@ typedef enum lgv_origin {
   LGV_ORIGIN_OTHER, /* of another version, or with other kernels: *maker names it */
 } lgv_origin;
 
-lgv_origin lgv__store_origin(const lgv_plan *plan, uint64_t seed, const char *directory,
-                             lgv_maker *maker);
-/* Whether the run has finished; then *summary is its result. */
-bool lgv__store_finished(const lgv_plan *plan, uint64_t seed, const char *directory,
-                         lgv_summary *summary, lgv_origin *origin, lgv_maker *maker);
+LGV_CHECK lgv_status lgv__store_origin(const lgv_plan *plan, uint64_t seed, const char *directory,
+                                       lgv_origin *origin, lgv_maker *maker, lgv_error *err);
+/* Whether the run has finished; then *summary is its result. Fails if that cannot be told. */
+LGV_CHECK lgv_status lgv__store_finished(const lgv_plan *plan, uint64_t seed, const char *directory,
+                                         bool *finished, lgv_summary *summary, lgv_origin *origin,
+                                         lgv_maker *maker, lgv_error *err);
 /* Whether the run failed the last time; then *failure says why. */
 bool lgv__store_failed(const char *directory, lgv_error *failure);
 /* Best effort: if it cannot be written, the failure is reported but not kept. */

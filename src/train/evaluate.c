@@ -83,7 +83,9 @@ lgv_status lgv__evaluate(lgv_agent *agent, lgv_env *env, int64_t episodes, int64
 static lgv_status split_path(const char *path, char *directory, size_t size, const char **file,
                              lgv_error *err) {
   struct stat info;
-  if (stat(path, &info) != 0)
+  bool there;
+  LGV_TRY(lgv__is_there(path, &there, err));
+  if (!there || stat(path, &info) != 0)
     return lgv_fail(err, LGV_ERR_IO, "there is no checkpoint or run directory %s", path);
   *file = S_ISDIR(info.st_mode) ? NULL : path;
   const char *slash = *file ? strrchr(path, '/') : path + strlen(path);
@@ -96,8 +98,10 @@ static lgv_status split_path(const char *path, char *directory, size_t size, con
 
 static lgv_status load_run_settings(lgv_settings *settings, const char *directory, lgv_error *err) {
   char config[PATH_MAX];
+  bool there;
   LGV_TRY(lgv__join_path(directory, "config.json", config, sizeof config, err));
-  if (access(config, F_OK) != 0) LGV_TRY(lgv__seeds_check_none(directory, err));
+  LGV_TRY(lgv__is_there(config, &there, err));
+  if (!there) LGV_TRY(lgv__seeds_check_none(directory, err));
   return lgv_settings_load(settings, config, err);
 }
 

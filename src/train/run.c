@@ -178,6 +178,7 @@ void lgv_run_free(lgv_run *run) {
   lgv_status ignored = lgv__checkpoint_wait(&run->writer, &lost, NULL);
   (void)ignored; /* lgv_run_finish has reported it */
   lgv__record_close(&run->record);
+  lgv__free(run->former);
   lgv_agent_free(run->agent);
   lgv__matmul_threads_free(run->team);
   lgv_env_free(run->eval_env);
@@ -523,7 +524,8 @@ lgv_status lgv__run_close_records(lgv_run *run, const char *failure, lgv_error *
   lgv_run_summary(run, &summary);
   summary.finished &= !failure; /* the last step of the budget may be the one that failed */
   LGV_TRY(lgv__run_ask_for_checkpoint(run, lgv__checkpoint_wait, err));
-  LGV_TRY(lgv__record_flush(&run->record, &run->at.metrics_size, err));
+  lgv_rows rows;
+  LGV_TRY(lgv__record_flush(&run->record, &rows, err));
   /* a run that was interrupted can be resumed; one that failed keeps its last good checkpoint */
   bool save = !failure && run->plan->run.checkpoint_final && run->saved_at != run->at.steps;
   if (save) LGV_TRY(lgv_run_checkpoint(run, err));

@@ -3,21 +3,29 @@
 #include "agent/agent.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
 #include "config/run_directory.h"
 #include "env/env.h"
 #include "train/run_parts.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *state_fault(const void *context) {
   const lgv_run *run = context;
   const run_counters *at = &run->at;
   const int64_t counts[] = {at->steps,    at->episodes,  at->window_episodes,
                             at->n_recent, at->next_eval, at->metrics_size};
-  if (!lgv__are_counts(counts, sizeof counts / sizeof *counts)) return "counter out of range";
-  bool ok = lgv__record_reaches(&run->record, at->metrics_size);
-  return ok ? NULL : "metrics.csv is missing, or shorter than it was then";
+  return lgv__are_counts(counts, sizeof counts / sizeof *counts) ? NULL : "counter out of range";
+}
+
+/* A file of an earlier version, which says nothing of its rows, was accepted as it is. */
+static const char *rows_fault(const void *context) {
+  const lgv_run *run = context;
+  if (run->former && !*run->former) return NULL;
+  return lgv__record_rows_fault(&run->record, (lgv_rows){run->at.metrics_size, run->rows_sum});
 }
 
 static const char *evaluation_fault(const void *run) {
@@ -50,6 +58,9 @@ static void check_last(lgv_tensors *tensors, const char *(*check)(const void *),
 static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
   LGV_TRY(lgv__tensors_add(tensors, "run.state", LGV_U64, sizeof run->at / 8, &run->at, err));
   check_last(tensors, state_fault, run);
+  LGV_TRY(lgv__tensors_add(tensors, "run.rows_sum", LGV_U64, 1, &run->rows_sum, err));
+  tensors->items[tensors->count - 1].optional = run->plan->run.accept_changes;
+  check_last(tensors, rows_fault, run);
   LGV_TRY(lgv__tensors_add(tensors, "run.episodes", LGV_U64,
                            (size_t)run->n_streams * sizeof *run->episodes / 8, run->episodes, err));
   for (int32_t i = 0; i < run->n_streams; i++) {
@@ -83,6 +94,42 @@ static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
   return lgv__tensors_add_arena(tensors, "agent", lgv__agent_arena(run->agent), err);
 }
 
+/* ---- The run that a checkpoint belongs to ---- */
+
+static lgv_status refuse_settings(const lgv_run *run, const char *why, lgv_error *err) {
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "the checkpoint in %.150s %.500s; undo the change, or accept it with --set "
+                  "run.accept_changes=true",
+                  run->directory, why);
+}
+
+/* Keeps the former settings if others are accepted; "" if the file does not have them. */
+static lgv_status check_settings(void *context, const char *settings, lgv_error *err) {
+  lgv_run *run = context;
+  char what[LGV_DIFFERENCE_SIZE], why[LGV_DIFFERENCE_SIZE + 80];
+  bool same = false, accept = run->plan->run.accept_changes;
+  if (settings)
+    LGV_TRY(lgv__config_compare(run->plan, run->seed, settings, &same, what, sizeof what, err));
+  if (same) return LGV_OK;
+  snprintf(why, sizeof why,
+           settings ? "is of a run with other settings (%s)"
+                    : "does not say which run it belongs to%s",
+           settings ? what : "");
+  if (!accept) return refuse_settings(run, why, err);
+  lgv__free(run->former);
+  run->former = lgv__strdup(settings ? settings : "");
+  return run->former ? LGV_OK : lgv__out_of_memory(err, "settings");
+}
+
+/* What the steps so far were done with stays in the directory. */
+static lgv_status record_change(const lgv_run *run, lgv_error *err) {
+  char name[64];
+  if (!run->former) return LGV_OK;
+  snprintf(name, sizeof name, "config-until-%lld.json", (long long)run->at.steps);
+  const char *text = *run->former ? run->former : "{}\n";
+  return lgv__write_file(run->directory, name, text, strlen(text), err);
+}
+
 static void notify(const lgv_run *run, const char *text) {
   if (run->plan->host.notice) run->plan->host.notice(run->plan->host.context, text);
 }
@@ -94,7 +141,10 @@ static lgv_status save(lgv_run *run, save_fn write_out, lgv_error *err) {
   if (!run->directory || run->plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
   lgv_tensors tensors = {0};
   LGV_TRY(lgv__agent_check_finite(run->agent, err)); /* the last update may have corrupted it */
-  lgv_status status = lgv__record_flush(&run->record, &run->at.metrics_size, err);
+  lgv_rows rows;
+  lgv_status status = lgv__record_flush(&run->record, &rows, err);
+  run->at.metrics_size = rows.size;
+  run->rows_sum = rows.sum;
   for (int32_t i = 0; i < run->n_streams && status == LGV_OK; i++) {
     const lgv_stream *s = &run->streams[i];
     run->next[i].is_chosen = s->has_action;
@@ -103,10 +153,15 @@ static lgv_status save(lgv_run *run, save_fn write_out, lgv_error *err) {
   }
   if (status == LGV_OK && run->eval_env) status = lgv__env_save(run->eval_env, err);
   if (status == LGV_OK) status = collect(run, &tensors, err);
+  lgv_json settings = {0};
+  lgv__plan_json(run->plan, run->seed, &settings);
+  tensors.settings = settings.text;
+  if (status == LGV_OK && settings.failed) status = lgv__out_of_memory(err, "settings");
   run->writer.directory = run->directory;
   run->writer.lock = (run->record.held ? run->record.held : &run->record.lock)->descriptor;
   if (status == LGV_OK) status = write_out(&run->writer, &tensors, err);
   lgv__tensors_free(&tensors);
+  lgv__json_free(&settings);
   if (status == LGV_OK) run->saved_at = run->at.steps;
   return status;
 }
@@ -174,6 +229,8 @@ static lgv_status read_checkpoint(lgv_run *run, bool *found, lgv_error *err) {
   lgv_tensors tensors = {0};
   lgv_error refused;
   lgv_status status = collect(run, &tensors, err);
+  tensors.check_settings = check_settings;
+  tensors.settings_context = run;
   if (status == LGV_OK)
     status = lgv__checkpoint_read(&tensors, run->directory, found, &refused, err);
   lgv__tensors_free(&tensors);
@@ -196,8 +253,10 @@ lgv_status lgv__run_restore(lgv_run *run, lgv_error *err) {
   LGV_TRY(
       lgv__config_check_budget(run->plan, run->at.steps, run->at.episodes, run->directory, err));
   LGV_TRY(restore_envs(run, err));
+  LGV_TRY(record_change(run, err));
   run->saved_at = run->resumed_at = run->at.steps;
   bool row_to_come = lgv__run_evaluation_is_due(run); /* of this step */
-  return lgv__record_reopen(&run->record, run->plan, run->seed, run->at.metrics_size,
-                            run->at.steps - row_to_come, err);
+  lgv_rows rows = {run->at.metrics_size, run->rows_sum};
+  return lgv__record_reopen(&run->record, run->plan, run->seed, rows, run->at.steps - row_to_come,
+                            err);
 }

@@ -76,6 +76,8 @@ struct lgv_run {
   int64_t saved_at;   /* steps at the newest checkpoint, -1 if there is none */
   int64_t resumed_at; /* steps that an earlier process did */
   int64_t given_up;   /* episodes that could not be resumed */
+  uint64_t rows_sum;  /* of the rows of metrics.csv when the checkpoint was written */
+  char *former;       /* settings of the checkpoint, where others were accepted; else NULL */
 
   lgv_stop stop;
   lgv_evaluation evaluation; /* the current one; all zero between evaluations */

@@ -2,11 +2,15 @@
  */
 #include "base/file.h"
 
+#include "base/lock.h"
+
 #include "file_helpers.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void a_file_is_written_and_replaced(void **state) {
   (void)state;
@@ -98,6 +102,95 @@ static void errors_name_the_path(void **state) {
   remove_tree(directory);
 }
 
+/* ---- Other processes, and descriptors that are closed ---- */
+
+enum { WRITERS = 4, TURNS = 50, LENGTH = 1 << 18 };
+
+/* Writes one file again and again, each time another letter throughout; returns an exit code. */
+static int write_in_turn(const char *directory, char letter) {
+  static char text[LENGTH];
+  lgv_error err = {0};
+  memset(text, letter, sizeof text);
+  for (int i = 0; i < TURNS; i++) {
+    if (lgv__write_file(directory, "shared", text, sizeof text, &err) != LGV_OK) return 1;
+    char *found = read_text(directory, "shared");
+    bool whole = found && strlen(found) == LENGTH && strspn(found, (char[]){*found, 0}) == LENGTH;
+    free(found);
+    if (!whole) return 2;
+  }
+  return 0;
+}
+
+static void processes_that_write_one_file_take_turns(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE];
+  pid_t writers[WRITERS];
+  make_temp(directory);
+  for (int i = 0; i < WRITERS; i++) {
+    writers[i] = fork();
+    assert_true(writers[i] >= 0);
+    if (writers[i] == 0) _exit(write_in_turn(directory, (char)('a' + i)));
+  }
+  for (int i = 0; i < WRITERS; i++) {
+    int status;
+    assert_int_equal(waitpid(writers[i], &status, 0), writers[i]);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+  }
+  assert_null(read_text(directory, "shared.tmp"));
+  remove_tree(directory);
+}
+
+/* A file that a process left when it died does not stay, even if it was longer. */
+static void a_leftover_is_used_again(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE];
+  lgv_error err = {0};
+  make_temp(directory);
+  write_text(directory, "a.tmp", "the longer text of a process that died");
+  assert_int_equal(lgv__write_file(directory, "a", "one", 3, &err), LGV_OK);
+  char *text = read_text(directory, "a");
+  assert_string_equal(text, "one");
+  free(text);
+  assert_null(read_text(directory, "a.tmp"));
+  remove_tree(directory);
+}
+
+/* Returns an exit code. Whatever a library prints must not end up in records. */
+static int write_without_descriptors(const char *directory) {
+  char path[PATH_MAX];
+  lgv_out out = {0};
+  lgv_lock lock;
+  lgv_error err = {0};
+  for (int fd = 0; fd <= STDERR_FILENO; fd++) close(fd);
+  join(path, directory, "records");
+  if (lgv__lock_take(&lock, directory, 0, &err) != LGV_OK || lock.descriptor < 0) return 1;
+  if (!lgv__out_open(&out, path, 0)) return 2;
+  for (int fd = 0; fd <= STDERR_FILENO; fd++)
+    if (write(fd, "spoilt", 6) >= 0) return 3;
+  lgv__out_text(&out, "a row\n");
+  bool closed = lgv__out_close(&out);
+  lgv__lock_release(&lock);
+  return closed ? 0 : 4;
+}
+
+static void closed_standard_descriptors_are_left_alone(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE];
+  int status;
+  make_temp(directory);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) _exit(write_without_descriptors(directory));
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+  char *text = read_text(directory, "records");
+  assert_string_equal(text, "a row\n");
+  free(text);
+  remove_tree(directory);
+}
+
 static void a_path_that_is_too_long_is_refused(void **state) {
   (void)state;
   char path[16], *longer = malloc(2 * PATH_MAX);
@@ -119,6 +212,9 @@ int main(void) {
       cmocka_unit_test(a_file_is_written_and_replaced),
       cmocka_unit_test(a_write_that_fails_leaves_the_old_file),
       cmocka_unit_test(a_pipe_is_not_replaced),
+      cmocka_unit_test(processes_that_write_one_file_take_turns),
+      cmocka_unit_test(a_leftover_is_used_again),
+      cmocka_unit_test(closed_standard_descriptors_are_left_alone),
       cmocka_unit_test(a_directory_is_made_with_its_parents),
       cmocka_unit_test(errors_name_the_path),
       cmocka_unit_test(a_path_that_is_too_long_is_refused),

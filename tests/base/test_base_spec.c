@@ -15,8 +15,7 @@ static lgv_env_spec picture_spec(void) {
 }
 
 static void assert_fault(lgv_env_spec spec, const char *expected) {
-  const char *fault = lgv__obs_fault(&spec);
-  if (!fault) fault = lgv__spec_fault(&spec);
+  const char *fault = lgv__spec_fault(&spec);
   if (!expected) {
     if (fault) fail_msg("refused: %s", fault);
     return;

@@ -137,8 +137,28 @@ static void the_programs_locale_does_not_matter(void **state) {
   if (!made) skip(); /* a system without localedef */
 }
 
+static void control_characters_become_visible(void **state) {
+  (void)state;
+  const struct {
+    const char *text, *visible;
+  } rows[] = {{"plain, \303\244 and \342\202\254\n\t", "plain, \303\244 and \342\202\254\n\t"},
+              {"\033[31m\r\a\177", "\\x1b[31m\\x0d\\x07\\x7f"},
+              {"\302\233\302\240\302", "\\x9b\302\240\302"},
+              {"", ""}};
+  char visible[64];
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    lgv__make_visible(rows[i].text, visible, sizeof visible);
+    assert_string_equal(visible, rows[i].visible);
+  }
+  lgv__make_visible("ab\033", visible, 6); /* no half of an escape */
+  assert_string_equal(visible, "ab");
+  lgv__make_visible("abcdefg", visible, 4);
+  assert_string_equal(visible, "abc");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(control_characters_become_visible),
       cmocka_unit_test(edit_distances),
       cmocka_unit_test(what_is_near),
       cmocka_unit_test(numbers_come_back_bit_for_bit),

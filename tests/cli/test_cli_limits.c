@@ -54,8 +54,28 @@ static void an_aggregate_that_cannot_be_written_is_reported(void **state) {
          "cannot write a/aggregate.json");
 }
 
+/* Messages of a program whose standard output and error are closed must not end up in the files
+ * that it opens: neither in the records, nor in the pictures and tables of a sweep. */
+static void closed_descriptors_spoil_no_records(void **state) {
+  (void)state;
+  write_text(place, "s.yaml",
+             "env: riverswim\nagent: psrl\nrun: {episodes: 5}\nseeds: {first: 0, count: 2}\n"
+             "grid: {env.n: [4, 5]}\n");
+  const char *const runs[] = {"run --env riverswim --agent lmc-lsvi --episodes 30 --out",
+                              "sweep s.yaml --out"};
+  for (size_t i = 0; i < 2; i++) {
+    char line[2048];
+    snprintf(line, sizeof line,
+             "cd '%s' && rm -rf a b && '%s' %s a >/dev/null 2>&1 && '%s' %s b <&- >&- 2>&- && "
+             "diff -r -x timing.json -x 'events*' a b >&2",
+             place, TEST_CLI, runs[i], TEST_CLI, runs[i]);
+    assert_int_equal(system(line), 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(closed_descriptors_spoil_no_records, set_up, tear_down),
       cmocka_unit_test_setup_teardown(numbers_that_no_integer_holds_are_refused, set_up, tear_down),
       cmocka_unit_test_setup_teardown(an_aggregate_that_cannot_be_written_is_reported, set_up,
                                       tear_down),

@@ -1,11 +1,13 @@
-/* The protocol with a worker process, as src/env/remote.c, env_gym.c and env_atari.c read it.
+/* The protocol with a worker process, as src/env/remote.c, env_gym.c and env_atari.c read it, and
+ * the agent that learns behind it, which trusts the spec that the worker's greeting describes.
  *
  * The functions of src/env/process.h are replaced here, so that no process is started: the packets
  * that a worker would send are already in the socket, followed by the end of the connection.
  *
- * An input has a byte of choices (see the enum), a byte with the size of the shared memory in units
- * of 256 bytes, then packets, each after two bytes with its length. The memory holds the input over
- * and over. With COUNTS the answers get the right sequence numbers, which chance would not find. */
+ * An input has a byte of choices (see the enum; its high half is an index into `agents`), a byte
+ * with the size of the shared memory in units of 256 bytes, then packets, each after two bytes with
+ * its length. The memory holds the input over and over. With COUNTS the answers get the right
+ * sequence numbers, which chance would not find. */
 #include "fuzz.h"
 
 #include "base/spec.h"
@@ -17,8 +19,28 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { IS_ATARI = 1, RESTARTS = 2, COUNTS = 4, SAVES = 8 };
+enum { IS_ATARI = 1, RESTARTS = 2, COUNTS = 4, SAVES = 8, AGENT_SHIFT = 4 };
 enum { HEAD = 2, MOST_PACKETS = 64, STEPS = 24, SEQUENCE_AT = 4, LONGEST = 60000 };
+enum { MOST_OBS = 1 << 14 }; /* bytes: larger ones make agents slow, but no different */
+
+/* NULL: the target chooses the actions itself. */
+static const char *const agents[16] = {NULL,
+                                       "auto",
+                                       "dqn",
+                                       "c51",
+                                       "iqn",
+                                       "noisynet-dqn",
+                                       "bootstrapped-dqn",
+                                       "adam-lmcdqn",
+                                       "hyperagent",
+                                       "qr-dqn",
+                                       "lmc-lsvi",
+                                       "lsvi-ucb",
+                                       "psrl",
+                                       "lin-ts",
+                                       "oppo",
+                                       "lmc-lsvi"};
+enum { AUTO = 1, FIRST_LINEAR = 10, WITH_FEATURES = 15 }; /* the last one has a feature map */
 
 static const uint8_t *input, *at; /* the next packet */
 static size_t input_size;
@@ -118,16 +140,43 @@ static lgv_action act(const lgv_env *env, const lgv_obs *obs) {
   return action;
 }
 
-static void play(lgv_env *env) {
+/* The agent learns from the step, or a new episode begins for it. */
+static bool learn(lgv_agent *agent, const lgv_transition *t, bool in_episode) {
+  lgv_error err;
+  if (!agent) return true;
+  if (!in_episode) return lgv_agent_begin_episode(agent, &err) == LGV_OK;
+  if (lgv_agent_observe(agent, t, &err) != LGV_OK) return false;
+  bool over = t->terminated || t->truncated;
+  return !over || lgv_agent_end_episode(agent, &err) == LGV_OK;
+}
+
+/* The action of the agent, if there is one; false if it refuses. */
+static bool choose(lgv_agent *agent, const lgv_env *env, const lgv_obs *obs, bool in_episode,
+                   lgv_action *action) {
+  lgv_error err;
+  if (!agent || !in_episode) *action = act(env, obs);
+  return !agent || !in_episode || lgv_agent_act(agent, obs, LGV_TRAIN, action, &err) == LGV_OK;
+}
+
+static void play(lgv_env *env, lgv_agent *agent) {
   lgv_obs obs = {0};
   lgv_outcome outcome;
   lgv_error err;
   bool in_episode = false, again;
   for (int i = 0; i < STEPS; i++) {
-    lgv_action action = act(env, &obs);
+    lgv_action action;
+    lgv_obs before = obs;
+    if (!choose(agent, env, &obs, in_episode, &action)) return;
     lgv_status status = in_episode ? lgv_env_step(env, &action, &outcome, &obs, &err)
                                    : lgv_env_reset(env, &obs, &err);
     if (status != LGV_OK) return;
+    lgv_transition t = {.obs = before, .next = obs, .action = &action};
+    if (in_episode) {
+      t.reward = outcome.reward;
+      t.terminated = outcome.terminated;
+      t.truncated = outcome.truncated;
+    }
+    if (!learn(agent, &t, in_episode)) return;
     in_episode = !in_episode || !(outcome.terminated || outcome.truncated);
     (void)look(env);
     if (!(input[0] & SAVES) || i % 4 != 3) continue;
@@ -139,6 +188,24 @@ static void play(lgv_env *env) {
 static bool set(lgv_settings *settings, const char *assignment) {
   lgv_error err;
   return lgv_settings_assign(settings, assignment, "fuzz", &err) == LGV_OK;
+}
+
+static lgv_agent *make_agent(lgv_settings *settings, const lgv_env *env, int index) {
+  static const char *const small[] = {
+      "agent.hidden=4", "agent.batch=2", "agent.replay=32",
+      "agent.warmup=2"}; /* auto may pick one without the last two */
+  const lgv_env_spec *spec = lgv_env_get_spec(env);
+  lgv_agent *agent = NULL;
+  lgv_error err;
+  if (!agents[index] || lgv__obs_bytes(spec) > MOST_OBS || spec->actions.count > MOST_OBS)
+    return NULL;
+  bool ready = lgv_settings_set(settings, "agent.name", agents[index], "fuzz", &err) == LGV_OK;
+  size_t keys = index >= FIRST_LINEAR ? 0 : index == AUTO ? 2 : 4;
+  for (size_t i = 0; i < keys; i++) ready &= set(settings, small[i]);
+  if (index == WITH_FEATURES) ready &= set(settings, "agent.features=identity");
+  if (ready && lgv_agent_create(settings, spec, STEPS, STEPS, 1, &agent, &err) == LGV_OK)
+    return agent;
+  return NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -155,7 +222,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (data[0] & RESTARTS) ready &= set(settings, "run.on_worker_death=restart");
   lgv_settings_on_notice(settings, hear, &heard);
   if (ready && lgv_env_create(settings, 1, &env, &err) == LGV_OK) {
-    play(env);
+    lgv_agent *agent = make_agent(settings, env, data[0] >> AGENT_SHIFT);
+    play(env, agent);
+    lgv_agent_free(agent);
     lgv_env_free(env);
   }
   lgv_settings_free(settings);

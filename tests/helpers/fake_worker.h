@@ -105,6 +105,7 @@ static void spoil_spaces(const fake *f, hello_packet *h) {
   if (is(f, "vector")) h->vector = 2; /* beside a vector */
   if (is(f, "negative-vector")) h->vector = -1;
   if (is(f, "frames")) h->frames = ENTRIES + 1;
+  if (is(f, "negative-frames")) h->frames = -3;
   if (is(f, "picture-frames")) h->frames = 2;
   if (is(f, "picture-short")) h->obs_bytes -= 4;
 }
@@ -140,6 +141,10 @@ static void greet(fake *f) {
   if (is(f, "status")) h.status = 77;
   if (is(f, "kind")) h.obs_kind = 2;
   if (is(f, "form")) h.obs_form = -1;
+  if (is(f, "form-7")) h.obs_form = 7;
+  if (strncmp(f->fault, "bytes-", 6) == 0) h.obs_kind = LGV_OBS_BYTE;
+  if (is(f, "bytes-one-hot")) h.obs_form = LGV_FORM_ONE_HOT;
+  if (is(f, "bytes-thermometer")) h.obs_form = LGV_FORM_THERMOMETER;
   if (is(f, "shape")) h.shape[1] = 0;
   spoil_spaces(f, &h);
   if (is(f, "states")) h.states = -1;
@@ -193,6 +198,7 @@ static void answer(fake *f, const command_packet *c, ssize_t size) {
   char text[sizeof r + 64];
   bool step = c->operation == STEP;
   if (step && is(f, "chatter")) printf("%01000d\n", 7), fflush(stdout);
+  if (step && is(f, "flood")) printf("%01000000d\n", 7), fflush(stdout);
   if (c->operation == SAVE) r.number = is(f, "save-more") ? 65 : 4;
   if (step && is_game(f)) r.frames = c->repeat;
   if (step && is(f, "game-stands-still")) r.frames = 0;

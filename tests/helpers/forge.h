@@ -53,6 +53,13 @@ static inline char *forge_digits(char *header, const char *name) {
   return found ? found + strlen(key) : NULL;
 }
 
+/* Blanks the text of the settings, which looks like more of the header. */
+static inline void forge_hide_settings(char *header) {
+  char *at = forge_digits(header, "settings");
+  for (; at && *at && *at != '"'; *at++ = ' ')
+    if (*at == '\\') *at++ = ' ';
+}
+
 static inline size_t forge_item_size(const char *dtype) {
   return strcmp(dtype, "U8") == 0 ? 1 : strstr(dtype, "32") ? 4 : 8;
 }
@@ -69,6 +76,7 @@ static inline bool forge_open(forge *f, unsigned char *bytes, size_t size) {
   f->header_length = length;
   char *header = (char *)bytes + 8, *copy = calloc(length + 1, 1), *at;
   memcpy(copy, header, length);
+  forge_hide_settings(copy);
   char *digits = forge_digits(copy, "header");
   f->header_digits = digits ? header + (digits - copy) : NULL;
   for (at = strstr(copy, "},"); at && f->n < FORGE_MOST;) { /* after the metadata */

@@ -1,6 +1,9 @@
 """Runs, sweeps, records."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -130,3 +133,38 @@ def test_notices_are_warnings():
     pytest.importorskip("minigrid")
     with pytest.warns(UserWarning, match="mission.* is left out"):
         langevin.run("gym:MiniGrid-Empty-5x5-v0", "dqn", steps=50)
+
+
+def test_closed_descriptors(tmp_path):
+    """What other libraries print must not end up in the records of a process whose standard output was closed."""
+    code = """if True:
+        import os, sys, threading
+        for fd in (0, 1, 2): os.close(fd)
+        import langevin
+        def talk():
+            for fd in (1, 2) * 10000:
+                try: os.write(fd, b"spoilt")
+                except OSError: pass
+        talker = threading.Thread(target=talk)
+        talker.start()
+        langevin.run("riverswim", "lmc-lsvi", {"env.n": 6}, episodes=3000, seed=3, out=sys.argv[1])
+        talker.join()
+    """
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "closed")], check=True)
+    langevin.run("riverswim", "lmc-lsvi", {"env.n": 6}, episodes=3000, seed=3, out=tmp_path / "open")
+    for name in ("metrics.csv", "summary.json"):
+        assert (tmp_path / "closed" / name).read_bytes() == (tmp_path / "open" / name).read_bytes()
+
+
+def test_what_cannot_be_looked_into_is_not_left_out(tmp_path, monkeypatch):
+    langevin.run("riverswim", "lmc-lsvi", {"env.n": 6}, episodes=5, seeds=2, out=tmp_path)
+    look = os.scandir
+
+    def refuse(path):
+        if os.fspath(path).endswith("seed-1"):
+            raise PermissionError(13, "Permission denied", os.fspath(path))
+        return look(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(langevin.FileError, match="cannot look into .*seed-1: Permission denied"):
+        langevin.read_runs(tmp_path)

@@ -152,13 +152,15 @@ void lgv__series_free(lgv_series *series) {
   *series = (lgv_series){0};
 }
 
-void lgv__csv_text(FILE *out, const char *text) {
+void lgv__csv_text(FILE *out, const char *given) {
+  char text[4096];
+  lgv__make_visible(given, text, sizeof text);
   if (!strpbrk(text, ",\"\n\r")) {
     fputs(text, out);
     return;
   }
   fputc('"', out);
-  for (; *text; text++) fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
+  for (const char *c = text; *c; c++) fprintf(out, *c == '"' ? "\"\"" : "%c", *c);
   fputc('"', out);
 }
 

@@ -171,8 +171,10 @@ static lgv_status read_series(const char *path, const lgv_curve_spec *spec, lgv_
 static lgv_status load_one(lgv_series *s, const char *directory, const lgv_curve_spec *spec,
                            lgv_error *err) {
   char path[PATH_MAX];
+  bool there;
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
-  if (access(path, F_OK) != 0)
+  LGV_TRY(lgv__is_there(path, &there, err));
+  if (!there)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%.300s has no metrics.csv to draw curves from (it was recorded with "
                     "run.records = summary?); --bars needs summary.json alone",

@@ -96,7 +96,9 @@ static lgv_status measure_run(const lgv_measure *m, const char *run, double *val
   double bottom = 1;
   *finished = false;
   LGV_TRY(lgv__join_path(run, "summary.json", path, sizeof path, err));
-  if (access(path, F_OK) != 0) return LGV_OK;
+  bool there;
+  LGV_TRY(lgv__is_there(path, &there, err));
+  if (!there) return LGV_OK;
   LGV_TRY(lgv_summary_load(run, &summary, err));
   if (!summary.finished) return LGV_OK;
   *finished = true;

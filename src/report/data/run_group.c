@@ -38,15 +38,27 @@ void lgv__sort_values(const char **values, size_t count) {
 
 /* ---- Directories ---- */
 
-static bool is_run(const char *directory) {
+static lgv_status look_for_run(const char *directory, bool *is_run, lgv_error *err) {
   char path[PATH_MAX];
-  return lgv__join_path(directory, "config.json", path, sizeof path, NULL) == LGV_OK &&
-         access(path, F_OK) == 0;
+  LGV_TRY(lgv__join_path(directory, "config.json", path, sizeof path, err));
+  return lgv__is_there(path, is_run, err);
 }
 
 /* ---- The seeds of one group ---- */
 
+/* A run whose result cannot be read must not pass for one that has none: tables and pictures leave
+ * those out. */
+static lgv_status check_result(const char *directory, lgv_error *err) {
+  char path[PATH_MAX];
+  bool there;
+  LGV_TRY(lgv__join_path(directory, "summary.json", path, sizeof path, err));
+  LGV_TRY(lgv__is_there(path, &there, err));
+  if (!there || access(path, R_OK) == 0) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", path, strerror(errno));
+}
+
 static lgv_status add_run(lgv_group *g, const char *directory, lgv_error *err) {
+  LGV_TRY(check_result(directory, err));
   char **grown = lgv__realloc(g->runs, (g->count + 1) * sizeof *grown);
   if (!grown) return lgv__out_of_memory(err, "a list of runs");
   g->runs = grown;
@@ -74,9 +86,11 @@ static lgv_status add_seeds(lgv_group *g, lgv_error *err) {
   lgv_status status = LGV_OK;
   for (int i = 0; i < n; i++) {
     char path[PATH_MAX];
+    bool is_run = false;
     if (status == LGV_OK)
       status = lgv__join_path(g->directory, entries[i]->d_name, path, sizeof path, err);
-    if (status == LGV_OK && is_run(path)) status = add_run(g, path, err);
+    if (status == LGV_OK) status = look_for_run(path, &is_run, err);
+    if (status == LGV_OK && is_run) status = add_run(g, path, err);
     free(entries[i]);
   }
   free(entries);
@@ -186,8 +200,10 @@ static lgv_status new_group(lgv_groups *groups, const char *directory, lgv_group
 static lgv_status add_group(lgv_groups *groups, const input *in, const char *directory,
                             const char *where, bool *found, lgv_error *err) {
   lgv_group *g = NULL;
+  bool is_run;
   LGV_TRY(new_group(groups, directory, &g, err));
-  LGV_TRY(is_run(g->directory) ? add_run(g, g->directory, err) : add_seeds(g, err));
+  LGV_TRY(look_for_run(g->directory, &is_run, err));
+  LGV_TRY(is_run ? add_run(g, g->directory, err) : add_seeds(g, err));
   *found = g->count > 0;
   if (*found) LGV_TRY(read_names(g, err));
   if (!*found || !is_wanted(g, where)) {
@@ -263,7 +279,8 @@ static lgv_status add_places(lgv_groups *groups, const input *in, const char *wh
     struct stat info;
     bool found;
     LGV_TRY(lgv__join_path(in->directory, places[i].name, path, sizeof path, err));
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) continue;
+    LGV_TRY(lgv__is_there(path, &found, err));
+    if (!found || stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) continue;
     if (is_known(groups, first, &info)) continue;
     LGV_TRY(add_group(groups, in, path, where, &found, err));
     *any |= found;
@@ -349,10 +366,18 @@ static lgv_status make_rows(lgv_groups *groups, lgv_error *err) {
   return LGV_OK;
 }
 
+/* Labels may be names of directories, and end up in tables, pages and pictures. */
+static void show_label(lgv_group *g) {
+  char label[sizeof g->label];
+  lgv__make_visible(g->label, label, sizeof label);
+  memcpy(g->label, label, sizeof label);
+}
+
 static lgv_status open_all(lgv_groups *groups, const lgv_selection *s, lgv_error *err) {
   for (size_t i = 0; i < s->count; i++) LGV_TRY(add_input(groups, s->inputs[i], s->where, err));
   if (groups->count == 0) return lgv_fail(err, LGV_ERR_USAGE, "no run has %.300s", s->where);
   LGV_TRY(lgv__groups_label(groups, s, err));
+  for (size_t i = 0; i < groups->count; i++) show_label(&groups->items[i]);
   LGV_TRY(refuse_twins(groups, err));
   return make_rows(groups, err);
 }

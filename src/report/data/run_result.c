@@ -22,9 +22,11 @@ const char *lgv__run_result_name(lgv_run_result_kind kind) {
 static lgv_status open_file(const char *directory, const char *name, lgv_settings **file,
                             lgv_error *err) {
   char path[PATH_MAX];
+  bool there;
   *file = NULL;
   LGV_TRY(lgv__join_path(directory, name, path, sizeof path, err));
-  if (access(path, F_OK) != 0) return LGV_OK;
+  LGV_TRY(lgv__is_there(path, &there, err));
+  if (!there) return LGV_OK;
   LGV_TRY(lgv_settings_create(file, err));
   lgv_status status = lgv_settings_load(*file, path, err);
   if (status == LGV_OK) return LGV_OK;

@@ -85,7 +85,9 @@ lgv_status lgv__run_report_print(const lgv_run_report *r, FILE *out, lgv_error *
   fprintf(out, "%.2f s", r->seconds);
   lgv__format_short(r->seconds > 0 ? (double)steps / r->seconds : NAN, rate, sizeof rate);
   if (!r->resumed) fprintf(out, ", %s steps/s", rate);
-  fprintf(out, "; records in %s\n", r->directory);
+  fputs("; records in ", out);
+  lgv__put_visible(out, r->directory);
+  fputc('\n', out);
   return LGV_OK;
 }
 

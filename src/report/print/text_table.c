@@ -1,7 +1,9 @@
 #include "report/print/text_table.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -31,12 +33,13 @@ static void add(lgv_table *t, const char *text) {
 }
 
 void lgv__table_cell(lgv_table *table, const char *format, ...) {
-  char text[1024];
+  char text[1024], visible[2 * sizeof text];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  add(table, text);
+  lgv__make_visible(text, visible, sizeof visible);
+  add(table, visible);
 }
 
 void lgv__format_short(double value, char *text, size_t size) {
@@ -138,7 +141,7 @@ void lgv__table_markdown(lgv_table *t, FILE *out) {
   lgv__table_free(t);
 }
 
-void lgv__html_text(FILE *out, const char *text) {
+static void put_html(FILE *out, const char *text) {
   for (; *text; text++) switch (*text) {
     case '&': fputs("&amp;", out); break;
     case '<': fputs("&lt;", out); break;
@@ -148,6 +151,24 @@ void lgv__html_text(FILE *out, const char *text) {
     default: fputc(*text, out);
     }
 }
+
+/* In parts, none of which ends within a control character of two bytes. */
+static void put_visible(FILE *out, const char *text, void (*put)(FILE *out, const char *text)) {
+  char part[256], visible[4 * sizeof part + 8];
+  for (size_t length; *text; text += length) {
+    snprintf(part, sizeof part, "%s", text);
+    length = strlen(part);
+    if (text[length] && (unsigned char)part[length - 1] == 0xc2) part[--length] = '\0';
+    lgv__make_visible(part, visible, sizeof visible);
+    put(out, visible);
+  }
+}
+
+static void put_plain(FILE *out, const char *text) { fputs(text, out); }
+
+void lgv__put_visible(FILE *out, const char *text) { put_visible(out, text, put_plain); }
+
+void lgv__html_text(FILE *out, const char *text) { put_visible(out, text, put_html); }
 
 void lgv__table_html(lgv_table *t, FILE *out) {
   fputs("<div class=\"wide\"><table>\n", out);
@@ -172,7 +193,9 @@ void lgv__shell_word(FILE *out, const char *text) {
     fputs(text, out);
     return;
   }
+  char visible[2 * PATH_MAX];
+  lgv__make_visible(text, visible, sizeof visible);
   fputc('\'', out);
-  for (; *text; text++) fprintf(out, *text == '\'' ? "'\\''" : "%c", *text);
+  for (const char *c = visible; *c; c++) fprintf(out, *c == '\'' ? "'\\''" : "%c", *c);
   fputc('\'', out);
 }

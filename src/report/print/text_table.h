@@ -24,6 +24,8 @@ void lgv__table_markdown(lgv_table *table, FILE *out);
 void lgv__table_html(lgv_table *table, FILE *out);
 /* A text with & < > " ' escaped. */
 void lgv__html_text(FILE *out, const char *text);
+/* Plain text whose control characters are made visible (lgv__make_visible). */
+void lgv__put_visible(FILE *out, const char *text);
 /* indent: blanks before every line. A last left-aligned column is wrapped so that lines have at
  * most `width` bytes. Frees the cells. */
 void lgv__table_print(lgv_table *table, FILE *out, int indent, int width);
