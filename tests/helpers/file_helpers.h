@@ -44,11 +44,12 @@ static inline void join(char out[PATH_MAX], const char *directory, const char *n
   assert_true(snprintf(out, PATH_MAX, "%s/%s", directory, name) < PATH_MAX);
 }
 
-/* The text of a file, NUL-terminated; the caller frees it. NULL if there is none. */
-static inline char *read_text(const char *directory, const char *name) {
+/* The bytes of a file, and a NUL after them; the caller frees them. NULL if there is none. */
+static inline char *read_bytes(const char *directory, const char *name, size_t *bytes) {
   char path[PATH_MAX];
   join(path, directory, name);
   FILE *file = fopen(path, "rb");
+  *bytes = 0;
   if (!file) return NULL;
   size_t size = 0, capacity = 1 << 16;
   char *text = malloc(capacity + 1);
@@ -62,7 +63,13 @@ static inline char *read_text(const char *directory, const char *name) {
   }
   fclose(file);
   text[size] = '\0';
+  *bytes = size;
   return text;
+}
+
+static inline char *read_text(const char *directory, const char *name) {
+  size_t bytes;
+  return read_bytes(directory, name, &bytes);
 }
 
 static inline void write_text(const char *directory, const char *name, const char *text) {
@@ -75,9 +82,10 @@ static inline void write_text(const char *directory, const char *name, const cha
 }
 
 static inline void assert_same_file(const char *one, const char *other, const char *name) {
-  char *a = read_text(one, name), *b = read_text(other, name);
+  size_t size, same;
+  char *a = read_bytes(one, name, &size), *b = read_bytes(other, name, &same);
   if (!a || !b) fail_msg("%s is missing in %s", name, a ? other : one);
-  assert_string_equal(a, b);
+  if (size != same || memcmp(a, b, size) != 0) fail_msg("%s and %s differ in %s", one, other, name);
   free(a);
   free(b);
 }
