@@ -103,10 +103,11 @@ static const uint64_t vector_mode = LGV_DEFAULT_MODE | LGV_FLUSH_BITS;
 
 typedef uint32_t loose_words __attribute__((vector_size(4 * LGV_LANES), aligned(2), may_alias));
 
-/* A step: A as floats, since its numbers are broadcast from memory. Those of B become floats in
- * registers, two instructions for as many multiply-adds as a strip has rows. */
+/* A step: A as floats, since its numbers are broadcast from memory. Those of B become floats in the
+ * registers of the first strip, which leaves them for the others: it has stores to spare. */
 typedef struct operands {
-  _Alignas(64) float a[2][SIDE][HALF]; /* even columns of A, then odd ones */
+  _Alignas(64) float a[2][SIDE][HALF];        /* even columns of A, then odd ones */
+  _Alignas(64) float b_floats[2][HALF][SIDE]; /* even rows of B, then odd ones */
   const lgv_bf16 *b;
   int64_t b_next;
   bool begins; /* C starts from 0 with this step */
@@ -145,22 +146,26 @@ INLINE vec load_b(const operands *f, int parity, int k, int j) {
 }
 
 /* Sums over k of one parity, for some rows and a panel of columns. */
-INLINE void sum_products(int rows, const operands *f, int parity, int i0, int j, vec sum[][VECS]) {
+INLINE void sum_products(int rows, bool first, operands *f, int parity, int i0, int j,
+                         vec sum[][VECS]) {
   EACH (i, rows)
     EACH (v, VECS) sum[i][v] = (vec){0};
   for (int k = 0; k < HALF; k++) {
     vec w[VECS];
-    EACH (v, VECS) w[v] = load_b(f, parity, k, j + v * LANES);
+    float *floats = f->b_floats[parity][k] + j;
+    EACH (v, VECS) w[v] = first ? load_b(f, parity, k, j + v * LANES) : load(floats + v * LANES);
+    EACH (v, VECS)
+      if (first) store(floats + v * LANES, w[v]);
     EACH (i, rows)
       EACH (v, VECS) sum[i][v] = fused(f->a[parity][i0 + i][k], w[v], sum[i][v]);
   }
 }
 
 /* Some rows of C and a panel of columns. */
-INLINE void add_strip(int rows, const operands *f, int i0, int j, float *c) {
+INLINE void add_strip(int rows, bool first, operands *f, int i0, int j, float *c) {
   vec even[8][VECS], odd[8][VECS];
-  sum_products(rows, f, 0, i0, j, even);
-  sum_products(rows, f, 1, i0, j, odd);
+  sum_products(rows, first, f, 0, i0, j, even);
+  sum_products(rows, first, f, 1, i0, j, odd);
   c += SIDE * (i0 - i0 % HALF) + HALF * (i0 % HALF) + HALF * (j - j % HALF) + j % HALF;
   EACH (i, rows)
     EACH (v, VECS) {
@@ -172,35 +177,39 @@ INLINE void add_strip(int rows, const operands *f, int i0, int j, float *c) {
 /* Functions of their own: inlined, the compiler keeps all of A as vectors in memory. The sums of a
  * strip fit into the registers. */
 /* clang-format off */
-#define STRIP(rows)                                                                                \
-  __attribute__((noinline)) static void add_##rows(const operands *f, int i, int j, float *c) {      \
-    add_strip(rows, f, i, j, c);                                                                   \
+#define STRIP(name, rows, first)                                                                   \
+  __attribute__((noinline)) static void name(operands *f, int i, int j, float *c) {                \
+    add_strip(rows, first, f, i, j, c);                                                            \
   }
 /* clang-format on */
 #if LGV_LANES == 16
-STRIP(8)
+STRIP(first_8, 8, true)
+STRIP(add_8, 8, false)
 #else
-STRIP(5)
-STRIP(6)
+STRIP(first_6, 6, true)
+STRIP(add_6, 6, false)
+STRIP(add_5, 5, false)
 #endif
 
 /* Strips of the wanted rows, each in one half. */
-static void add_panels(int rows, const operands *f, float *c) {
-  for (int j = 0; j < SIDE; j += PANEL)
+static void add_panels(int rows, operands *f, float *c) {
+  for (int j = 0; j < SIDE; j += PANEL) {
 #if LGV_LANES == 16
-    for (int i = 0; i < rows; i += 8) add_8(f, i, j, c);
+    first_8(f, 0, j, c);
+    for (int i = 8; i < rows; i += 8) add_8(f, i, j, c);
 #else
     for (int i = 0; i < rows; i += HALF) {
-      add_6(f, i, j, c);
+      (i == 0 ? first_6 : add_6)(f, i, j, c);
       if (rows - i > 6) add_5(f, i + 6, j, c);
       if (rows - i > 11) add_5(f, i + 11, j, c);
     }
 #endif
+  }
 }
 
 #if DEFINITION
 
-static void add_products(const lgv_block_product *g, const parts *p, const operands *f) {
+static void add_products(const lgv_block_product *g, const parts *p, operands *f) {
   enum { RANGE_FLAGS = 0x18 }; /* overflow, underflow */
   float before[SIDE * SIDE];
   memcpy(before, g->c, sizeof before);
@@ -216,7 +225,7 @@ static void add_products(const lgv_block_product *g, const parts *p, const opera
 
 #else
 
-static void add_products(const lgv_block_product *g, const parts *p, const operands *f) {
+static void add_products(const lgv_block_product *g, const parts *p, operands *f) {
   (void)p;
   add_panels(wanted_rows(g), f, g->c);
 }
