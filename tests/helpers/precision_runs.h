@@ -102,19 +102,19 @@ typedef struct precision_case {
   const char *network, *env, *settings;
 } precision_case;
 
-static const precision_case mlp_64_64 = {"mlp", "cartpole", "agent.hidden=64,64 agent.batch=8"};
+static const precision_case mlp_64_64 = {"mlp", "cartpole", "agent.hidden=64,64 agent.batch=4"};
 static const precision_case conv_10_10 = {
     "conv", "pictures",
-    "env.height=10 env.width=10 agent.conv=16x3s2,32x2s1 agent.hidden=64 agent.batch=8"};
+    "env.height=10 env.width=10 agent.conv=16x3s3,32x2s1 agent.hidden=64 agent.batch=8"};
 static const precision_case nature = {
     "nature", "pictures",
-    "env.height=84 env.width=84 agent.net=nature agent.hidden=512 agent.batch=4"};
+    "env.height=84 env.width=84 agent.net=nature agent.hidden=512 agent.batch=2"};
 
 /* adam-lmcdqn, iqn and bootstrapped-dqn in both precisions. */
 static inline void check_agents(const precision_case *c, int64_t updates) {
   static const char *const agents[][2] = {
       {"adam-lmcdqn", ""},
-      {"iqn", "agent.taus=8 agent.taus_act=8 agent.cosines=32"},
+      {"iqn", "agent.taus=5 agent.taus_act=4 agent.cosines=32"},
       {"bootstrapped-dqn", "agent.members=heads agent.heads=4"}};
   digests d = begin_digests(c->network);
   for (size_t a = 0; a < sizeof agents / sizeof *agents; a++)
