@@ -10,9 +10,8 @@
 
 /* FNV-1a, continued from `hash`. */
 static inline uint64_t digest_file(const char *directory, const char *name, uint64_t hash) {
-  size_t size;
-  char *bytes = read_bytes(directory, name, &size);
-  if (!bytes) fail_msg("%s/%s is missing", directory, name);
+  char *bytes;
+  size_t size = read_bytes(directory, name, &bytes);
   for (size_t i = 0; i < size; i++) hash = (hash ^ (uint8_t)bytes[i]) * 0x100000001b3u;
   free(bytes);
   return hash;

@@ -44,12 +44,11 @@ static inline void join(char out[PATH_MAX], const char *directory, const char *n
   assert_true(snprintf(out, PATH_MAX, "%s/%s", directory, name) < PATH_MAX);
 }
 
-/* The bytes of a file, and a NUL after them; the caller frees them. NULL if there is none. */
-static inline char *read_bytes(const char *directory, const char *name, size_t *bytes) {
+/* The text of a file, NUL-terminated; the caller frees it. NULL if there is none. */
+static inline char *read_text(const char *directory, const char *name) {
   char path[PATH_MAX];
   join(path, directory, name);
   FILE *file = fopen(path, "rb");
-  *bytes = 0;
   if (!file) return NULL;
   size_t size = 0, capacity = 1 << 16;
   char *text = malloc(capacity + 1);
@@ -63,13 +62,23 @@ static inline char *read_bytes(const char *directory, const char *name, size_t *
   }
   fclose(file);
   text[size] = '\0';
-  *bytes = size;
   return text;
 }
 
-static inline char *read_text(const char *directory, const char *name) {
-  size_t bytes;
-  return read_bytes(directory, name, &bytes);
+/* The bytes of a file that must exist; the caller frees them. Returns their number. */
+static inline size_t read_bytes(const char *directory, const char *name, char **bytes) {
+  char path[PATH_MAX];
+  join(path, directory, name);
+  FILE *file = fopen(path, "rb");
+  if (!file) fail_msg("%s is missing", path);
+  fseek(file, 0, SEEK_END);
+  size_t size = (size_t)ftell(file);
+  rewind(file);
+  *bytes = malloc(size + 1);
+  assert_non_null(*bytes);
+  assert_int_equal(fread(*bytes, 1, size, file), size);
+  fclose(file);
+  return size;
 }
 
 static inline void write_text(const char *directory, const char *name, const char *text) {
@@ -82,10 +91,9 @@ static inline void write_text(const char *directory, const char *name, const cha
 }
 
 static inline void assert_same_file(const char *one, const char *other, const char *name) {
-  size_t size, same;
-  char *a = read_bytes(one, name, &size), *b = read_bytes(other, name, &same);
-  if (!a || !b) fail_msg("%s is missing in %s", name, a ? other : one);
-  if (size != same || memcmp(a, b, size) != 0) fail_msg("%s and %s differ in %s", one, other, name);
+  char *a, *b;
+  size_t n = read_bytes(one, name, &a), m = read_bytes(other, name, &b);
+  if (n != m || memcmp(a, b, n) != 0) fail_msg("%s of %s and %s differ", name, one, other);
   free(a);
   free(b);
 }

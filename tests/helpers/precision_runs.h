@@ -8,6 +8,7 @@
 #include "math/kernels.h"
 
 #include "digests.h"
+#include "fault_helpers.h"
 #include "picture_world.h"
 #include "temp_root.h"
 
@@ -52,12 +53,6 @@ static inline void must_run(const lgv_plan *plan, const char *directory, const l
   if (run_part(plan, directory, set, resume, steps, &err) != LGV_OK) fail_msg("%s", err.message);
 }
 
-static inline void assert_same_run(const char *one, const char *other) {
-  static const char *const files[] = {"config.json", "metrics.csv", "summary.json",
-                                      "checkpoint.safetensors"};
-  for (size_t f = 0; f < sizeof files / sizeof *files; f++) assert_same_file(one, other, files[f]);
-}
-
 /* The column `updates` of the last row. */
 static inline void assert_updates(const char *directory, int64_t updates) {
   char *text = read_text(directory, "metrics.csv"), *rest = text;
@@ -91,9 +86,9 @@ static inline uint64_t check_precision(const lgv_plan *plan, int64_t updates) {
     join(other, root, portable_set(k)->name);
     must_run(plan, k == 0 ? first : other, portable_set(k), false, steps);
     must_run(plan, chain, portable_set(k), k > 0, part);
-    if (k > 0) assert_same_run(first, other);
+    if (k > 0) assert_same_records(first, other);
   }
-  assert_same_run(first, chain);
+  assert_same_records(first, chain);
   assert_updates(first, updates);
   return digest_file(first, "checkpoint.safetensors", digest_file(first, "metrics.csv", NO_DIGEST));
 }
