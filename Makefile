@@ -121,13 +121,16 @@ test-valgrind: $(SETUP) ## run three quarters of the quick C tests under valgrin
 ARM_TESTS ?= ^(test_|fuzz_|example_)
 ARM_NOT   ?= ^(test_(agent_(export|masks)|bench|cli|env_(atari|gym|remote)|episode_limit|matmul_threads|net$$|pathwise_circles|resume|smoke)|test_dqn_(ensemble|hyperagent|images|learn|masks|networks|returns)|test_run_(disk|envs|evaluations|hostile|kills|numbers|trainer)|example_own_(mask|pictures))
 
-# test_portable compares its digests with those of this machine's build.
+# ARM_DIGESTS compare their digests with those of this machine's build.
+ARM_DIGESTS = test_portable test_run_precision
+
 test-arm: build ## cross-build for 64-bit ARM and run most quick C tests under qemu-user
 	@scripts/setup-arm
 	@$(call configure,build-arm,-DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.cmake -DLANGEVIN_PLOTS=OFF)
 	@$(CMAKE) --build build-arm -j $(JOBS)
-	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target test_portable
-	@LANGEVIN_DIGESTS_WRITE=build-arm/digests $(BUILD)/test_portable
+	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target $(ARM_DIGESTS)
+	@for test in $(ARM_DIGESTS); do \
+	  LANGEVIN_DIGESTS_WRITE=build-arm/digests $(BUILD)/$$test || exit 1; done
 	@LANGEVIN_DIGESTS=$(CURDIR)/build-arm/digests $(call run_tests,build-arm) -R '$(ARM_TESTS)' -E '$(ARM_NOT)'
 
 SECONDS_EACH ?= 60

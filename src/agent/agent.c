@@ -225,6 +225,8 @@ void lgv__agent_stats(const lgv_agent *agent, double *values) {
   lgv__kernels_end(agent->problem.portable, previous);
 }
 
+bool lgv__agent_computes_portably(const lgv_agent *agent) { return agent->problem.portable; }
+
 int32_t lgv__agent_streams(const lgv_agent *agent) {
   return agent->problem.given.streams > 1 ? agent->problem.given.streams : 1;
 }

@@ -21,6 +21,8 @@ LGV_CHECK lgv_status lgv__agent_bytes(const lgv_agent_type *type, const void *pa
 /* Whether its precision promises the same bits on every machine. builtin: the agent's, or NULL. */
 bool lgv__agent_is_portable(const lgv_agent_type *type, const lgv_builtin *builtin,
                             const void *params);
+/* Whether its hooks do, for that reason or another (lgv_full_problem.portable). */
+bool lgv__agent_computes_portably(const lgv_agent *agent);
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent);
 int32_t lgv__agent_streams(const lgv_agent *agent); /* environments at once; at least 1 */
 int64_t lgv__agent_steps(const lgv_agent *agent);   /* of all environments, planned; 0: unknown */

@@ -13,9 +13,11 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/param.h"
+#include "base/portable_math.h"
 #include "base/spec.h"
 #include "base/stack.h"
 #include "env/model.h"
+#include "math/kernels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +26,8 @@
 struct lgv_env {
   const lgv_env_type *type;
   void *params, *self;
-  bool opened; /* type->open or type->connect succeeded, so close must be called */
+  bool opened;   /* type->open or type->connect succeeded, so close must be called */
+  bool portable; /* computes with portable kernels, as it did when it was opened */
   lgv_host host;
   lgv_env_spec own;  /* as the type has it: of single observations */
   lgv_env_spec spec; /* as the caller sees it: of stacks, if they are asked for */
@@ -182,6 +185,7 @@ static lgv_status open_env(const lgv_env_type *type, const void *params, lgv_env
   if (!env) return lgv__out_of_memory(err, "an environment");
   env->type = type;
   env->host = *host;
+  env->portable = lgv__portable();
   lgv_status status = open_parts(env, params, common, mode, err);
   if (status != LGV_OK) {
     lgv_env_free(env);
@@ -276,13 +280,20 @@ static lgv_status next_obs(lgv_env *env, bool ended, lgv_obs *obs, lgv_error *er
   return LGV_OK;
 }
 
-lgv_status lgv_env_reset(lgv_env *env, lgv_obs *obs, lgv_error *err) {
+static lgv_status reset(lgv_env *env, lgv_obs *obs, lgv_error *err) {
   env->clock[RUNNING] = 0;
   env->clock[STAGE] = 0;
   LGV_TRY(env->type->reset(env->self, env->rng, err));
   LGV_TRY(next_obs(env, false, obs, err));
   env->clock[RUNNING] = 1;
   return LGV_OK;
+}
+
+lgv_status lgv_env_reset(lgv_env *env, lgv_obs *obs, lgv_error *err) {
+  const lgv_kernel_set *previous = lgv__kernels_begin(env->portable);
+  lgv_status status = reset(env, obs, err);
+  lgv__kernels_end(env->portable, previous);
+  return status;
 }
 
 static lgv_status check_action(const lgv_env *env, const lgv_action *action, lgv_error *err) {
@@ -297,10 +308,14 @@ lgv_status lgv__env_step_begin(lgv_env *env, const lgv_action *action, lgv_error
   LGV_TRY(check_action(env, action, err));
   env->clock[RUNNING] = 0;
   env->pending = action;
-  return env->type->step_begin ? env->type->step_begin(env->self, action, env->rng, err) : LGV_OK;
+  if (!env->type->step_begin) return LGV_OK;
+  const lgv_kernel_set *previous = lgv__kernels_begin(env->portable);
+  lgv_status status = env->type->step_begin(env->self, action, env->rng, err);
+  lgv__kernels_end(env->portable, previous);
+  return status;
 }
 
-lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next, lgv_error *err) {
+static lgv_status end_step(lgv_env *env, lgv_outcome *outcome, lgv_obs *next, lgv_error *err) {
   const lgv_env_type *type = env->type;
   *outcome = (lgv_outcome){0};
   LGV_TRY(type->step_begin ? type->step_end(env->self, env->rng, outcome, err)
@@ -314,6 +329,13 @@ lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next, 
                     type->name, (long long)env->spec.horizon);
   env->clock[RUNNING] = continues;
   return LGV_OK;
+}
+
+lgv_status lgv__env_step_end(lgv_env *env, lgv_outcome *outcome, lgv_obs *next, lgv_error *err) {
+  const lgv_kernel_set *previous = lgv__kernels_begin(env->portable);
+  lgv_status status = end_step(env, outcome, next, err);
+  lgv__kernels_end(env->portable, previous);
+  return status;
 }
 
 lgv_status lgv_env_step(lgv_env *env, const lgv_action *action, lgv_outcome *outcome, lgv_obs *next,

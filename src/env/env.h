@@ -7,7 +7,8 @@
 #include "langevin.h"
 
 /* params: a filled parameter struct of the type. params and host are copied. seed and purpose key
- * the random stream. */
+ * the random stream. An environment opened while the thread computes portably (lgv__kernels_begin)
+ * does so from then on. */
 LGV_CHECK lgv_status lgv__env_open(const lgv_env_type *type, const void *params,
                                    lgv_env_common common, const lgv_host *host, uint64_t seed,
                                    const char *purpose, lgv_env **env, lgv_error *err);

@@ -30,20 +30,29 @@
 
 enum { SIDE = 32, HALF = 16 }; /* of a block and of a tile of C; HALF is also the pairs of a step */
 
-typedef struct parts {
-  const lgv_bf16 *a, *b;
-} parts;
+static inline int wanted_rows(const lgv_block_product *g) { return g->rows ? g->rows : SIDE; }
+static inline int block_count(const lgv_block_product *g) { return g->blocks ? g->blocks : 1; }
 
-/* The tiles that part p of a step multiplies: high by high is part 1. Returns false if the step has
- * no such part. */
-static inline bool find_parts(const lgv_block_product *g, int64_t s, int p, parts *out) {
-  if ((p == 0 && !g->a_lo) || (p == 2 && !g->b_lo)) return false;
-  out->a = g->a + g->a_at[s] + (p == 0 ? g->a_lo : 0);
-  out->b = g->b + g->b_at[s] + (p == 2 ? g->b_lo : 0);
-  return true;
+/* What part p of a step multiplies for a block, and where it adds the product: high by high is
+ * part 1. */
+typedef struct part {
+  const lgv_bf16 *a, *b;
+  float *c;
+} part;
+
+static inline bool has_part(const lgv_block_product *g, int p) {
+  return p == 1 || (p == 0 ? g->a_lo : g->b_lo) != 0;
 }
 
-static inline int wanted_rows(const lgv_block_product *g) { return g->rows ? g->rows : SIDE; }
+static inline part find_part(const lgv_block_product *g, int64_t s, int p, int block) {
+  return (part){g->a + g->a_at[s] + (p == 0 ? g->a_lo : 0),
+                g->b + g->b_at[s] + (p == 2 ? g->b_lo : 0) + block * g->b_block,
+                g->c + block * LGV_BLOCK};
+}
+
+static inline void clear(const lgv_block_product *g) {
+  memset(g->c, 0, (size_t)block_count(g) * LGV_BLOCK * sizeof *g->c);
+}
 
 /* ---- The definition ---- */
 
@@ -82,11 +91,11 @@ static void add_tile(int rows, const lgv_bf16 *a, const lgv_bf16 *b, float *c) {
 }
 
 /* In the default mode. */
-static void add_by_definition(const lgv_block_product *g, const parts *p) {
+static void add_by_definition(const lgv_block_product *g, part p) {
   for (int t = 0; t < 4; t++) {
     int left = wanted_rows(g) - HALF * (t / 2);
-    add_tile(left < HALF ? left : HALF, p->a + t / 2 * g->a_next, p->b + t % 2 * g->b_next,
-             g->c + HALF * HALF * t);
+    add_tile(left < HALF ? left : HALF, p.a + t / 2 * g->a_next, p.b + t % 2 * g->b_next,
+             p.c + HALF * HALF * t);
   }
 }
 
@@ -103,10 +112,11 @@ static const uint64_t vector_mode = LGV_DEFAULT_MODE | LGV_FLUSH_BITS;
 
 typedef uint32_t loose_words __attribute__((vector_size(4 * LGV_LANES), aligned(2), may_alias));
 
-/* A step: A as floats, since its numbers are broadcast from memory. Those of B become floats in
- * registers, two instructions for as many multiply-adds as a strip has rows. */
+/* A step: A as floats, since its numbers are broadcast from memory. Those of B become floats in the
+ * registers of the first strip, which leaves them for the others: it has stores to spare. */
 typedef struct operands {
-  _Alignas(64) float a[2][SIDE][HALF]; /* even columns of A, then odd ones */
+  _Alignas(64) float a[2][SIDE][HALF];        /* even columns of A, then odd ones */
+  _Alignas(64) float b_floats[2][HALF][SIDE]; /* even rows of B, then odd ones */
   const lgv_bf16 *b;
   int64_t b_next;
   bool begins; /* C starts from 0 with this step */
@@ -145,22 +155,26 @@ INLINE vec load_b(const operands *f, int parity, int k, int j) {
 }
 
 /* Sums over k of one parity, for some rows and a panel of columns. */
-INLINE void sum_products(int rows, const operands *f, int parity, int i0, int j, vec sum[][VECS]) {
+INLINE void sum_products(int rows, bool first, operands *f, int parity, int i0, int j,
+                         vec sum[][VECS]) {
   EACH (i, rows)
     EACH (v, VECS) sum[i][v] = (vec){0};
   for (int k = 0; k < HALF; k++) {
     vec w[VECS];
-    EACH (v, VECS) w[v] = load_b(f, parity, k, j + v * LANES);
+    float *floats = f->b_floats[parity][k] + j;
+    EACH (v, VECS) w[v] = first ? load_b(f, parity, k, j + v * LANES) : load(floats + v * LANES);
+    EACH (v, VECS)
+      if (first) store(floats + v * LANES, w[v]);
     EACH (i, rows)
       EACH (v, VECS) sum[i][v] = fused(f->a[parity][i0 + i][k], w[v], sum[i][v]);
   }
 }
 
 /* Some rows of C and a panel of columns. */
-INLINE void add_strip(int rows, const operands *f, int i0, int j, float *c) {
+INLINE void add_strip(int rows, bool first, operands *f, int i0, int j, float *c) {
   vec even[8][VECS], odd[8][VECS];
-  sum_products(rows, f, 0, i0, j, even);
-  sum_products(rows, f, 1, i0, j, odd);
+  sum_products(rows, first, f, 0, i0, j, even);
+  sum_products(rows, first, f, 1, i0, j, odd);
   c += SIDE * (i0 - i0 % HALF) + HALF * (i0 % HALF) + HALF * (j - j % HALF) + j % HALF;
   EACH (i, rows)
     EACH (v, VECS) {
@@ -172,42 +186,46 @@ INLINE void add_strip(int rows, const operands *f, int i0, int j, float *c) {
 /* Functions of their own: inlined, the compiler keeps all of A as vectors in memory. The sums of a
  * strip fit into the registers. */
 /* clang-format off */
-#define STRIP(rows)                                                                                \
-  __attribute__((noinline)) static void add_##rows(const operands *f, int i, int j, float *c) {      \
-    add_strip(rows, f, i, j, c);                                                                   \
+#define STRIP(name, rows, first)                                                                   \
+  __attribute__((noinline)) static void name(operands *f, int i, int j, float *c) {                \
+    add_strip(rows, first, f, i, j, c);                                                            \
   }
 /* clang-format on */
 #if LGV_LANES == 16
-STRIP(8)
+STRIP(first_8, 8, true)
+STRIP(add_8, 8, false)
 #else
-STRIP(5)
-STRIP(6)
+STRIP(first_6, 6, true)
+STRIP(add_6, 6, false)
+STRIP(add_5, 5, false)
 #endif
 
 /* Strips of the wanted rows, each in one half. */
-static void add_panels(int rows, const operands *f, float *c) {
-  for (int j = 0; j < SIDE; j += PANEL)
+static void add_panels(int rows, operands *f, float *c) {
+  for (int j = 0; j < SIDE; j += PANEL) {
 #if LGV_LANES == 16
-    for (int i = 0; i < rows; i += 8) add_8(f, i, j, c);
+    first_8(f, 0, j, c);
+    for (int i = 8; i < rows; i += 8) add_8(f, i, j, c);
 #else
     for (int i = 0; i < rows; i += HALF) {
-      add_6(f, i, j, c);
+      (i == 0 ? first_6 : add_6)(f, i, j, c);
       if (rows - i > 6) add_5(f, i + 6, j, c);
       if (rows - i > 11) add_5(f, i + 11, j, c);
     }
 #endif
+  }
 }
 
 #if DEFINITION
 
-static void add_products(const lgv_block_product *g, const parts *p, const operands *f) {
+static void add_product(const lgv_block_product *g, part p, operands *f) {
   enum { RANGE_FLAGS = 0x18 }; /* overflow, underflow */
-  float before[SIDE * SIDE];
-  memcpy(before, g->c, sizeof before);
-  add_panels(wanted_rows(g), f, g->c);
+  float before[LGV_BLOCK];
+  memcpy(before, p.c, sizeof before);
+  add_panels(wanted_rows(g), f, p.c);
   LGV_MEMORY_FENCE();
   if (!(lgv__fp_mode() & RANGE_FLAGS)) return;
-  memcpy(g->c, before, sizeof before);
+  memcpy(p.c, before, sizeof before);
   lgv__mode_begin(LGV_DEFAULT_MODE);
   add_by_definition(g, p);
   LGV_MEMORY_FENCE();
@@ -216,9 +234,8 @@ static void add_products(const lgv_block_product *g, const parts *p, const opera
 
 #else
 
-static void add_products(const lgv_block_product *g, const parts *p, const operands *f) {
-  (void)p;
-  add_panels(wanted_rows(g), f, g->c);
+static void add_product(const lgv_block_product *g, part p, operands *f) {
+  add_panels(wanted_rows(g), f, p.c);
 }
 
 #endif
@@ -247,10 +264,13 @@ static void add_row(const lgv_bf16 *a, const lgv_bf16 *b, int64_t next, float *c
 enum { FEW = 3 }; /* rows that are multiplied one by one */
 
 static void add_rows(const lgv_block_product *g, int64_t s) {
-  parts now;
-  for (int p = 0; p < 3; p++)
-    for (int i = 0; find_parts(g, s, p, &now) && i < wanted_rows(g); i++)
-      add_row(now.a + SIDE * i, now.b, g->b_next, g->c + HALF * i);
+  for (int n = 0; n < block_count(g); n++)
+    for (int p = 0; p < 3; p++) {
+      if (!has_part(g, p)) continue;
+      part now = find_part(g, s, p, n);
+      for (int i = 0; i < wanted_rows(g); i++)
+        add_row(now.a + SIDE * i, now.b, g->b_next, now.c + HALF * i);
+    }
 }
 
 #else
@@ -261,15 +281,18 @@ static void add_rows(const lgv_block_product *g, int64_t s) { (void)g, (void)s; 
 
 #endif
 
-/* A step with three parts widens each of its two operands of A once. */
+/* A step with three parts widens each of its two operands of A once, for all blocks. */
 static void add_step(const lgv_block_product *g, int64_t s, operands *f) {
-  parts last = {NULL, NULL}, now;
+  const lgv_bf16 *widened = NULL;
   for (int p = 0; p < 3; p++) {
-    if (!find_parts(g, s, p, &now)) continue;
-    if (now.a != last.a) widen_a(wanted_rows(g), now.a, g->a_next, f);
-    f->b = now.b;
-    add_products(g, &now, f);
-    last = now;
+    if (!has_part(g, p)) continue;
+    for (int n = 0; n < block_count(g); n++) {
+      part now = find_part(g, s, p, n);
+      if (now.a != widened) widen_a(wanted_rows(g), now.a, g->a_next, f);
+      widened = now.a;
+      f->b = now.b;
+      add_product(g, now, f);
+    }
     f->begins = false;
   }
 }
@@ -280,7 +303,7 @@ void LGV_KERNEL(lgv__block)(const lgv_block_product *g) {
   f.b_next = g->b_next;
   bool few = wanted_rows(g) <= FEW;
   f.begins = !g->add && !few && !DEFINITION;
-  if (!g->add && (!f.begins || g->steps == 0)) memset(g->c, 0, SIDE * SIDE * sizeof *g->c);
+  if (!g->add && (!f.begins || g->steps == 0)) clear(g);
   if (few) {
     for (int64_t s = 0; s < g->steps; s++) add_rows(g, s);
   } else {
@@ -293,12 +316,12 @@ void LGV_KERNEL(lgv__block)(const lgv_block_product *g) {
 #else
 
 void LGV_KERNEL(lgv__block)(const lgv_block_product *g) {
-  parts now;
   uint64_t mode = lgv__mode_begin(LGV_DEFAULT_MODE);
-  if (!g->add) memset(g->c, 0, SIDE * SIDE * sizeof *g->c);
+  if (!g->add) clear(g);
   for (int64_t s = 0; s < g->steps; s++)
     for (int p = 0; p < 3; p++)
-      if (find_parts(g, s, p, &now)) add_by_definition(g, &now);
+      for (int n = 0; has_part(g, p) && n < block_count(g); n++)
+        add_by_definition(g, find_part(g, s, p, n));
   lgv__flush_end(mode);
 }
 

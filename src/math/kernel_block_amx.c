@@ -55,10 +55,11 @@ void lgv__tiles_end(void) {
   } while (0)
 /* clang-format on */
 
-static void add_products(const lgv_block_product *g) {
+static void add_products(const lgv_block_product *g, int64_t block) {
   const int64_t a_next = g->a_next, b_next = g->b_next, a_lo = g->a_lo, b_lo = g->b_lo;
   for (int64_t s = 0; s < g->steps; s++) {
-    const lgv_bf16 *a = g->a + g->a_at[s], *b = g->b + g->b_at[s], *first = a + a_lo;
+    const lgv_bf16 *a = g->a + g->a_at[s], *first = a + a_lo;
+    const lgv_bf16 *b = g->b + g->b_at[s] + block * g->b_block;
     _tile_loadd(4, first, ROW);
     _tile_loadd(6, b, ROW);
     _tile_loadd(7, b + b_next, ROW);
@@ -102,12 +103,15 @@ static void store_c(float *c) {
 void lgv__block_amx(const lgv_block_product *g) {
   LGV_MEMORY_FENCE();
   if (!configured) configure();
-  if (g->add)
-    load_c(g->c);
-  else
-    clear_c();
-  add_products(g);
-  store_c(g->c);
+  for (int64_t n = 0; n < (g->blocks ? g->blocks : 1); n++) {
+    float *c = g->c + n * LGV_BLOCK;
+    if (g->add)
+      load_c(c);
+    else
+      clear_c();
+    add_products(g, n);
+    store_c(c);
+  }
   LGV_MEMORY_FENCE();
   if (depth == 0) release();
 }

@@ -60,20 +60,25 @@ typedef struct lgv_product {
 /* The upper half of a float: 8 bits of exponent, 8 of precision. */
 typedef uint16_t lgv_bf16;
 
-enum { LGV_TILE = 512 }; /* numbers in a tile of bf16: 1 kB */
+enum {
+  LGV_TILE = 512,   /* numbers in a tile of bf16: 1 kB */
+  LGV_BLOCK = 1024, /* floats in a block of C */
+};
 
-/* C = start + A B for one block of C, 32 x 32, with A and B in bf16 and sums in float: the product
- * that cores with AMX compute in tiles, with their bits on every machine.
+/* C = start + A B for blocks of C, 32 x 32 each, that stand side by side, with A and B in bf16 and
+ * sums in float: the product that cores with AMX compute in tiles, with their bits on every
+ * machine.
  *
  * A and B are lists of tiles. A tile of A has 16 rows of 32 numbers, one of B has 16 pairs of rows:
  * B(2 k, j) and B(2 k + 1, j) are at b[32 k + 2 j] and the place after it. Step s multiplies the
  * two tiles of A at a + a_at[s] and a_next after it (rows 0 to 15 and 16 to 31 of C) by the two of
  * B at b + b_at[s] and b_next after it (columns 0 to 15 and 16 to 31). If a number is split into a
  * high and a low part (to_bf16), the tiles of the low parts are a_lo or b_lo after those of the
- * high ones. Tiles of C are 16 x 16 floats: tile (i, j) is at c + 256 (2 i + j). C must not overlap
- * A or B. Distances and offsets count numbers of bf16. Tiles are aligned to 4 bytes; those that
- * begin on a cache line are faster. If only the first rows of C are wanted, the others, and those
- * of A, may hold anything; the bits of a row do not depend on how many are wanted.
+ * high ones. Tiles of C are 16 x 16 floats: tile (i, j) is at c + 256 (2 i + j). The next block has
+ * the same A, its tiles of B are b_block further, and those of C LGV_BLOCK further. C must not
+ * overlap A or B. Distances and offsets count numbers of bf16. Tiles are aligned to 4 bytes; those
+ * that begin on a cache line are faster. If only the first rows of C are wanted, the others, and
+ * those of A, may hold anything; the bits of a row do not depend on how many are wanted.
  *
  * Invariant: for each step in order, C(i, j) is increased by up to three sums in this order: A_lo
  * B_hi if a_lo is not 0, A_hi B_hi, and A_hi B_lo if b_lo is not 0. A sum over the 32 numbers of a
@@ -94,8 +99,10 @@ typedef struct lgv_block_product {
   int64_t a_next, b_next;     /* from the first tile of a step to the second */
   int64_t a_lo, b_lo;         /* from a high part to its low part; 0: not split */
   float *c;
-  bool add;     /* C starts from its current values; otherwise it need not be initialized */
-  int32_t rows; /* of C that are wanted, the first ones; 0: all 32 */
+  bool add;       /* C starts from its current values; otherwise it need not be initialized */
+  int32_t rows;   /* of C that are wanted, the first ones; 0: all 32 */
+  int32_t blocks; /* 0: 1 */
+  int64_t b_block;
 } lgv_block_product;
 
 /* What becomes of a block of C: its first `rows` rows and `cols` columns plus bias, then rectified

@@ -5,6 +5,9 @@
 
 /* ---- Blocks ---- */
 
+/* Blocks of C side by side that share the factor A: without AMX, it is converted once for all. */
+enum { MOST_BLOCKS = 4 };
+
 /* A pass over a layer, as its blocks see it. */
 typedef struct work {
   const lgv_kernel_set *kernels;
@@ -39,37 +42,72 @@ static work work_of(const net *n, int32_t l, int64_t rows, const net_tape *tape)
                 .ends = true};
 }
 
-/* Block i = (group, some output place, output block) of Y. */
+static int64_t count_spans(int64_t blocks) { return (blocks + MOST_BLOCKS - 1) / MOST_BLOCKS; }
+
+/* A span of up to MOST_BLOCKS blocks: from block `first` of a row of C that has `width` numbers. */
+typedef struct span {
+  int64_t first, width;
+  int64_t rows; /* that are wanted */
+  int64_t steps;
+  const lgv_bf16 *a, *b; /* b: of the first block of the row */
+  const int32_t *a_at, *b_at;
+  int64_t b_block;
+  float *out; /* where the row begins */
+  int64_t out_row;
+} span;
+
+static void multiply(const work *w, const span *s, const float *gate, float *c) {
+  int64_t blocks = least(block_count(s->width) - s->first, MOST_BLOCKS);
+  w->kernels->block(&(lgv_block_product){.steps = s->steps,
+                                         .a = s->a,
+                                         .b = s->b + s->first * s->b_block,
+                                         .a_at = s->a_at,
+                                         .b_at = s->b_at,
+                                         .a_next = LGV_TILE,
+                                         .b_next = LGV_TILE,
+                                         .a_lo = w->a_lo,
+                                         .b_lo = w->b_lo,
+                                         .c = c,
+                                         .add = w->add,
+                                         .rows = (int32_t)s->rows,
+                                         .blocks = (int32_t)blocks,
+                                         .b_block = s->b_block});
+  for (int64_t n = 0; w->ends && n < blocks; n++) {
+    int64_t col = (s->first + n) * BLOCK_SIDE;
+    w->kernels->end_block(&(lgv_block_end){.rows = s->rows,
+                                           .cols = least(s->width - col, BLOCK_SIDE),
+                                           .c = c + n * LGV_BLOCK,
+                                           .bias = w->bias ? w->bias + col : NULL,
+                                           .rectify = w->rectify,
+                                           .gate = gate ? gate + col : NULL,
+                                           .out = s->out + col,
+                                           .out_row = s->out_row});
+  }
+}
+
+/* Span i = (group, some output place, output blocks) of Y. */
 static void forward_blocks(const void *context, int64_t first, int64_t last) {
   const work *w = context;
   const block_form *f = &w->f;
-  _Alignas(64) float c[BLOCK_SIDE * BLOCK_SIDE];
-  int64_t steps = f->taps * w->in_blocks;
+  _Alignas(64) float c[MOST_BLOCKS * LGV_BLOCK];
+  int64_t steps = f->taps * w->in_blocks, spans = count_spans(w->out_blocks);
   lgv__block_begin();
   for (int64_t i = first; i < last; i++) {
-    int64_t o = i % w->out_blocks, p = w->first_place + i / w->out_blocks % w->some_places;
-    int64_t g = i / w->out_blocks / w->some_places, col = o * BLOCK_SIDE;
-    int64_t rows = least(w->rows - g * BLOCK_SIDE, BLOCK_SIDE);
-    w->kernels->block(&(lgv_block_product){.steps = steps,
-                                           .a = w->a + g * block_view_size(&f->in) +
-                                                corner(f, p) * w->in_blocks * BLOCK_PAIR,
-                                           .b = w->b + o * steps * BLOCK_PAIR,
-                                           .a_at = w->lists->forward_a,
-                                           .b_at = w->lists->forward_b,
-                                           .a_next = LGV_TILE,
-                                           .b_next = LGV_TILE,
-                                           .a_lo = w->a_lo,
-                                           .b_lo = w->b_lo,
-                                           .c = c,
-                                           .rows = (int32_t)rows});
-    w->kernels->end_block(
-        &(lgv_block_end){.rows = rows,
-                         .cols = least(f->out.width - col, BLOCK_SIDE),
-                         .c = c,
-                         .bias = w->bias + col,
-                         .rectify = w->rectify,
-                         .out = w->out + g * BLOCK_SIDE * w->out_row + place_at(&f->out, p) + col,
-                         .out_row = w->out_row});
+    int64_t p = w->first_place + i / spans % w->some_places, g = i / spans / w->some_places;
+    multiply(
+        w,
+        &(span){.first = i % spans * MOST_BLOCKS,
+                .width = f->out.width,
+                .rows = least(w->rows - g * BLOCK_SIDE, BLOCK_SIDE),
+                .steps = steps,
+                .a = w->a + g * block_view_size(&f->in) + corner(f, p) * w->in_blocks * BLOCK_PAIR,
+                .b = w->b,
+                .a_at = w->lists->forward_a,
+                .b_at = w->lists->forward_b,
+                .b_block = steps * BLOCK_PAIR,
+                .out = w->out + g * BLOCK_SIDE * w->out_row + place_at(&f->out, p),
+                .out_row = w->out_row},
+        NULL, c);
   }
   lgv__block_end();
 }
@@ -92,7 +130,7 @@ static void make_patch(const work *w, int64_t p, int64_t rows, int64_t tap, int6
 static void patch_blocks(const void *context, int64_t first, int64_t last) {
   const work *w = context;
   const block_form *f = &w->f;
-  _Alignas(64) float c[BLOCK_SIDE * BLOCK_SIDE];
+  _Alignas(64) float c[MOST_BLOCKS * LGV_BLOCK];
   int64_t steps = f->taps * w->in_blocks;
   lgv__block_begin();
   for (int64_t i = first; i < last; i++) {
@@ -100,95 +138,75 @@ static void patch_blocks(const void *context, int64_t first, int64_t last) {
     lgv_bf16 *a = (lgv_bf16 *)w->a + i * patch_size(f);
     for (int64_t s = 0; s < steps; s++)
       make_patch(w, p, rows, s / w->in_blocks, s % w->in_blocks * BLOCK_SIDE, a + s * BLOCK_PAIR);
-    for (int64_t o = 0; o < w->out_blocks; o++) {
-      int64_t col = o * BLOCK_SIDE;
-      w->kernels->block(&(lgv_block_product){.steps = steps,
-                                             .a = a,
-                                             .b = w->b + o * steps * BLOCK_PAIR,
-                                             .a_at = w->lists->forward_b,
-                                             .b_at = w->lists->forward_b,
-                                             .a_next = LGV_TILE,
-                                             .b_next = LGV_TILE,
-                                             .a_lo = w->a_lo,
-                                             .b_lo = w->b_lo,
-                                             .c = c,
-                                             .rows = (int32_t)rows});
-      w->kernels->end_block(&(lgv_block_end){.rows = rows,
-                                             .cols = least(f->out.width - col, BLOCK_SIDE),
-                                             .c = c,
-                                             .bias = w->bias + col,
-                                             .rectify = w->rectify,
-                                             .out = w->out + p * f->out.column + col,
-                                             .out_row = f->out.column});
-    }
+    for (int64_t o = 0; o < w->out_blocks; o += MOST_BLOCKS)
+      multiply(w,
+               &(span){.first = o,
+                       .width = f->out.width,
+                       .rows = rows,
+                       .steps = steps,
+                       .a = a,
+                       .b = w->b,
+                       .a_at = w->lists->forward_b,
+                       .b_at = w->lists->forward_b,
+                       .b_block = steps * BLOCK_PAIR,
+                       .out = w->out + p * f->out.column,
+                       .out_row = f->out.column},
+               NULL, c);
   }
   lgv__block_end();
 }
 
-/* Block i = (tap, input block, output block) of dW. */
+/* Span i = (tap, input block, output blocks) of dW. */
 static void weight_blocks(const void *context, int64_t first, int64_t last) {
   const work *w = context;
   const block_form *f = &w->f;
-  _Alignas(64) float own[BLOCK_SIDE * BLOCK_SIDE];
-  int64_t groups = (w->rows + BLOCK_SIDE - 1) / BLOCK_SIDE;
+  _Alignas(64) float own[MOST_BLOCKS * LGV_BLOCK];
+  int64_t groups = (w->rows + BLOCK_SIDE - 1) / BLOCK_SIDE, spans = count_spans(w->out_blocks);
   lgv__block_begin();
   for (int64_t i = first; i < last; i++) {
-    int64_t o = i % w->out_blocks, k = i / w->out_blocks % w->in_blocks;
-    int64_t t = i / w->out_blocks / w->in_blocks;
-    float *c = w->c ? w->c + i * BLOCK_SIDE * BLOCK_SIDE : own;
-    w->kernels->block(&(lgv_block_product){
-        .steps = groups * w->places,
-        .a = w->a + (place_at(&f->in, tap_place(f, t)) + k * BLOCK_SIDE) * BLOCK_SIDE,
-        .b = w->b + o * BLOCK_PAIR,
-        .a_at = w->lists->weights_a,
-        .b_at = w->lists->weights_b,
-        .a_next = LGV_TILE,
-        .b_next = LGV_TILE,
-        .a_lo = w->a_lo,
-        .b_lo = w->b_lo,
-        .c = c,
-        .add = w->add});
-    if (!w->ends) continue;
-    int64_t row = t * f->in.width + k * BLOCK_SIDE, col = o * BLOCK_SIDE;
-    w->kernels->end_block(&(lgv_block_end){.rows = least(f->in.width - k * BLOCK_SIDE, BLOCK_SIDE),
-                                           .cols = least(f->out.width - col, BLOCK_SIDE),
-                                           .c = c,
-                                           .out = w->out + row * w->out_row + col,
-                                           .out_row = w->out_row});
+    int64_t o = i % spans * MOST_BLOCKS, row = i / spans; /* of blocks */
+    int64_t t = row / w->in_blocks, at = row % w->in_blocks * BLOCK_SIDE;
+    multiply(w,
+             &(span){.first = o,
+                     .width = f->out.width,
+                     .rows = least(f->in.width - at, BLOCK_SIDE),
+                     .steps = groups * w->places,
+                     .a = w->a + (place_at(&f->in, tap_place(f, t)) + at) * BLOCK_SIDE,
+                     .b = w->b,
+                     .a_at = w->lists->weights_a,
+                     .b_at = w->lists->weights_b,
+                     .b_block = BLOCK_PAIR,
+                     .out = w->out + (t * f->in.width + at) * w->out_row,
+                     .out_row = w->out_row},
+             NULL, w->c ? w->c + (row * w->out_blocks + o) * LGV_BLOCK : own);
   }
   lgv__block_end();
 }
 
-/* Block i = (group, pixel, channel block) of dX. */
+/* Span i = (group, pixel, channel blocks) of dX. */
 static void input_blocks(const void *context, int64_t first, int64_t last) {
   const work *w = context;
   const block_form *f = &w->f;
-  _Alignas(64) float c[BLOCK_SIDE * BLOCK_SIDE];
-  int64_t pixels = count_places(&f->pixels);
+  _Alignas(64) float c[MOST_BLOCKS * LGV_BLOCK];
+  int64_t pixels = count_places(&f->pixels), spans = count_spans(w->in_blocks);
   lgv__block_begin();
   for (int64_t i = first; i < last; i++) {
-    int64_t k = i % w->in_blocks, q = i / w->in_blocks % pixels, g = i / w->in_blocks / pixels;
-    int64_t from = q > 0 ? w->lists->inputs_end[q - 1] : 0, col = k * BLOCK_SIDE;
-    int64_t rows = least(w->rows - g * BLOCK_SIDE, BLOCK_SIDE);
-    int64_t at = g * BLOCK_SIDE * w->out_row + place_at(&f->pixels, q) + col;
-    w->kernels->block(
-        &(lgv_block_product){.steps = w->lists->inputs_end[q] - from,
-                             .a = w->a + g * block_view_size(&f->out),
-                             .b = w->b + k * f->pixel_taps * w->out_blocks * BLOCK_PAIR,
-                             .a_at = w->lists->inputs_a + from,
-                             .b_at = w->lists->inputs_b + from,
-                             .a_next = LGV_TILE,
-                             .b_next = LGV_TILE,
-                             .a_lo = w->a_lo,
-                             .b_lo = w->b_lo,
-                             .c = c,
-                             .rows = (int32_t)rows});
-    w->kernels->end_block(&(lgv_block_end){.rows = rows,
-                                           .cols = least(f->pixels.width - col, BLOCK_SIDE),
-                                           .c = c,
-                                           .gate = w->gate ? w->gate + at : NULL,
-                                           .out = w->out + at,
-                                           .out_row = w->out_row});
+    int64_t q = i / spans % pixels, g = i / spans / pixels;
+    int64_t from = q > 0 ? w->lists->inputs_end[q - 1] : 0;
+    int64_t at = g * BLOCK_SIDE * w->out_row + place_at(&f->pixels, q);
+    multiply(w,
+             &(span){.first = i % spans * MOST_BLOCKS,
+                     .width = f->pixels.width,
+                     .rows = least(w->rows - g * BLOCK_SIDE, BLOCK_SIDE),
+                     .steps = w->lists->inputs_end[q] - from,
+                     .a = w->a + g * block_view_size(&f->out),
+                     .b = w->b,
+                     .a_at = w->lists->inputs_a + from,
+                     .b_at = w->lists->inputs_b + from,
+                     .b_block = f->pixel_taps * w->out_blocks * BLOCK_PAIR,
+                     .out = w->out + at,
+                     .out_row = w->out_row},
+             w->gate ? w->gate + at : NULL, c);
   }
   lgv__block_end();
 }
@@ -225,8 +243,9 @@ static void forward_turn(const net *n, work *w, block_input in, int64_t first,
     filled = needed;
     w->first_place = y * f->out.columns;
     w->some_places = (end - y) * f->out.columns;
-    lgv__matmul_threads_share(groups * w->some_places * w->out_blocks, steps * STEP_COST,
-                              forward_blocks, w);
+    lgv__matmul_threads_share(groups * w->some_places * count_spans(w->out_blocks),
+                              steps * least(w->out_blocks, MOST_BLOCKS) * STEP_COST, forward_blocks,
+                              w);
   }
 }
 
@@ -265,7 +284,8 @@ void lgv__block_weights(const net *n, int32_t l, block_input in, int64_t rows, c
     lgv__block_turn_inputs(n, &w.f, in, s, w.rows, &tape->blocks);
     lgv__block_fill_outputs(&w.f, AS_B, d_out + s * length, w.rows, &tape->blocks);
     int64_t groups = (w.rows + BLOCK_SIDE - 1) / BLOCK_SIDE;
-    lgv__matmul_threads_share(w.f.taps * w.in_blocks * w.out_blocks, groups * w.places * STEP_COST,
+    lgv__matmul_threads_share(w.f.taps * w.in_blocks * count_spans(w.out_blocks),
+                              groups * w.places * least(w.out_blocks, MOST_BLOCKS) * STEP_COST,
                               weight_blocks, &w);
   }
 }
@@ -289,7 +309,8 @@ void lgv__block_inputs(const net *n, const float *params, int32_t l, const float
     w.out = d_in + at * in_row;
     lgv__block_fill_outputs(&w.f, AS_A, d_out + at * length, w.rows, s);
     int64_t groups = (w.rows + BLOCK_SIDE - 1) / BLOCK_SIDE;
-    lgv__matmul_threads_share(groups * pixels * w.in_blocks, (pairs / pixels + 1) * STEP_COST,
+    lgv__matmul_threads_share(groups * pixels * count_spans(w.in_blocks),
+                              (pairs / pixels + 1) * least(w.in_blocks, MOST_BLOCKS) * STEP_COST,
                               input_blocks, &w);
   }
 }

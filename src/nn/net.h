@@ -215,6 +215,9 @@ void lgv__net_tiles_layout(net_tiles *tiles, const net *n, const char *name, boo
                            lgv_layout *layout);
 /* These parameters have changed (NULL: any may have), so their tiles are made anew. */
 void lgv__net_tiles_changed(net_tiles *tiles, const float *params);
+/* A check of lgv_layout_check that never fails, for the array of the parameters: whatever a loaded
+ * file has put there, it is new. */
+const char *lgv__net_tiles_forget(const void *tiles);
 /* Whether any of its products is in bf16: others have no hidden products. */
 bool lgv__net_has_blocks(const net *n);
 /* Returns the outputs, (batch x outputs) or (batch x taus x outputs), which are part of the tape.

@@ -93,6 +93,11 @@ void lgv__net_tiles_changed(net_tiles *tiles, const float *params) {
   if (!params || tiles->params == params) tiles->params = NULL;
 }
 
+const char *lgv__net_tiles_forget(const void *tiles) {
+  lgv__net_tiles_changed((net_tiles *)tiles, NULL);
+  return NULL;
+}
+
 void lgv__net_tiles_use(net_tiles *tiles, const float *params) {
   if (tiles->params == params) return;
   tiles->params = params;

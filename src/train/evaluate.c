@@ -10,6 +10,7 @@
 #include "config/run_directory.h"
 #include "config/settings_yaml.h"
 #include "env/env.h"
+#include "math/kernels.h"
 #include "record/checkpoint.h"
 #include "train/run.h"
 
@@ -169,13 +170,8 @@ static lgv_status load_arrays(const lgv_trained *t, const char *directory, const
   return status == LGV_OK ? lgv__env_adopt(t->env, t->env, err) : status;
 }
 
-static lgv_status open_parts(lgv_trained *t, const char *path, uint64_t seed, bool pictures,
+static lgv_status open_parts(lgv_trained *t, const char *directory, const char *file, uint64_t seed,
                              lgv_error *err) {
-  char directory[PATH_MAX];
-  const char *file = NULL;
-  LGV_TRY(split_path(path, directory, sizeof directory, &file, err));
-  LGV_TRY(load_plan(directory, file, &t->plan, err));
-  t->plan->host.pictures = pictures;
   const lgv_plan *plan = t->plan;
   LGV_TRY(lgv__open_eval_env(plan, seed, "env.fresh", &t->env, err));
   lgv_env_spec trained = plan->env; /* evaluations may pay other rewards */
@@ -187,12 +183,27 @@ static lgv_status open_parts(lgv_trained *t, const char *path, uint64_t seed, bo
   return LGV_OK;
 }
 
+/* The environment computes as that of the run did (lgv__run_open). */
+static lgv_status open_trained(lgv_trained *t, const char *path, uint64_t seed, bool pictures,
+                               lgv_error *err) {
+  char directory[PATH_MAX];
+  const char *file = NULL;
+  LGV_TRY(split_path(path, directory, sizeof directory, &file, err));
+  LGV_TRY(load_plan(directory, file, &t->plan, err));
+  t->plan->host.pictures = pictures;
+  bool portable = lgv__plan_is_portable(t->plan);
+  const lgv_kernel_set *previous = lgv__kernels_begin(portable);
+  lgv_status status = open_parts(t, directory, file, seed, err);
+  lgv__kernels_end(portable, previous);
+  return status;
+}
+
 lgv_status lgv_trained_open(const char *path, uint64_t seed, bool pictures, lgv_trained **out,
                             lgv_error *err) {
   *out = NULL;
   lgv_trained *t = lgv__calloc(1, sizeof *t);
   if (!t) return lgv__out_of_memory(err, "a trained agent");
-  lgv_status status = open_parts(t, path, seed, pictures, err);
+  lgv_status status = open_trained(t, path, seed, pictures, err);
   if (status == LGV_OK)
     *out = t;
   else

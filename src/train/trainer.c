@@ -1,6 +1,7 @@
 /* An agent and an environment of the caller's, trained by the loop of runs: for bindings and
  * programs that keep no records, or their own. With the same settings and seed an agent goes
- * through the same bits as in a run with one environment.
+ * through the same bits as in a run with one environment. As in a run, the environment of an agent
+ * in bf16 computes portably, except for what it drew when the caller opened it.
  *
  * An agent that was made for several environments (run.envs) takes each episode into the next of
  * its streams, so that the experience of all of them is renewed.
@@ -12,6 +13,7 @@
 #include "base/memory.h"
 #include "config/run_params.h"
 #include "env/env.h"
+#include "math/kernels.h"
 #include "stats/exact.h"
 #include "train/run.h"
 
@@ -103,9 +105,8 @@ static lgv_status step(lgv_trainer *trainer, lgv_error *err) {
   return LGV_OK;
 }
 
-lgv_status lgv_trainer_advance(lgv_trainer *trainer, int64_t max_steps, lgv_episode *episodes,
-                               int64_t max_episodes, int64_t *steps, int64_t *ended,
-                               lgv_error *err) {
+static lgv_status advance(lgv_trainer *trainer, int64_t max_steps, lgv_episode *episodes,
+                          int64_t max_episodes, int64_t *steps, int64_t *ended, lgv_error *err) {
   *steps = *ended = 0;
   while (*steps < max_steps && *ended < max_episodes) {
     LGV_TRY(step(trainer, err));
@@ -113,4 +114,14 @@ lgv_status lgv_trainer_advance(lgv_trainer *trainer, int64_t max_steps, lgv_epis
     if (!trainer->in_episode) episodes[(*ended)++] = trainer->episode;
   }
   return LGV_OK;
+}
+
+lgv_status lgv_trainer_advance(lgv_trainer *trainer, int64_t max_steps, lgv_episode *episodes,
+                               int64_t max_episodes, int64_t *steps, int64_t *ended,
+                               lgv_error *err) {
+  bool portable = lgv__agent_computes_portably(trainer->agent);
+  const lgv_kernel_set *previous = lgv__kernels_begin(portable);
+  lgv_status status = advance(trainer, max_steps, episodes, max_episodes, steps, ended, err);
+  lgv__kernels_end(portable, previous);
+  return status;
 }

@@ -79,15 +79,18 @@ static inline void add_block(float *c, const lgv_block_product *g, const lgv_bf1
   for (int t = 0; t < 4; t++) add_tile(c + 256 * t, a + t / 2 * g->a_next, b + t % 2 * g->b_next);
 }
 
+enum { BLOCKS = 2, C_SIZE = BLOCKS * LGV_BLOCK }; /* of the blocks of make_block */
+
 /* The result that g defines, from the current values of C. */
 static inline void define_block(const lgv_block_product *g, float *out) {
-  for (int i = 0; i < 1024; i++) out[i] = g->add ? g->c[i] : 0;
-  for (int64_t s = 0; s < g->steps; s++) {
-    const lgv_bf16 *a = g->a + g->a_at[s], *b = g->b + g->b_at[s];
-    if (g->a_lo) add_block(out, g, a + g->a_lo, b);
-    add_block(out, g, a, b);
-    if (g->b_lo) add_block(out, g, a, b + g->b_lo);
-  }
+  for (int i = 0; i < C_SIZE; i++) out[i] = g->add ? g->c[i] : 0;
+  for (int n = 0; n < BLOCKS; n++, out += LGV_BLOCK)
+    for (int64_t s = 0; s < g->steps; s++) {
+      const lgv_bf16 *a = g->a + g->a_at[s], *b = g->b + g->b_at[s] + n * g->b_block;
+      if (g->a_lo) add_block(out, g, a + g->a_lo, b);
+      add_block(out, g, a, b);
+      if (g->b_lo) add_block(out, g, a, b + g->b_lo);
+    }
 }
 
 /* ---- Random blocks ---- */
@@ -149,18 +152,18 @@ typedef struct random_block {
 
 static inline random_block make_block(int64_t steps, number_class class, bool a_lo, bool b_lo,
                                       bool add) {
-  enum { A_TILES = 5, A_NEXT = 2, B_TILES = 4, B_NEXT = 1 };
+  enum { A_TILES = 5, A_NEXT = 2, B_TILES = 4, B_NEXT = 1, B_BLOCK = 3 };
   random_block r = {.a = random_tiles((a_lo ? 2 : 1) * (A_TILES + A_NEXT), class),
-                    .b = random_tiles((b_lo ? 2 : 1) * (B_TILES + B_NEXT), class),
+                    .b = random_tiles((b_lo ? 2 : 1) * (B_TILES + B_NEXT + B_BLOCK), class),
                     .a_at = malloc((size_t)(steps ? steps : 1) * sizeof *r.a_at),
                     .b_at = malloc((size_t)(steps ? steps : 1) * sizeof *r.b_at),
-                    .c = aligned_alloc(64, 1024 * sizeof *r.c),
-                    .before = aligned_alloc(64, 1024 * sizeof *r.c)};
+                    .c = aligned_alloc(64, C_SIZE * sizeof *r.c),
+                    .before = aligned_alloc(64, C_SIZE * sizeof *r.c)};
   for (int64_t s = 0; s < steps; s++) {
     r.a_at[s] = random_tile(A_TILES);
     r.b_at[s] = random_tile(B_TILES);
   }
-  for (int i = 0; i < 1024; i++) r.c[i] = r.before[i] = add ? random_float(class, true) : NAN;
+  for (int i = 0; i < C_SIZE; i++) r.c[i] = r.before[i] = add ? random_float(class, true) : NAN;
   r.g = (lgv_block_product){.steps = steps,
                             .a = r.a,
                             .b = r.b,
@@ -169,13 +172,15 @@ static inline random_block make_block(int64_t steps, number_class class, bool a_
                             .a_next = A_NEXT * LGV_TILE,
                             .b_next = B_NEXT * LGV_TILE,
                             .a_lo = a_lo ? (A_TILES + A_NEXT) * LGV_TILE : 0,
-                            .b_lo = b_lo ? (B_TILES + B_NEXT) * LGV_TILE : 0,
+                            .b_lo = b_lo ? (B_TILES + B_NEXT + B_BLOCK) * LGV_TILE : 0,
                             .c = r.c,
-                            .add = add};
+                            .add = add,
+                            .blocks = BLOCKS,
+                            .b_block = B_BLOCK * LGV_TILE};
   return r;
 }
 
-static inline void reset_c(random_block *r) { memcpy(r->c, r->before, 1024 * sizeof *r->c); }
+static inline void reset_c(random_block *r) { memcpy(r->c, r->before, C_SIZE * sizeof *r->c); }
 
 static inline void free_block(random_block *r) {
   void *all[] = {r->a, r->b, r->a_at, r->b_at, r->c, r->before};
@@ -187,7 +192,7 @@ typedef void block_check(random_block *r, const float *defined);
 /* Calls check for every class, split, start and number of steps, with the defined result. */
 static inline void for_random_blocks(block_check *check) {
   static const int64_t steps[] = {0, 1, 2, 5};
-  float defined[1024];
+  float defined[C_SIZE];
   for (int i = 0; i < NUMBER_CLASSES * 4 * 2 * 4; i++) {
     lgv_rng_seed(&rng, (uint64_t)i, "test.block");
     random_block r = make_block(steps[i % 4], i / 32, i & 4, i & 8, i & 16);

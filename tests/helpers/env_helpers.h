@@ -32,6 +32,15 @@ static inline lgv_env *make_env(const char *name, const char *extra, uint64_t se
   return env;
 }
 
+/* An array of an environment, by its name. */
+static inline const void *env_array(const lgv_env *env, const char *name) {
+  const lgv_layout *table = &lgv__env_arena(env)->table;
+  for (size_t i = 0; i < table->n_blocks; i++)
+    if (strcmp(table->blocks[i].name, name) == 0) return table->base + table->blocks[i].offset;
+  fail_msg("no array %s", name);
+  return NULL;
+}
+
 typedef int32_t (*choose_fn)(void *context, const lgv_obs *obs);
 
 /* Plays one episode and returns its return. last (may be NULL) gets the last outcome, steps the

@@ -22,21 +22,6 @@ static inline lgv_status finish_run(const lgv_plan *plan, const char *directory,
   return status;
 }
 
-static inline size_t read_bytes(const char *directory, const char *name, char **bytes) {
-  char path[PATH_MAX];
-  join(path, directory, name);
-  FILE *file = fopen(path, "rb");
-  if (!file) fail_msg("%s is missing", path);
-  fseek(file, 0, SEEK_END);
-  size_t size = (size_t)ftell(file);
-  rewind(file);
-  *bytes = malloc(size + 1);
-  assert_non_null(*bytes);
-  assert_int_equal(fread(*bytes, 1, size, file), size);
-  fclose(file);
-  return size;
-}
-
 /* Two finished runs left the same bytes and no partial file. */
 static inline void assert_same_records(const char *one, const char *other) {
   static const char *const names[] = {"config.json", "metrics.csv", "summary.json",
@@ -44,13 +29,7 @@ static inline void assert_same_records(const char *one, const char *other) {
   static const char *const never[] = {"checkpoint-new.safetensors",
                                       "checkpoint-new.safetensors.tmp", "summary.json.tmp"};
   char path[PATH_MAX];
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    char *a, *b;
-    size_t n = read_bytes(one, names[i], &a), m = read_bytes(other, names[i], &b);
-    if (n != m || memcmp(a, b, n) != 0) fail_msg("%s of %s and %s differ", names[i], one, other);
-    free(a);
-    free(b);
-  }
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) assert_same_file(one, other, names[i]);
   for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
     join(path, other, never[i]);
     if (access(path, F_OK) == 0) fail_msg("%s was left behind", path);

@@ -65,6 +65,22 @@ static inline char *read_text(const char *directory, const char *name) {
   return text;
 }
 
+/* The bytes of a file that must exist; the caller frees them. Returns their number. */
+static inline size_t read_bytes(const char *directory, const char *name, char **bytes) {
+  char path[PATH_MAX];
+  join(path, directory, name);
+  FILE *file = fopen(path, "rb");
+  if (!file) fail_msg("%s is missing", path);
+  fseek(file, 0, SEEK_END);
+  size_t size = (size_t)ftell(file);
+  rewind(file);
+  *bytes = malloc(size + 1);
+  assert_non_null(*bytes);
+  assert_int_equal(fread(*bytes, 1, size, file), size);
+  fclose(file);
+  return size;
+}
+
 static inline void write_text(const char *directory, const char *name, const char *text) {
   char path[PATH_MAX];
   join(path, directory, name);
@@ -75,9 +91,9 @@ static inline void write_text(const char *directory, const char *name, const cha
 }
 
 static inline void assert_same_file(const char *one, const char *other, const char *name) {
-  char *a = read_text(one, name), *b = read_text(other, name);
-  if (!a || !b) fail_msg("%s is missing in %s", name, a ? other : one);
-  assert_string_equal(a, b);
+  char *a, *b;
+  size_t n = read_bytes(one, name, &a), m = read_bytes(other, name, &b);
+  if (n != m || memcmp(a, b, n) != 0) fail_msg("%s of %s and %s differ", name, one, other);
   free(a);
   free(b);
 }

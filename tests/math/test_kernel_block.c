@@ -14,7 +14,7 @@ static void check_sets(random_block *r, const float *defined) {
   for (size_t s = 0; (set = lgv__kernels_at(s)); s++) {
     reset_c(r);
     set->block(&r->g);
-    for (int i = 0; i < 1024; i++)
+    for (int i = 0; i < C_SIZE; i++)
       if (!same_bits(r->c[i], defined[i]))
         fail_msg("%s: number %d of C is %a, not %a (%ld steps, lo %d %d, add %d)", set->name, i,
                  (double)r->c[i], (double)defined[i], (long)r->g.steps, r->g.a_lo > 0,
@@ -33,11 +33,11 @@ static void check_some_rows(random_block *r, const float *defined) {
       reset_c(r);
       r->g.rows = counts[n];
       set->block(&r->g);
-      for (int i = 0; i < 32 * counts[n]; i++) {
-        int at = place_in_c(i / 32, i % 32);
+      for (int i = 0; i < BLOCKS * 32 * counts[n]; i++) {
+        int row = i / 32 % counts[n], at = i / 32 / counts[n] * LGV_BLOCK + place_in_c(row, i % 32);
         if (!same_bits(r->c[at], defined[at]))
-          fail_msg("%s: row %d of %d, column %d is %a, not %a", set->name, i / 32, counts[n],
-                   i % 32, (double)r->c[at], (double)defined[at]);
+          fail_msg("%s: row %d of %d, column %d is %a, not %a", set->name, row, counts[n], i % 32,
+                   (double)r->c[at], (double)defined[at]);
       }
     }
   r->g.rows = 0;
@@ -47,7 +47,7 @@ static void some_rows_have_the_bits_of_all(void **state) {
   (void)state;
   for (int class = 0; class < NUMBER_CLASSES; class ++)
     for (int kind = 0; kind < 4; kind++) {
-      float defined[1024];
+      float defined[C_SIZE];
       lgv_rng_seed(&rng, 6, "test.block");
       random_block r = make_block(kind, class, kind & 1, kind & 2, kind < 2);
       define_block(&r.g, defined);
@@ -231,7 +231,7 @@ static const uint64_t odd_modes[1];
 static void the_mode_of_the_caller_neither_matters_nor_changes(void **state) {
   (void)state;
   const lgv_kernel_set *set;
-  float defined[1024];
+  float defined[C_SIZE];
   for (int class = 0; class < NUMBER_CLASSES; class ++) {
     lgv_rng_seed(&rng, 5, "test.block");
     random_block r = make_block(2, class, true, true, true);
@@ -244,7 +244,7 @@ static void the_mode_of_the_caller_neither_matters_nor_changes(void **state) {
         uint64_t after = lgv__fp_mode();
         lgv__flush_end(before);
         assert_int_equal(after, odd_modes[m]);
-        if (!same_floats(r.c, defined, 1024)) fail_msg("%s: mode %d matters", set->name, m);
+        if (!same_floats(r.c, defined, C_SIZE)) fail_msg("%s: mode %d matters", set->name, m);
       }
     free_block(&r);
   }
@@ -254,7 +254,7 @@ typedef struct worker {
   pthread_t thread;
   const lgv_kernel_set *set;
   random_block r;
-  float defined[1024];
+  float defined[C_SIZE];
   int wrong;
 } worker;
 
@@ -267,7 +267,7 @@ static void *work(void *context) {
     for (int i = 0; i <= depth; i++) {
       reset_c(&w->r);
       w->set->block(&w->r.g);
-      w->wrong += !same_floats(w->r.c, w->defined, 1024);
+      w->wrong += !same_floats(w->r.c, w->defined, C_SIZE);
       if (i < depth) lgv__block_end();
     }
   }

@@ -85,7 +85,7 @@ static void soft_multiply(int c, int a, int b) {
 
 static void check_soft(random_block *r, const float *defined) {
   soft_block(&r->g);
-  assert_true(same_floats(r->c, defined, 1024));
+  assert_true(same_floats(r->c, defined, C_SIZE));
   assert_false(machine.configured);
 }
 

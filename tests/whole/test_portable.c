@@ -1,11 +1,10 @@
-/* Every agent leaves the same files, byte for byte, with every portable kernel set.
- *
- * Machines are compared through digests: LANGEVIN_DIGESTS_WRITE=FILE writes those of this machine,
- * LANGEVIN_DIGESTS=FILE fails if they differ from the ones in the file (`make test-arm`). */
+/* Every agent leaves the same files, byte for byte, with every portable kernel set, and on every
+ * machine (digests.h). */
 #include "base/param.h"
 #include "math/kernels.h"
 #include "registry.h"
 
+#include "digests.h"
 #include "run_helpers.h"
 #include "temp_root.h"
 
@@ -58,17 +57,7 @@ static lgv_plan *plan_of(const struct group *g, const lgv_agent_type *type) {
   return make_plan(g->env, type->name, chosen);
 }
 
-static uint64_t digest_file(const char *directory, const char *name, uint64_t hash) {
-  char path[PATH_MAX];
-  join(path, directory, name);
-  FILE *file = fopen(path, "rb");
-  if (!file) fail_msg("%s is missing", path);
-  for (int byte; (byte = getc(file)) != EOF;) hash = (hash ^ (uint64_t)byte) * 0x100000001b3u;
-  fclose(file);
-  return hash;
-}
-
-/* FNV-1a of the records and of all arrays. */
+/* Of the records and of all arrays. */
 static uint64_t digest_run(const lgv_plan *plan, const char *directory) {
   lgv_error err = {0};
   lgv_run *run;
@@ -78,7 +67,7 @@ static uint64_t digest_run(const lgv_plan *plan, const char *directory) {
     if (lgv_run_advance(run, 1000, &done, &err) != LGV_OK) fail_msg("%s", err.message);
   if (lgv_run_finish(run, &err) != LGV_OK) fail_msg("%s", err.message);
   lgv_run_free(run);
-  uint64_t hash = digest_file(directory, "metrics.csv", 0xcbf29ce484222325u);
+  uint64_t hash = digest_file(directory, "metrics.csv", NO_DIGEST);
   return digest_file(directory, "checkpoint.safetensors", hash);
 }
 
@@ -94,26 +83,9 @@ static uint64_t digest_with(const lgv_kernel_set *set, const struct group *g,
   return hash;
 }
 
-/* Writes a digest, or compares it with the next one of the other machine. */
-static void exchange(FILE *from, FILE *to, const char *what, uint64_t hash) {
-  char line[256], theirs[256];
-  snprintf(line, sizeof line, "%s %016llx\n", what, (unsigned long long)hash);
-  if (to) fputs(line, to);
-  if (!from) return;
-  assert_non_null(fgets(theirs, sizeof theirs, from));
-  if (strcmp(line, theirs) != 0) fail_msg("another machine has %shere it is %s", theirs, line);
-}
-
-static FILE *open_named(const char *variable, const char *mode) {
-  const char *path = getenv(variable);
-  FILE *file = path ? fopen(path, mode) : NULL;
-  if (path && !file) fail_msg("%s=%s cannot be opened", variable, path);
-  return file;
-}
-
 static void every_agent_has_the_same_bits_with_every_portable_set(void **state) {
   (void)state;
-  FILE *from = open_named("LANGEVIN_DIGESTS", "r"), *to = open_named("LANGEVIN_DIGESTS_WRITE", "w");
+  digests d = begin_digests("portable");
   const lgv_kernel_set *set;
   size_t runs = 0;
   for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
@@ -127,14 +99,13 @@ static void every_agent_has_the_same_bits_with_every_portable_set(void **state) 
                    groups[g].settings, set->name, lgv__kernels_portable()->name);
       char what[128];
       snprintf(what, sizeof what, "%d %s %s", (int)g, groups[g].env, lgv__agents[a]->name);
-      exchange(from, to, what, hash);
+      exchange(d, what, hash);
       runs++;
       assert_int_equal(remove_root(NULL), 0);
       assert_int_equal(make_root(NULL), 0);
     }
   assert_true(runs > 50);
-  if (from) fclose(from);
-  if (to) assert_int_equal(fclose(to), 0);
+  end_digests(d);
   lgv__kernels_use(NULL);
 }
 
@@ -180,7 +151,7 @@ static void a_run_resumes_with_another_portable_set(void **state) {
   assert_int_equal(lgv_run_finish(run, &err), LGV_OK);
   lgv_run_free(run);
   lgv_plan_free(narrow);
-  uint64_t resumed_hash = digest_file(broken, "metrics.csv", 0xcbf29ce484222325u);
+  uint64_t resumed_hash = digest_file(broken, "metrics.csv", NO_DIGEST);
   assert_true(digest_file(broken, "checkpoint.safetensors", resumed_hash) == hash);
   lgv__kernels_use(NULL);
 }

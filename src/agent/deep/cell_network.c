@@ -22,19 +22,13 @@ static const char *counter_fault(const void *network) {
   return ok ? NULL : "counter out of range";
 }
 
-/* Runs as the check of a file that was loaded: whatever the arrays hold, it is new. */
-static const char *forget_tiles(const void *network) {
-  lgv__net_tiles_changed(&((cell_network *)network)->tiles, NULL);
-  return NULL;
-}
-
 static void layout_parameters(cell_network *n, lgv_layout *layout) {
   static const char *const slots[LGV_OPTIM_SLOTS] = {"optim.slot0", "optim.slot1", "optim.slot2",
                                                      "optim.slot3"};
   size_t count = (size_t)n->net.params;
   n->optim_noise = lgv_layout_array(layout, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
   n->w = lgv_layout_array(layout, "w", LGV_F32, count, LGV_KEEP);
-  lgv_layout_check(layout, forget_tiles, n);
+  lgv_layout_check(layout, lgv__net_tiles_forget, &n->tiles);
   for (int32_t i = 0; i < n->optimizer->slots; i++)
     n->slot[i] = lgv_layout_array(layout, slots[i], LGV_F32, count, LGV_KEEP);
   n->grad = lgv_layout_array(layout, "grad", LGV_F32, count, LGV_SCRATCH);

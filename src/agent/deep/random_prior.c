@@ -14,12 +14,6 @@ static int32_t first_index(const random_prior *r) {
   return r->net.shape.obs_form == LGV_FORM_ONE_HOT ? -1 : 0;
 }
 
-/* Runs as the check of a file that was loaded. */
-static const char *forget_tiles(const void *prior) {
-  lgv__net_tiles_changed(&((random_prior *)prior)->tiles, NULL);
-  return NULL;
-}
-
 void lgv__random_prior_layout(random_prior *r, const net_shape *shape, int64_t copies,
                               int64_t batch, double scale, lgv_layout *layout) {
   lgv_status built = lgv__net_build(&r->net, shape, NULL); /* its trained twin could be built */
@@ -37,7 +31,7 @@ void lgv__random_prior_layout(random_prior *r, const net_shape *shape, int64_t c
   } else {
     r->w = lgv_layout_array(layout, "prior", LGV_F32, (size_t)copies * params, LGV_KEEP);
   }
-  lgv_layout_check(layout, forget_tiles, r);
+  lgv_layout_check(layout, lgv__net_tiles_forget, &r->tiles);
   lgv__net_tiles_layout(&r->tiles, &r->net, "prior_tiles", false, layout);
   lgv__net_tape_layout_with(&r->tape, &r->net, "prior_tape", batch, false, &r->tiles, layout);
 }

@@ -1,81 +1,11 @@
 /* Deep agents on images: the convolutional network, stacks of pictures, and the atari presets. */
 #include "deep_helpers.h"
+#include "picture_world.h"
 
 #include <stdio.h>
 
-/* A dot moves over 40 x 40 pixels; the observation holds the last four pictures. Action 1 pays 1
- * when the dot is on the right half and costs 1 else; the others do nothing. */
-enum { SIDE = 40, FRAMES = 4, LENGTH = 12 };
-
-typedef struct pictures {
-  int64_t *at; /* [0] stage, [1..4] column of the dot in the last four pictures, oldest first */
-} pictures;
-
-static lgv_status spec(const void *params, lgv_env_spec *out, lgv_error *err) {
-  (void)params;
-  (void)err;
-  *out = (lgv_env_spec){.obs_kind = LGV_OBS_BYTE,
-                        .obs_shape = {SIDE, SIDE, FRAMES},
-                        .frames = FRAMES,
-                        .actions = {.count = 3},
-                        .reward_min = -1,
-                        .reward_max = 1};
-  return LGV_OK;
-}
-
-static void layout(void *self, const void *params, const lgv_env_spec *env, lgv_layout *out) {
-  (void)params;
-  (void)env;
-  ((pictures *)self)->at = lgv_layout_array(out, "at", LGV_I64, 1 + FRAMES, LGV_KEEP);
-}
-
-static lgv_status reset(void *self, lgv_rng *rng, lgv_error *err) {
-  (void)err;
-  int64_t *at = ((pictures *)self)->at, column = lgv_rng_below(rng, SIDE);
-  at[0] = 0;
-  for (int f = 1; f <= FRAMES; f++) at[f] = column;
-  return LGV_OK;
-}
-
-static lgv_status step(void *self, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
-                       lgv_error *err) {
-  (void)err;
-  int64_t *at = ((pictures *)self)->at;
-  outcome->reward = action->choice != 1 ? 0 : at[FRAMES] >= SIDE / 2 ? 1 : -1;
-  memmove(at + 1, at + 2, (FRAMES - 1) * sizeof *at);
-  at[FRAMES] = (at[FRAMES] + 1 + lgv_rng_below(rng, 5)) % SIDE;
-  outcome->truncated = ++at[0] == LENGTH;
-  return LGV_OK;
-}
-
-static void observe(const void *self, void *data) {
-  const int64_t *at = ((const pictures *)self)->at;
-  uint8_t *out = data;
-  memset(out, 0, SIDE * SIDE * FRAMES);
-  for (int row = 0; row < SIDE; row++)
-    for (int f = 0; f < FRAMES; f++) out[(row * SIDE + at[f + 1]) * FRAMES + f] = 200;
-}
-
-static const lgv_param no_params[] = {{0}};
-static const lgv_env_type world = {.size = sizeof(lgv_env_type),
-                                   .name = "pictures",
-                                   .summary = "a dot",
-                                   .params = no_params,
-                                   .state_size = sizeof(pictures),
-                                   .spec = spec,
-                                   .layout = layout,
-                                   .reset = reset,
-                                   .step = step,
-                                   .observe = observe};
-
 static lgv_plan *plan_for(const char *agent, const char *extra) {
-  lgv_settings *settings = make_settings("pictures", agent, extra);
-  lgv_plan *plan = NULL;
-  lgv_error err = {0};
-  assert_int_equal(lgv_settings_add_env(settings, &world, &err), LGV_OK);
-  if (lgv_plan_create(settings, &plan, &err) != LGV_OK) fail_msg("%s: %s", agent, err.message);
-  lgv_settings_free(settings);
-  return plan;
+  return picture_plan("pictures", agent, extra);
 }
 
 static void every_agent_with_a_network_takes_images(void **state) {

@@ -2,84 +2,12 @@
  * normalization and dueling outputs, over every form of observation. */
 #include "choice.h"
 #include "deep_helpers.h"
+#include "picture_world.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* A dot moves over 8 x 9 places; the observation holds the last two pictures. Action 1 pays 1 when
- * the dot is on the right half and costs 1 else; action 0 does nothing. */
-enum { HEIGHT = 8, WIDTH = 9, FRAMES = 2, LENGTH = 12 };
-
-typedef struct pictures {
-  int64_t *at; /* [0] stage, [1..2] column of the dot in the last two pictures, [3] its row */
-} pictures;
-
-static lgv_status spec(const void *params, lgv_env_spec *out, lgv_error *err) {
-  (void)params;
-  (void)err;
-  *out = (lgv_env_spec){.obs_kind = LGV_OBS_BYTE,
-                        .obs_shape = {HEIGHT, WIDTH, FRAMES},
-                        .frames = FRAMES,
-                        .actions = lgv_discrete(2),
-                        .reward_min = -1,
-                        .reward_max = 1};
-  return LGV_OK;
-}
-
-static void layout(void *self, const void *params, const lgv_env_spec *env, lgv_layout *out) {
-  (void)params;
-  (void)env;
-  ((pictures *)self)->at = lgv_layout_array(out, "at", LGV_I64, 4, LGV_KEEP);
-}
-
-static lgv_status reset(void *self, lgv_rng *rng, lgv_error *err) {
-  (void)err;
-  int64_t *at = ((pictures *)self)->at;
-  at[0] = 0;
-  at[1] = at[2] = lgv_rng_below(rng, WIDTH);
-  at[3] = lgv_rng_below(rng, HEIGHT);
-  return LGV_OK;
-}
-
-static lgv_status step(void *self, const lgv_action *action, lgv_rng *rng, lgv_outcome *outcome,
-                       lgv_error *err) {
-  (void)err;
-  int64_t *at = ((pictures *)self)->at;
-  outcome->reward = action->choice != 1 ? 0 : at[2] > WIDTH / 2 ? 1 : -1;
-  at[1] = at[2];
-  at[2] = lgv_rng_below(rng, WIDTH);
-  outcome->truncated = ++at[0] == LENGTH;
-  return LGV_OK;
-}
-
-static void observe(const void *self, void *data) {
-  const int64_t *at = ((const pictures *)self)->at;
-  uint8_t *out = data;
-  memset(out, 0, HEIGHT * WIDTH * FRAMES);
-  for (int f = 0; f < FRAMES; f++) out[(at[3] * WIDTH + at[f + 1]) * FRAMES + f] = 1;
-}
-
-static const lgv_param no_params[] = {{0}};
-static const lgv_env_type world = {.size = sizeof(lgv_env_type),
-                                   .name = "small-pictures",
-                                   .summary = "a dot",
-                                   .params = no_params,
-                                   .state_size = sizeof(pictures),
-                                   .spec = spec,
-                                   .layout = layout,
-                                   .reset = reset,
-                                   .step = step,
-                                   .observe = observe};
-
-static lgv_plan *plan_for(const char *env, const char *agent, const char *extra) {
-  lgv_settings *settings = make_settings(env, agent, extra);
-  lgv_plan *plan = NULL;
-  lgv_error err = {0};
-  assert_int_equal(lgv_settings_add_env(settings, &world, &err), LGV_OK);
-  if (lgv_plan_create(settings, &plan, &err) != LGV_OK) fail_msg("%s: %s", agent, err.message);
-  lgv_settings_free(settings);
-  return plan;
-}
+#define SMALL "env.height=8 env.width=9 env.frames=2 env.actions=2 env.value=1 "
 
 static void check_value(const lgv_plan *plan, const char *key, const char *expected) {
   char text[LGV_TEXT_SIZE];
@@ -99,7 +27,7 @@ static void run_twice(const char *env, const char *agent, const char *extra) {
   if (has_cells && strstr(extra, "agent.dueling")) return;
   snprintf(settings, sizeof settings, SHORT_RUN "%s %s",
            has_cells ? "agent.cells=100" : "agent.replay=100 agent.warmup=20", extra);
-  lgv_plan *plan = plan_for(env, agent, settings);
+  lgv_plan *plan = picture_plan(env, agent, settings);
   lgv_summary first = run_plan(plan, 1), second = run_plan(plan, 1);
   assert_true(first.finished && first.steps == 90);
   assert_true(isfinite(first.final_return) && first.final_return == second.final_return);
@@ -111,14 +39,14 @@ static void every_agent_takes_small_pictures(void **state) {
   for (size_t i = 0; lgv__agents[i]; i++) {
     const char *name = lgv__agents[i]->name;
     if (!lgv__agents[i]->presets) continue;
-    lgv_plan *plan = plan_for("small-pictures", name, "");
+    lgv_plan *plan = picture_plan("pictures", name, SMALL);
     check_value(plan, "agent.preset", "small");
     check_value(plan, "agent.net", "conv");
     check_value(plan, "agent.conv", "16x3s1,32x3s1");
     lgv_plan_free(plan);
-    run_twice("small-pictures", name, "");
-    run_twice("small-pictures", name,
-              "agent.conv=5x4s2 agent.layer_norm=true agent.dueling=true agent.hidden=9");
+    run_twice("pictures", name, SMALL);
+    run_twice("pictures", name,
+              SMALL "agent.conv=5x4s2 agent.layer_norm=true agent.dueling=true agent.hidden=9");
   }
 }
 
@@ -144,17 +72,17 @@ static void every_agent_takes_normalized_dueling_networks(void **state) {
 
 static void hidden_layers_are_chosen_by_the_network(void **state) {
   (void)state;
-  lgv_plan *plan = plan_for("small-pictures", "dqn", "");
+  lgv_plan *plan = picture_plan("pictures", "dqn", SMALL);
   check_value(plan, "agent.hidden", "128");
   lgv_plan_free(plan);
-  plan = plan_for("small-pictures", "dqn", "agent.net=mlp");
+  plan = picture_plan("pictures", "dqn", SMALL "agent.net=mlp");
   check_value(plan, "agent.hidden", "32,32");
   check_value(plan, "agent.conv", "");
   lgv_plan_free(plan);
-  plan = plan_for("cartpole", "dqn", "");
+  plan = make_plan("cartpole", "dqn", "");
   check_value(plan, "agent.hidden", "32,32");
   lgv_plan_free(plan);
-  plan = plan_for("cartpole", "prioritized-dqn", "agent.hidden=0"); /* its preset has 64,64 */
+  plan = make_plan("cartpole", "prioritized-dqn", "agent.hidden=0"); /* its preset has 64,64 */
   check_value(plan, "agent.hidden", "32,32");
   lgv_plan_free(plan);
 }
@@ -170,10 +98,11 @@ static void wrong_networks_are_refused(void **state) {
       {"dqn", "agent.dueling=true agent.shared_bias=true", "set agent.shared_bias = false"},
       {"dqn", "agent.net=mlp agent.dueling=true agent.hidden=", "needs a hidden dense layer"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    lgv_settings *settings = make_settings("small-pictures", wrong[i][0], wrong[i][1]);
+    char text[256];
+    snprintf(text, sizeof text, SMALL "%s", wrong[i][1]);
+    lgv_settings *settings = picture_settings("pictures", wrong[i][0], text);
     lgv_plan *plan;
     lgv_error err = {0};
-    assert_int_equal(lgv_settings_add_env(settings, &world, &err), LGV_OK);
     assert_int_equal(lgv_plan_create(settings, &plan, &err), LGV_ERR_USAGE);
     if (!strstr(err.message, wrong[i][2])) fail_msg("no '%s' in: %s", wrong[i][2], err.message);
     lgv_settings_free(settings);
@@ -223,10 +152,10 @@ static void convolutions_learn_small_pictures(void **state) {
   for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
     char settings[256];
     snprintf(settings, sizeof settings,
-             "run.steps=1200 run.eval_every=40 run.eval_episodes=4 agent.warmup=200 "
-             "agent.gamma=0.5 %s",
+             SMALL "run.steps=1200 run.eval_every=40 run.eval_episodes=4 agent.warmup=200 "
+                   "agent.gamma=0.5 %s",
              networks[i]);
-    lgv_plan *plan = plan_for("small-pictures", "dqn", settings);
+    lgv_plan *plan = picture_plan("pictures", "dqn", settings);
     lgv_summary summary = run_plan(plan, 3);
     if (!(summary.final_return > 4.5)) fail_msg("%s: %g", networks[i], summary.final_return);
     lgv_plan_free(plan);
