@@ -4,7 +4,6 @@
 #include "math/matmul_threads.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- memory ---- */
@@ -22,9 +21,8 @@ int64_t lgv__feature_rows_width(const feature_rows *r) {
   return r->active ? r->active : r->parts * r->m;
 }
 
-void lgv__feature_rows_layout(feature_rows *r, const char *name, int64_t capacity, int64_t group,
-                              lgv_layout *out) {
-  char text[64];
+void lgv__feature_rows_layout(feature_rows *r, const char *name, int64_t capacity,
+                              const char *gathered, int64_t group, lgv_layout *out) {
   size_t width = (size_t)lgv__feature_rows_width(r);
   r->group = group;
   if (r->active) {
@@ -32,9 +30,8 @@ void lgv__feature_rows_layout(feature_rows *r, const char *name, int64_t capacit
     return;
   }
   r->dense = lgv_layout_array(out, name, LGV_F32, (size_t)capacity * width, LGV_SCRATCH);
-  snprintf(text, sizeof text, "%s_gathered", name);
   if (group)
-    r->gathered = lgv_layout_array(out, text, LGV_F32, (size_t)group * width, LGV_SCRATCH);
+    r->gathered = lgv_layout_array(out, gathered, LGV_F32, (size_t)group * width, LGV_SCRATCH);
 }
 
 /* ---- rows ---- */

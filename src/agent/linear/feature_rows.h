@@ -26,9 +26,9 @@ typedef struct feature_rows {
 /* Sets the sizes; actions: of the environment. */
 void lgv__feature_rows_init(feature_rows *rows, const lgv_feature_type *map, const void *self,
                             const void *params, int64_t m, int32_t actions);
-/* group: the most rows of a product; 0: there are none. */
-void lgv__feature_rows_layout(feature_rows *rows, const char *name, int64_t capacity, int64_t group,
-                              lgv_layout *layout);
+/* name, gathered: of the arrays. group: the most rows of a product; 0: there are none. */
+void lgv__feature_rows_layout(feature_rows *rows, const char *name, int64_t capacity,
+                              const char *gathered, int64_t group, lgv_layout *layout);
 /* Numbers that a row takes. */
 int64_t lgv__feature_rows_width(const feature_rows *rows);
 /* Rows `at` and following become the features of n inputs; refuses what is not finite. */

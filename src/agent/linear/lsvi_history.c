@@ -107,8 +107,9 @@ static void layout_scratch(lsvi *c, int uses, lgv_layout *out) {
   size_t n = (size_t)t->capacity, A = (size_t)c->A, m = (size_t)t->m, d = (size_t)c->d;
   size_t values = A * (size_t)t->samples, inputs = (size_t)t->input.count;
   t->mapped = lgv_layout_array(out, "history.mapped", LGV_I64, 1, LGV_SCRATCH);
-  lgv__feature_rows_layout(&t->phi, "history.phi", t->capacity, HISTORY_BLOCK, out);
-  lgv__feature_rows_layout(&t->one_phi, "history.one_phi", 1, 0, out);
+  lgv__feature_rows_layout(&t->phi, "history.phi", t->capacity, "history.gathered", HISTORY_BLOCK,
+                           out);
+  lgv__feature_rows_layout(&t->one_phi, "history.one_phi", 1, NULL, 0, out);
   t->y = lgv_layout_array(out, "history.y", LGV_F64, n, LGV_SCRATCH);
   t->block = lgv_layout_array(out, "history.block", LGV_I64, HISTORY_BLOCK, LGV_SCRATCH);
   t->place = lgv_layout_array(out, "history.place", LGV_I64, HISTORY_BLOCK, LGV_SCRATCH);
