@@ -13,14 +13,14 @@
 
 typedef struct feature_rows {
   const lgv_feature_type *map;
-  const void *self;  /* of the map */
-  int64_t m;         /* features of an action */
-  int64_t parts;     /* of a row: actions of a map by action, else 1 */
-  int64_t active;    /* entries of a row that are not 0; 0: rows are dense */
-  int64_t group;     /* the most rows that are multiplied at once */
-  float *dense;      /* (capacity x parts x m) */
-  int32_t *places;   /* (capacity x active) */
-  float *gathered;   /* (group x parts x m): rows that are not neighbors */
+  const void *self; /* of the map */
+  int64_t m;        /* features of an action */
+  int64_t parts;    /* of a row: actions of a map by action, else 1 */
+  int64_t active;   /* entries of a row that are not 0; 0: rows are dense */
+  int64_t group;    /* the most rows that are multiplied at once */
+  float *dense;     /* (capacity x parts x m) */
+  int32_t *places;  /* (capacity x active) */
+  float *gathered;  /* (group x parts x m): rows that are not neighbors */
 } feature_rows;
 
 /* Sets the sizes; actions: of the environment. */

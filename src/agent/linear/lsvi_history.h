@@ -88,14 +88,14 @@ typedef struct lsvi_history {
   /* caches */
   int64_t *mapped;  /* (1): rows of phi that are there */
   feature_rows phi; /* of all rows */
-  float *u;        /* (capacity x A): ||phi||_{Lambda^-1}; NULL if not used */
-  int64_t u_group; /* of u; -1: none */
-  double *y;       /* (capacity): targets of the current stage */
-  double center;   /* the prior mean of a plan's values */
-  int64_t members; /* rows of the current stage's group */
-  int64_t filled;  /* samples of the current stage that are there */
-  lgv_rng *init;   /* for the map */
-  lgv_rng noise;   /* where the noise of a plan began */
+  float *u;         /* (capacity x A): ||phi||_{Lambda^-1}; NULL if not used */
+  int64_t u_group;  /* of u; -1: none */
+  double *y;        /* (capacity): targets of the current stage */
+  double center;    /* the prior mean of a plan's values */
+  int64_t members;  /* rows of the current stage's group */
+  int64_t filled;   /* samples of the current stage that are there */
+  lgv_rng *init;    /* for the map */
+  lgv_rng noise;    /* where the noise of a plan began */
   /* scratch */
   int64_t *block;       /* (BLOCK): rows whose targets are computed together */
   int64_t *place;       /* (BLOCK): where they are in q and block_y */
@@ -106,8 +106,8 @@ typedef struct lsvi_history {
   float *one;           /* (inputs): an observation */
   float *scaled;        /* (BLOCK x inputs) */
   feature_rows one_phi; /* of that observation */
-  double *whitened; /* (m x BLOCK) */
-  double *one_q;    /* (A) */
+  double *whitened;     /* (m x BLOCK) */
+  double *one_q;        /* (A) */
 } lsvi_history;
 
 /* Checks the map, its bounds and the size of the history. */

@@ -44,9 +44,7 @@ double lgv__history_bound(const lsvi *c, int64_t h) {
 }
 
 /* What Q is where there are no data. */
-static double center_of(const lsvi *c) {
-  return c->history.discounted ? c->history.returns[1] : 0;
-}
+static double center_of(const lsvi *c) { return c->history.discounted ? c->history.returns[1] : 0; }
 
 /* ---- rules ---- */
 

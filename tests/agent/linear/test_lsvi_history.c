@@ -278,9 +278,9 @@ static void sparse_features_are_dense_ones(void **state) {
     double q[2][3];
     lgv_error err = {0};
     for (int i = 0; i < 2; i++) {
-      lgv_settings *settings =
-          make_settings(NULL, names[n], i ? "agent.lambda=0.1 agent.features=dense-tiles"
-                                          : "agent.lambda=0.1 agent.features=tiles");
+      lgv_settings *settings = make_settings(NULL, names[n],
+                                             i ? "agent.lambda=0.1 agent.features=dense-tiles"
+                                               : "agent.lambda=0.1 agent.features=tiles");
       assert_int_equal(lgv_settings_add_features(settings, &dense, &err), LGV_OK);
       if (lgv_agent_create(settings, &spec, 100, 0, 1, &agents[i], &err) != LGV_OK)
         fail_msg("%s", err.message);
