@@ -38,9 +38,17 @@ static void parse(cli_args *args, request *r) {
   if (missing && !args->stopped) cli_reject(args, "%s is missing", missing);
 }
 
-static int print_json(const cli_command *command, const lgv_theory *t) {
+/* The theorem that the constants belong to, and the agent that has them with agent.schedule =
+ * theory. */
+static const char *theorem_of(bool multi) {
+  return multi ? "Ishfaq et al. (ICLR 2024), the theorem for MS-LMC-LSVI (appendix): ms-lmc-lsvi"
+               : "Ishfaq et al. (ICLR 2024), Theorem 4.2: lmc-lsvi";
+}
+
+static int print_json(const cli_command *command, const lgv_theory *t, bool multi) {
   lgv_json json = {0};
   lgv__json_open(&json, NULL, '{');
+  lgv__json_string(&json, "theorem", theorem_of(multi));
   lgv__json_real(&json, "inv_sqrt_beta", t->inv_sqrt_beta);
   lgv__json_real(&json, "c_delta", t->c_delta);
   lgv__json_real(&json, "b_delta", t->b_delta);
@@ -52,7 +60,9 @@ static int print_json(const cli_command *command, const lgv_theory *t) {
   return cli_print_json(command, &json);
 }
 
-static void print_table(const lgv_theory *t) {
+static void print_table(const lgv_theory *t, bool multi) {
+  printf("%s\nRegret: O~(d^(3/2) H^(3/2) sqrt(H K)), with probability 1 - delta\n\n",
+         theorem_of(multi));
   const struct {
     const char *name, *meaning;
     double value;
@@ -86,8 +96,8 @@ static int theory_main(const cli_command *command, int count, char **words) {
   lgv_error err = {0};
   if (lgv_theory_compute(r.horizon, r.dim, r.episodes, r.delta, r.multi, &theory, &err) != LGV_OK)
     return cli_error(command, &err);
-  if (r.json) return print_json(command, &theory);
-  print_table(&theory);
+  if (r.json) return print_json(command, &theory, r.multi);
+  print_table(&theory, r.multi);
   return CLI_OK;
 }
 

@@ -87,8 +87,6 @@ class LMCLSVIParams(LinearParams, total=False):
     gamma: float | None
     sweeps: int | None
     prior_std: float | None
-    prior_mean: float | None
-    history: int | None
     beta: float | None
     eta_scale: float | None
     updates: int | None
@@ -114,8 +112,6 @@ class MSLMCLSVIParams(LinearParams, total=False):
     gamma: float | None
     sweeps: int | None
     prior_std: float | None
-    prior_mean: float | None
-    history: int | None
     beta: float | None
     eta_scale: float | None
     updates: int | None
@@ -142,8 +138,6 @@ class LSVIUCBParams(LinearParams, total=False):
     gamma: float | None
     sweeps: int | None
     prior_std: float | None
-    prior_mean: float | None
-    history: int | None
     bonus: float | None
 
 class LSVIUCB(LinearAgent):
@@ -162,8 +156,6 @@ class LSVIPHEParams(LinearParams, total=False):
     gamma: float | None
     sweeps: int | None
     prior_std: float | None
-    prior_mean: float | None
-    history: int | None
     sigma: float | None
     samples: int | None
 
@@ -183,8 +175,6 @@ class OPTRLSVIParams(LinearParams, total=False):
     gamma: float | None
     sweeps: int | None
     prior_std: float | None
-    prior_mean: float | None
-    history: int | None
     sigma: float | None
     alpha_low: float | None
     alpha_high: float | None
@@ -219,8 +209,6 @@ class RLSVIParams(LinearParams, total=False):
     gamma: float | None
     sweeps: int | None
     prior_std: float | None
-    prior_mean: float | None
-    history: int | None
     sigma: float | None
 
 class RLSVI(LinearAgent):
@@ -251,8 +239,6 @@ class LMCTSParams(LinearParams, total=False):
     gamma: float | None
     sweeps: int | None
     prior_std: float | None
-    prior_mean: float | None
-    history: int | None
     beta: float | None
     eta_scale: float | None
     updates: int | None
@@ -277,8 +263,6 @@ class LinTSParams(LinearParams, total=False):
     gamma: float | None
     sweeps: int | None
     prior_std: float | None
-    prior_mean: float | None
-    history: int | None
     sigma: float | None
 
 class LinTS(LinearAgent):
@@ -297,8 +281,6 @@ class LinUCBParams(LinearParams, total=False):
     gamma: float | None
     sweeps: int | None
     prior_std: float | None
-    prior_mean: float | None
-    history: int | None
     bonus: float | None
 
 class LinUCB(LinearAgent):

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import numpy as np
 
 from langevin._action_translator import ActionTranslator
-from langevin._library import BOX, FLOATS, CSpec, OneThread, UsageError, lib
+from langevin._library import BOX, CSpec, OneThread, UsageError, lib
 from langevin._mdp import Model, TabularMDP
 from langevin._observation_reader import ObservationReader, SpaceReader
 from langevin._registry import to_argument, to_text
@@ -203,18 +203,10 @@ def make_spec(
         reward_min=float(low),
         reward_max=float(high),
     )
-    set_bounds(spec, space)
+    spec.bounds = observations.bounds(space)  # kept: the library reads them when an agent is made
+    if spec.bounds is not None:
+        spec.obs_low, spec.obs_high = (side.ctypes.data for side in spec.bounds)
     return spec, SpaceReader(space, observations, masks, stacked)
-
-
-def set_bounds(spec: CSpec, space: Any) -> None:
-    """The bounds of a vector of floats, for feature maps; other observations have none."""
-    box = getattr(space, "low", None)
-    if box is None or spec.obs_kind != FLOATS or spec.vector or np.prod(spec.obs_shape) != np.size(box):
-        return
-    low, high = (np.array(side, np.float32).ravel() for side in (space.low, space.high))
-    spec.bounds = (low, high)  # the library reads them when an agent is made
-    spec.obs_low, spec.obs_high = low.ctypes.data, high.ctypes.data
 
 
 def wrapper_text(wrapper: Any) -> str:

@@ -8,10 +8,11 @@ from typing import Any, Callable
 
 import numpy as np
 
-from langevin._library import Handle, Sized, UsageError, call
+from langevin._library import Handle, Sized, UsageError, call, lib
 
 DIM = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int64, POINTER(c_int64), c_void_p)
-MAP = CFUNCTYPE(None, c_void_p, POINTER(c_float), c_int64, POINTER(c_float))
+MAP = CFUNCTYPE(c_int, c_void_p, POINTER(c_float), c_int64, POINTER(c_float), c_void_p)
+WRONG_USAGE = 1  # LGV_ERR_USAGE
 
 
 class CFeatureType(Sized):
@@ -28,6 +29,8 @@ class CFeatureType(Sized):
         ("layout", c_void_p),
         ("open", c_void_p),
         ("map", MAP),
+        ("active", c_void_p),
+        ("places", c_void_p),
     ]
 
 
@@ -35,7 +38,8 @@ class FeatureMap:
     """psi(x) for an agent: LMCLSVI(env, features=FeatureMap(function, 32)).
 
     function: gets observations as floats, (n, numbers of an observation), and returns their features, (n, count). Every
-        row must depend on its own observation alone. Features of about length 1 suit the agents' defaults.
+        row must depend on its own observation alone. Features of about length 1 suit the agents' defaults. If it
+        raises an exception, the call that needed the features raises a UsageError with its text.
     count: how many features an observation has.
     name: by which files refer to the map; langevin.load cannot rebuild it.
     """
@@ -53,10 +57,16 @@ class FeatureMap:
         self._inputs, dim[0] = inputs, self.count
         return 0
 
-    def _map(self, state: Any, x: Any, count: int, out: Any) -> None:
-        to = np.ctypeslib.as_array(out, (count, self.count))
-        to[:] = np.nan  # if the function fails, the agent refuses the numbers
-        to[:] = self.function(np.ctypeslib.as_array(x, (count, self._inputs)))
+    def _map(self, state: Any, x: Any, count: int, out: Any, err: Any) -> int:
+        try:
+            np.ctypeslib.as_array(out, (count, self.count))[:] = self.function(
+                np.ctypeslib.as_array(x, (count, self._inputs))
+            )
+        except BaseException as error:  # an exception cannot pass through C
+            text = f"the feature map {self.name} raised {type(error).__name__}: {error}"
+            lib.lgv_fail(c_void_p(err), WRONG_USAGE, b"%s", text.encode("utf-8", "replace")[:400])
+            return WRONG_USAGE
+        return 0
 
     def add_to(self, settings: Handle) -> None:
         call("lgv_settings_add_features", settings.pointer, ctypes.byref(self._type))

@@ -2,7 +2,7 @@
 agents see.
 
 Two observations are kept in memory in turn, so that the last one is whole even if this process is killed while
-it writes the next.
+it writes the next. Before the first reset, they are the bounds of the observation space.
 
 Seeds. Every reset is given one, and so is the action space: each episode then depends on its seed alone, and a run
 that resumes after an interruption or a restart does not depend on what this process did before.
@@ -376,7 +376,10 @@ class GymTask(Task):
         reader, spec = self.reader, self.spec
         starts = (0, spec.slot_bytes)
         if not reader.states:
-            self.writers = [reader.bind(np.frombuffer(memory, reader.dtype, reader.size, at)) for at in starts]
+            views = [np.frombuffer(memory, reader.dtype, reader.size, at) for at in starts]
+            self.writers = [reader.bind(view) for view in views]
+            for view, side in zip(views, reader.bounds(self.env.observation_space) or ()):
+                view[...] = side  # until the first observations
         if self.masks:
             count = self.actions.count
             self.mask_views = [np.frombuffer(memory, np.uint8, count, at + spec.obs_bytes) for at in starts]

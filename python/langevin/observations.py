@@ -368,6 +368,17 @@ class Observations:
 
         self.bind = bind
 
+    def bounds(self, space: Any) -> Optional[Tuple[np.ndarray, np.ndarray]]:
+        """The lower and upper bounds of each number of an observation, as the agent sees it, for feature maps. None if
+        observations are no Box of floats."""
+        if not isinstance(space, spaces.Box) or self.kind != FLOATS or self.vector:
+            return None
+        sides = np.empty((2, self.size), np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for view, side in zip(sides, (space.low, space.high)):
+                self.bind(view)(side)
+        return sides.min(0), sides.max(0)  # a negative scale turns them round
+
     def index(self, observation) -> int:
         """The number of a state."""
         return index_in(observation, self.first_state, self.states, "")

@@ -5,6 +5,9 @@
  * Every reset draws a seed from the environment's stream and passes it on, so that an episode
  * depends only on the run's seed, even after the process was restarted.
  *
+ * Before the first reset, the two observations in memory hold the bounds of the observation space,
+ * the lower ones first; infinite where there are none.
+ *
  * Wrappers may keep running statistics (NormalizeObservation). Checkpoints hold them, and
  * evaluations use those of the training environment, frozen.
  *
@@ -20,6 +23,7 @@
 #include "base/spec.h"
 #include "env/remote.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,6 +62,7 @@ typedef struct self {
   remote *worker, *shown;
   remote_hello hello;
   remote_reply now;
+  float *low, *high;   /* (numbers of an observation): its bounds, if it is a vector of floats */
   uint8_t *statistics; /* (hello.save_bytes) of wrappers, as they were saved last */
   bool frozen;         /* statistics are those of the training environment */
   lgv_status sent;     /* status of sending the last action */
@@ -128,9 +133,17 @@ static lgv_status connect_worker(void *self_, const void *p, const lgv_host *hos
                   s->p->id);
 }
 
+static bool has_bounds(const remote_hello *h) {
+  return h->states == 0 && h->obs_kind == LGV_OBS_FLOAT && h->vector == 0;
+}
+
 static void layout(void *self_, const void *p, const lgv_env_spec *spec, lgv_layout *out) {
-  (void)p, (void)spec;
+  (void)p;
   self *s = self_;
+  if (has_bounds(&s->hello)) {
+    s->low = lgv_layout_array(out, "low", LGV_F32, lgv__obs_count(spec), LGV_SCRATCH);
+    s->high = lgv_layout_array(out, "high", LGV_F32, lgv__obs_count(spec), LGV_SCRATCH);
+  }
   if (s->hello.save_bytes > 0)
     s->statistics =
         lgv_layout_array(out, LGV_STATISTICS, LGV_U8, (size_t)s->hello.save_bytes, LGV_KEEP);
@@ -143,11 +156,27 @@ static lgv_status read_statistics(self *s, lgv_error *err) {
   return capacity ? lgv__remote_save(s->worker, s->statistics, capacity, &size, err) : LGV_OK;
 }
 
-/* Reads the initial statistics: a worker that dies before any others were saved restarts with
- * them. */
+/* A range that is empty, as of a worker that wrote none, counts as infinite. */
+static void read_bounds(self *s, lgv_env_spec *spec) {
+  const unsigned char *memory = lgv__remote_memory(s->worker);
+  size_t count = lgv__obs_count(spec);
+  memcpy(s->low, memory, count * sizeof *s->low);
+  memcpy(s->high, memory + lgv__remote_slot_bytes(&s->hello), count * sizeof *s->high);
+  for (size_t i = 0; i < count; i++) {
+    if (s->low[i] < s->high[i]) continue;
+    s->low[i] = -INFINITY;
+    s->high[i] = INFINITY;
+  }
+  spec->obs_low = s->low;
+  spec->obs_high = s->high;
+}
+
+/* Reads the bounds, and the initial statistics: a worker that dies before any others were saved
+ * restarts with them. */
 static lgv_status open_env(void *self_, lgv_env_spec *spec, lgv_error *err) {
-  (void)spec;
-  return read_statistics(self_, err);
+  self *s = self_;
+  if (has_bounds(&s->hello)) read_bounds(s, spec);
+  return read_statistics(s, err);
 }
 
 /* The next step or reset reports a worker that is gone, and may replace it. */

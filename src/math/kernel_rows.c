@@ -26,6 +26,47 @@ void LGV_KERNEL(lgv__column_sums)(int64_t rows, int64_t cols, const float *x, fl
   }
 }
 
+/* ---- Products of rows ---- */
+
+enum { VECS = PARTS / LANES };
+
+/* out (columns) = the products of one row with several others. */
+INLINE void dot_row(int columns, int64_t cols, const float *x, const float *y, float *out) {
+  vec sum[4][VECS];
+  int64_t j = 0;
+  EACH (c, columns)
+    EACH (v, VECS) sum[c][v] = (vec){0};
+  for (; j + PARTS <= cols; j += PARTS)
+    EACH (v, VECS) {
+      vec numbers = load(x + j + v * LANES);
+      EACH (c, columns) sum[c][v] += numbers * load(y + c * cols + j + v * LANES);
+    }
+  EACH (c, columns) {
+    float part[PARTS];
+    EACH (v, VECS) store(part + v * LANES, sum[c][v]);
+    for (int64_t i = j; i < cols; i++) part[i - j] += x[i] * y[c * cols + i];
+    out[c] = add_up(part);
+  }
+}
+
+void LGV_KERNEL(lgv__row_dots)(int64_t rows, int64_t cols, const float *x, int64_t columns,
+                               const float *y, float *out) {
+  for (int64_t i = 0; i < rows; i++, x += cols)
+    for (int64_t c = 0; c < columns;) {
+      int64_t left = columns - c;
+      const float *from = y + c * cols;
+      float *to = out + i * columns + c;
+      if (left >= 4)
+        dot_row(4, cols, x, from, to), c += 4;
+      else if (left == 3)
+        dot_row(3, cols, x, from, to), c += 3;
+      else if (left == 2)
+        dot_row(2, cols, x, from, to), c += 2;
+      else
+        dot_row(1, cols, x, from, to), c++;
+    }
+}
+
 /* ---- Transposes in blocks of 4 x 4, which every instruction set shuffles well ---- */
 
 typedef float quad __attribute__((vector_size(16)));

@@ -26,6 +26,7 @@ const lgv_kernel_set SET(lgv__kernel_set) = {
     .transpose_tile = LGV_KERNEL(lgv__transpose_tile),
     .column_sums = LGV_KERNEL(lgv__column_sums),
     .column_dots = LGV_KERNEL(lgv__column_dots),
+    .row_dots = LGV_KERNEL(lgv__row_dots),
     .transpose = LGV_KERNEL(lgv__transpose),
     .from_bytes = LGV_KERNEL(lgv__from_bytes),
     .from_bytes_by = LGV_KERNEL(lgv__from_bytes_by),

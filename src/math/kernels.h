@@ -148,6 +148,10 @@ typedef struct lgv_kernel_set {
   void (*column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);
   /* sums (cols) = the sum over the rows of x * y (rows x cols). */
   void (*column_dots)(int64_t rows, int64_t cols, const float *x, const float *y, float *sums);
+  /* out (rows x columns) = x (rows x cols) times the transpose of y (columns x cols), each number a
+   * sum over a row in the order of vector.h: faster than a product if columns are few. */
+  void (*row_dots)(int64_t rows, int64_t cols, const float *x, int64_t columns, const float *y,
+                   float *out);
   /* to[j * to_row + i] = from[i * from_row + j], or 0 where gate (laid out as `to`, may be NULL) is
    * not positive. */
   void (*transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,
@@ -233,6 +237,8 @@ void LGV_KERNEL(lgv__to_b_tile)(int64_t rows, int64_t cols, const float *x, int6
                                 lgv_bf16 *hi, lgv_bf16 *lo);
 void LGV_KERNEL(lgv__transpose_tile)(const lgv_bf16 *from, lgv_bf16 *to);
 void LGV_KERNEL(lgv__column_sums)(int64_t rows, int64_t cols, const float *x, float *sums);
+void LGV_KERNEL(lgv__row_dots)(int64_t rows, int64_t cols, const float *x, int64_t columns,
+                               const float *y, float *out);
 void LGV_KERNEL(lgv__column_dots)(int64_t rows, int64_t cols, const float *x, const float *y,
                                   float *sums);
 void LGV_KERNEL(lgv__transpose)(int64_t rows, int64_t cols, const float *from, int64_t from_row,

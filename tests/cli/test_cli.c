@@ -208,6 +208,9 @@ static void theory_prints_the_constants(void **state) {
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_says(out, keys[i]);
   assert_says(out, "\"log_factor\": 11.98292909421"); /* log(4 H K d) = log 160000 */
   expect("theory --horizon 10 --dim 4 --episodes 1000 --delta 0.05 --multi", 0);
+  assert_says(out, "the theorem for MS-LMC-LSVI");
+  expect("theory --horizon 10 --dim 4 --episodes 1000 --delta 0.2", 0);
+  assert_says(out, "Theorem 4.2");
   expect_refusal("theory --horizon 10 --dim 4 --episodes 1000 --delta 0.05", "(0.12099, 1)");
   expect_refusal("theory --horizon 10 --dim 4 --episodes 1000 --delta 1 --multi", "(0, 1)");
   expect_refusal("theory --horizon 10 --dim 4 --delta 0.5", "--episodes is missing");

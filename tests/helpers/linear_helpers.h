@@ -207,7 +207,7 @@ static inline void bench_add(bench *b, int64_t stage, int64_t s, int32_t a, doub
 /* Targets, ridge solution and the chain's distribution of stage h. */
 static inline void bench_prepare(bench *b, int64_t h) {
   lgv_error err = {0};
-  lgv__lsvi_targets(&b->core, h);
+  assert_int_equal(lgv__lsvi_targets(&b->core, h, &err), LGV_OK);
   assert_int_equal(lgv__lsvi_solve(&b->core, h, &err), LGV_OK);
   if (lgv__lmc_prepare(&b->chain, h, &err) != LGV_OK) fail_msg("%s", err.message);
 }

@@ -57,4 +57,6 @@ def test_notebook(notebook, tmp_path):
     cells = json.loads(notebook.read_text())["cells"]
     assert not any(cell.get("outputs") for cell in cells), "clear the outputs before the notebook is kept"
     code = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    assert "AdamLMCDQN" in run(code, tmp_path, notebook.stem + ".py")
+    assert {"deep_exploration": "AdamLMCDQN", "linear_features": "LMCLSVI"}[notebook.stem] in run(
+        code, tmp_path, notebook.stem + ".py"
+    )

@@ -1,5 +1,7 @@
 """Linear agents with feature maps on Gymnasium's tasks."""
 
+import sys
+
 import gymnasium as gym
 import langevin
 import numpy as np
@@ -68,3 +70,32 @@ def test_wrong_maps_are_refused():
         langevin.LMCLSVI(env, features="rbf", order=3)
     with pytest.raises(langevin.UsageError, match="takes a function"):
         langevin.FeatureMap(None, 3)
+
+
+def test_an_exception_in_a_map_is_reported_at_once():
+    def broken(x):
+        raise RuntimeError("no sun today")
+
+    agent = langevin.RLSVI(gym.make("MountainCar-v0"), features=langevin.FeatureMap(broken, 5), seed=1)
+    with pytest.raises(langevin.UsageError, match="raised RuntimeError: no sun today"):
+        agent.q_values(np.float32([-0.5, 0]))
+    with pytest.raises(langevin.UsageError, match="no sun today"):
+        agent.learn(episodes=1)
+
+
+def test_a_map_that_is_not_finite_is_refused():
+    features = langevin.FeatureMap(lambda x: np.full((len(x), 2), np.nan), 2)
+    agent = langevin.LMCLSVI(gym.make("MountainCar-v0"), features=features, seed=1)
+    with pytest.raises(langevin.Error, match="not finite"):
+        agent.learn(episodes=1)
+
+
+def test_the_bridge_brings_the_bounds_of_a_box():
+    env = langevin.NativeEnv("gym", id="MountainCar-v0", python=sys.executable)
+    agent = langevin.LMCLSVI(env, features="rbf", points=3, sweeps=2, seed=1)
+    agent.learn(episodes=1)
+    assert (agent.arrays()["features.low"] == np.float32([-1.2, -0.07])).all()
+    assert (agent.arrays()["features.high"] == np.float32([0.6, 0.07])).all()
+    env = langevin.NativeEnv("gym", id="CartPole-v1", python=sys.executable)
+    agent = langevin.LMCLSVI(env, features="rbf", points=2, sweeps=2, seed=1)
+    assert agent.arrays()["features.low_fixed"].tolist() == [1, 0, 1, 0]  # speeds have no bounds

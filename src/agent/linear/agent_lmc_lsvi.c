@@ -27,7 +27,13 @@ typedef struct self {
 static lgv_status resolve(void *params, const bool *is_set, const lgv_problem *problem,
                           lgv_error *err) {
   lgv_theory theory;
-  return lgv__lmc_resolve(param_table, params, is_set, problem, false, &theory, err);
+  return lgv__lmc_resolve(param_table, params, is_set, problem, LMC_ONE, &theory, err);
+}
+
+static lgv_status bandit_resolve(void *params, const bool *is_set, const lgv_problem *problem,
+                                 lgv_error *err) {
+  lgv_theory theory;
+  return lgv__lmc_resolve(bandit_param_table, params, is_set, problem, LMC_BANDIT, &theory, err);
 }
 
 static void layout(void *self_, const void *params, const lgv_problem *problem, lgv_layout *out) {
@@ -49,7 +55,7 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
     double *w = s->w + h * c->d, *q = lgv__lsvi_q(c, h);
-    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_targets(c, h, err));
     LGV_TRY(lgv__lsvi_solve(c, h, err));
     LGV_TRY(lgv__lmc_prepare(&s->chain, h, err));
     LGV_TRY(lgv__lmc_advance(&s->chain, h, w, err));
@@ -89,7 +95,7 @@ const lgv_agent_type lgv__agent_lmc_ts = {
     .params = bandit_param_table,
     .params_size = sizeof(lmc_params),
     .state_size = sizeof(self),
-    .resolve = resolve,
+    .resolve = bandit_resolve,
     .layout = bandit_layout,
     .open = lgv__lsvi_open,
     .begin_episode = begin_episode,

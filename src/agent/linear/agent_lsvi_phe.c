@@ -45,7 +45,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   params *p = params_;
   lsvi_sizes n;
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
-  lgv__lsvi_resolve_noise(param_table, &p->lsvi, is_set, "sigma");
+  lgv__lsvi_resolve_noise(param_table, &p->lsvi, is_set, "sigma", false);
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   const double log_normal_cdf_at_1 = -0x1.61ccbbb9543bp-3; /* log Phi(1) = -0.1728 */
@@ -70,7 +70,7 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
     double *q = lgv__lsvi_q(c, h);
-    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_targets(c, h, err));
     LGV_TRY(lgv__lsvi_solve(c, h, err));
     for (int64_t m = 0; m < s->p->samples; m++) {
       lgv__lsvi_perturb(c, h, c->w_hat, lgv__lsvi_sigma(c, s->p->sigma), s->draw);

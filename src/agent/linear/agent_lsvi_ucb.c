@@ -36,17 +36,25 @@ typedef struct self {
   bool unbounded; /* whether values are not clipped */
 } self;
 
-static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
-                          lgv_error *err) {
-  params *p = params_;
+static lgv_status resolve_with(const lgv_param *table, bool bandit, params *p, const bool *is_set,
+                               const lgv_problem *problem, lgv_error *err) {
   lsvi_sizes n;
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
-  lgv__lsvi_resolve_noise(param_table, &p->lsvi, is_set, "bonus");
+  lgv__lsvi_resolve_noise(table, &p->lsvi, is_set, "bonus", bandit);
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double bonus = n.d * n.H * sqrt(lgv__log(2 * n.d * n.T / p->lsvi.delta));
-  LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "lambda", 1, err));
-  return lgv__lsvi_prescribe(param_table, p, is_set, "bonus", bonus, err);
+  LGV_TRY(lgv__lsvi_prescribe(table, p, is_set, "lambda", 1, err));
+  return lgv__lsvi_prescribe(table, p, is_set, "bonus", bonus, err);
+}
+
+static lgv_status resolve(void *p, const bool *is_set, const lgv_problem *problem, lgv_error *err) {
+  return resolve_with(param_table, false, p, is_set, problem, err);
+}
+
+static lgv_status bandit_resolve(void *p, const bool *is_set, const lgv_problem *problem,
+                                 lgv_error *err) {
+  return resolve_with(bandit_param_table, true, p, is_set, problem, err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
@@ -67,7 +75,7 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
     double *q = lgv__lsvi_q(c, h);
-    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_targets(c, h, err));
     LGV_TRY(lgv__lsvi_solve(c, h, err));
     lgv__lsvi_values(c, c->w_hat, q);
     lgv__lsvi_widths(c, h);
@@ -103,7 +111,7 @@ const lgv_agent_type lgv__agent_lin_ucb = {
     .params = bandit_param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),
-    .resolve = resolve,
+    .resolve = bandit_resolve,
     .layout = bandit_layout,
     .open = lgv__lsvi_open,
     .begin_episode = begin_episode,

@@ -40,7 +40,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
                           lgv_error *err) {
   params *p = params_;
   lgv_theory theory;
-  LGV_TRY(lgv__lmc_resolve(param_table, &p->lmc, is_set, problem, true, &theory, err));
+  LGV_TRY(lgv__lmc_resolve(param_table, &p->lmc, is_set, problem, LMC_SEVERAL, &theory, err));
   if (p->lmc.lsvi.schedule == LSVI_TUNED) return LGV_OK;
   return lgv__lsvi_prescribe(param_table, p, is_set, "samples", (double)theory.samples_m, err);
 }
@@ -59,7 +59,7 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
     double *q = lgv__lsvi_q(c, h);
-    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_targets(c, h, err));
     LGV_TRY(lgv__lsvi_solve(c, h, err));
     LGV_TRY(lgv__lmc_prepare(&s->chain, h, err));
     for (int64_t m = 0; m < s->M; m++) {

@@ -128,7 +128,7 @@ static lgv_status end_episode(void *self_, lgv_error *err) {
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
     double *q = lgv__lsvi_q(c, h);
-    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_targets(c, h, err));
     LGV_TRY(lgv__lsvi_solve(c, h, err));
     lgv__lsvi_values(c, c->w_hat, q);
     lgv__lsvi_widths(c, h);

@@ -48,7 +48,7 @@ static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *
   params *p = params_;
   lsvi_sizes n;
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
-  lgv__lsvi_resolve_noise(param_table, &p->lsvi, is_set, "sigma");
+  lgv__lsvi_resolve_noise(param_table, &p->lsvi, is_set, "sigma", false);
   if (p->alpha_low > p->alpha_high)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.alpha_low = %g must not exceed agent.alpha_high = %g", p->alpha_low,
@@ -74,7 +74,7 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
     double *q = lgv__lsvi_q(c, h), optimistic = lgv__lsvi_value_bound(c, h);
-    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_targets(c, h, err));
     LGV_TRY(lgv__lsvi_solve(c, h, err));
     lgv__lsvi_perturb(c, h, c->w_hat, lgv__lsvi_sigma(c, s->p->sigma), s->draw);
     lgv__lsvi_values(c, s->draw, q);

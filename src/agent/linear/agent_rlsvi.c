@@ -14,8 +14,8 @@
  * but for taking K for k (which makes it constant), and lambda = 1 / sigma^2. With other features
  * than one-hot the same values are used, without a theorem.
  *
- * With a feature map lambda is the ridge itself, and Q is cut to the values that are possible:
- * features extrapolate.
+ * Where agent.prior_std says how large the noise is, lambda is the ridge itself. With a feature map
+ * Q is cut to the values that are possible: features extrapolate.
  *
  * lin-ts is the same with defaults for bandits. With one stage it is linear Thompson sampling:
  * Agrawal and Goyal (ICML 2013), whose v is agent.sigma and whose ridge of 1 is agent.lambda = 1 /
@@ -53,18 +53,26 @@ typedef struct self {
   bool unbounded; /* whether values are not clipped, with a feature map, either */
 } self;
 
-static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
-                          lgv_error *err) {
-  params *p = params_;
+static lgv_status resolve_with(const lgv_param *table, bool bandit, params *p, const bool *is_set,
+                               const lgv_problem *problem, lgv_error *err) {
   lsvi_sizes n;
   LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
-  lgv__lsvi_resolve_noise(param_table, &p->lsvi, is_set, "sigma");
+  lgv__lsvi_resolve_noise(table, &p->lsvi, is_set, "sigma", bandit);
   if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
   LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
   double S = (double)problem->env.states, A = (double)problem->env.actions.count;
   double variance = S * n.H * n.H * n.H * lgv__log(2 * n.H * S * A * n.K) / 2;
-  LGV_TRY(lgv__lsvi_prescribe(param_table, p, is_set, "lambda", 1 / variance, err));
-  return lgv__lsvi_prescribe(param_table, p, is_set, "sigma", sqrt(variance), err);
+  LGV_TRY(lgv__lsvi_prescribe(table, p, is_set, "lambda", 1 / variance, err));
+  return lgv__lsvi_prescribe(table, p, is_set, "sigma", sqrt(variance), err);
+}
+
+static lgv_status resolve(void *p, const bool *is_set, const lgv_problem *problem, lgv_error *err) {
+  return resolve_with(param_table, false, p, is_set, problem, err);
+}
+
+static lgv_status bandit_resolve(void *p, const bool *is_set, const lgv_problem *problem,
+                                 lgv_error *err) {
+  return resolve_with(bandit_param_table, true, p, is_set, problem, err);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
@@ -72,7 +80,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   const params *p = params_;
   s->sigma = p->sigma;
   lgv__lsvi_layout(&s->core, &p->lsvi, problem, 0, out);
-  if (!s->core.history.map) s->core.ridge = p->lsvi.lambda * p->sigma * p->sigma;
+  if (!p->lsvi.by_prior) s->core.ridge = p->lsvi.lambda * p->sigma * p->sigma;
   s->draw = lgv_layout_array(out, "draw", LGV_F64, (size_t)s->core.d, LGV_SCRATCH);
 }
 
@@ -86,7 +94,7 @@ static lgv_status begin_episode(void *self_, lgv_error *err) {
   self *s = self_;
   lsvi *c = &s->core;
   for (int64_t h = c->H - 1; h >= 0; h--) {
-    lgv__lsvi_targets(c, h);
+    LGV_TRY(lgv__lsvi_targets(c, h, err));
     LGV_TRY(lgv__lsvi_solve(c, h, err));
     lgv__lsvi_perturb(c, h, c->w_hat, lgv__lsvi_sigma(c, s->sigma), s->draw);
     lgv__lsvi_values(c, s->draw, lgv__lsvi_q(c, h));
@@ -121,7 +129,7 @@ const lgv_agent_type lgv__agent_lin_ts = {
     .params = bandit_param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),
-    .resolve = resolve,
+    .resolve = bandit_resolve,
     .layout = bandit_layout,
     .open = lgv__lsvi_open,
     .begin_episode = begin_episode,

@@ -51,18 +51,41 @@ static lgv_status check_side(const char *key, const char *text, int64_t count, l
   return LGV_OK;
 }
 
+/* Whether a side of input i is given, by the settings or the environment; its value if so. */
+static bool given_side(const lgv_env_spec *env, const char *text, const float *of_env,
+                       double of_byte, int64_t i, double *value) {
+  bool byte = env->obs_kind == LGV_OBS_BYTE && i < (int64_t)lgv__obs_count(env);
+  if (!is_auto(text)) return number_at(text, i, value);
+  if (byte) *value = of_byte;
+  if (byte || !of_env || !isfinite(of_env[i])) return byte;
+  *value = (double)of_env[i];
+  return true;
+}
+
+static bool given_low(const lgv_feature_bounds *bounds, const lgv_env_spec *env, int64_t i,
+                      double *value) {
+  return given_side(env, bounds->low, env->obs_low, 0, i, value);
+}
+
+static bool given_high(const lgv_feature_bounds *bounds, const lgv_env_spec *env, int64_t i,
+                       double *value) {
+  return given_side(env, bounds->high, env->obs_high, 255, i, value);
+}
+
 lgv_status lgv__feature_input_check(const lgv_feature_bounds *bounds, const lgv_env_spec *env,
                                     lgv_error *err) {
   int64_t count = lgv__feature_input_count(env);
+  bool own_low = !is_auto(bounds->low), own_high = !is_auto(bounds->high);
   double low, high;
   LGV_TRY(check_side("low", bounds->low, count, err));
   LGV_TRY(check_side("high", bounds->high, count, err));
-  if (is_auto(bounds->low) || is_auto(bounds->high)) return LGV_OK;
-  for (int64_t i = 0; i < count; i++)
-    if (number_at(bounds->low, i, &low) && number_at(bounds->high, i, &high) && !(low < high))
+  for (int64_t i = 0; (own_low || own_high) && i < count; i++)
+    if (given_low(bounds, env, i, &low) && given_high(bounds, env, i, &high) && !(low < high))
       return lgv_fail(err, LGV_ERR_USAGE,
-                      "features.low = %g is not below features.high = %g (input %lld)", low, high,
-                      (long long)i + 1);
+                      "the lower bound %g of input %lld (%s) is not below its upper bound %g (%s): "
+                      "set features.low and features.high",
+                      low, (long long)i + 1, own_low ? "features.low" : "the environment's", high,
+                      own_high ? "features.high" : "the environment's");
   return LGV_OK;
 }
 
@@ -90,23 +113,12 @@ void lgv__feature_input_layout(feature_input *in, const lgv_feature_bounds *boun
   in->high_fixed = lgv_layout_array(layout, "features.high_fixed", LGV_U8, count, LGV_KEEP);
 }
 
-/* Whether a side of input i is given; its value if so. */
-static bool given_side(const char *text, const float *of_env, bool byte, double of_byte, int64_t i,
-                       double *value) {
-  if (!is_auto(text)) return number_at(text, i, value);
-  if (byte) *value = of_byte;
-  if (byte || !of_env || !isfinite(of_env[i])) return byte;
-  *value = (double)of_env[i];
-  return true;
-}
-
 /* A box without a given side begins empty, at the other side or at 0. */
 void lgv__feature_input_open(feature_input *in) {
   const lgv_env_spec *env = in->env;
-  int64_t bytes = env->obs_kind == LGV_OBS_BYTE ? (int64_t)lgv__obs_count(env) : 0;
   for (int64_t i = 0; in->bounds && i < in->count; i++) {
-    bool low = given_side(in->bounds->low, env->obs_low, i < bytes, 0, i, &in->low[i]);
-    bool high = given_side(in->bounds->high, env->obs_high, i < bytes, 255, i, &in->high[i]);
+    bool low = given_low(in->bounds, env, i, &in->low[i]);
+    bool high = given_high(in->bounds, env, i, &in->high[i]);
     in->low_fixed[i] = low;
     in->high_fixed[i] = high;
     if (!low) in->low[i] = high ? in->high[i] : 0;

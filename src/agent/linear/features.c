@@ -14,3 +14,9 @@ int64_t lgv__feature_grid(int64_t inputs, int64_t most) {
   while (points < most && lgv__feature_power(points + 1, inputs, most) <= most) points++;
   return points;
 }
+
+float lgv__feature_angle(const float *frequencies, int64_t wave, const float *x, int64_t inputs) {
+  float angle = 0;
+  for (int64_t i = 0; i < inputs; i++) angle += frequencies[wave * inputs + i] * x[i];
+  return angle;
+}

@@ -17,4 +17,7 @@ int64_t lgv__feature_power(int64_t base, int64_t exponent, int64_t most);
 /* The most places per input, at least 1, such that a grid of all inputs has at most `most`. */
 int64_t lgv__feature_grid(int64_t inputs, int64_t most);
 
+/* The angles of waves: frequencies (waves x inputs) times an input. */
+float lgv__feature_angle(const float *frequencies, int64_t wave, const float *x, int64_t inputs);
+
 #endif

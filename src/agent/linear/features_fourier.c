@@ -3,8 +3,8 @@
  *   psi_j(x) = cos(pi c_j . x) / sqrt(m),   c_j in {0 ... order}^inputs,   x scaled to [0, 1].
  *
  * features.coupling bounds the inputs that one c_j combines. 0 combines all up to 4 inputs, and
- * pairs of more. features.order = 0 takes the highest order, at most 7, with at most features.count
- * features. ||psi|| <= 1. */
+ * pairs of more, or single ones where pairs are more than features.count. features.order = 0 takes
+ * the highest order, at most 7, with at most features.count features. ||psi|| <= 1. */
 #include "agent/linear/features.h"
 #include "base/error.h"
 #include "base/portable_math.h"
@@ -46,6 +46,7 @@ static int64_t count_of(int64_t inputs, int64_t order, int64_t coupling) {
 static void settle(const params *p, int64_t inputs, self *s) {
   s->inputs = inputs;
   s->coupling = p->coupling ? p->coupling : inputs <= ALL_UP_TO ? inputs : PAIRS;
+  if (!p->coupling && !p->order && count_of(inputs, 1, s->coupling) > p->count) s->coupling = 1;
   s->order = p->order ? p->order : 1;
   while (!p->order && s->order < MOST_ORDER &&
          count_of(inputs, s->order + 1, s->coupling) <= p->count)
@@ -55,10 +56,16 @@ static void settle(const params *p, int64_t inputs, self *s) {
 
 static lgv_status dim(const void *params_, const lgv_env_spec *env, int64_t inputs, int64_t *out,
                       lgv_error *err) {
+  const params *p = params_;
   self s;
   (void)env;
-  settle(params_, inputs, &s);
+  settle(p, inputs, &s);
   *out = s.m;
+  if (!p->order && s.m > p->count)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%lld inputs with coupling %lld have %lld frequencies up to order 1, more than "
+                    "features.count = %lld: raise it, or take rbf or random-fourier",
+                    (long long)inputs, (long long)s.coupling, (long long)s.m, (long long)p->count);
   if (s.m <= MOST_FEATURES) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
                   "order %lld with coupling %lld of %lld inputs is more than %d features: lower "
@@ -75,9 +82,10 @@ static void layout(void *self_, const void *params_, const lgv_env_spec *env, in
       lgv_layout_array(out, "features.frequencies", LGV_F32, (size_t)(s->m * inputs), LGV_KEEP);
 }
 
-/* The vector after c in the order of a counter; false after the last. */
-static bool advance(const self *s, float *c) {
-  for (int64_t i = 0; i < s->inputs; i++) {
+/* The vector after c in the order of a counter whose entries before `first` stay; false after the
+ * last. */
+static bool advance(const self *s, float *c, int64_t first) {
+  for (int64_t i = first; i < s->inputs; i++) {
     if (c[i]++ < (float)s->order) return true;
     c[i] = 0;
   }
@@ -94,8 +102,8 @@ static int64_t combined(const self *s, const float *c) {
 static bool skip(const self *s, float *c) {
   int64_t i = 0;
   while (i < s->inputs && c[i] == 0) i++;
-  c[i] = (float)s->order;
-  return advance(s, c);
+  c[i] = 0;
+  return advance(s, c, i + 1);
 }
 
 static lgv_status open(void *self_, lgv_rng *rng, lgv_error *err) {
@@ -107,7 +115,7 @@ static lgv_status open(void *self_, lgv_rng *rng, lgv_error *err) {
   for (int64_t j = 1; j < s->m; j++) {
     float *next = c + s->inputs;
     for (int64_t i = 0; i < s->inputs; i++) next[i] = c[i];
-    bool more = advance(s, next);
+    bool more = advance(s, next, 0);
     while (more && combined(s, next) > s->coupling) more = skip(s, next);
     c = next;
   }
@@ -115,15 +123,15 @@ static lgv_status open(void *self_, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-static void map(const void *self_, const float *x, int64_t count, float *out) {
+static lgv_status map(const void *self_, const float *x, int64_t count, float *out,
+                      lgv_error *err) {
+  (void)err;
   const self *s = self_;
   float scale = 1 / sqrtf((float)s->m);
   for (int64_t n = 0; n < count; n++, x += s->inputs)
-    for (int64_t j = 0; j < s->m; j++) {
-      float angle = 0;
-      for (int64_t i = 0; i < s->inputs; i++) angle += s->frequencies[j * s->inputs + i] * x[i];
-      *out++ = scale * lgv__cosf(angle);
-    }
+    for (int64_t j = 0; j < s->m; j++)
+      *out++ = scale * lgv__cosf(lgv__feature_angle(s->frequencies, j, x, s->inputs));
+  return LGV_OK;
 }
 
 const lgv_feature_type lgv__features_fourier = {

@@ -41,8 +41,11 @@ static void layout(void *self_, const void *params, const lgv_env_spec *env, int
   ((self *)self_)->inputs = inputs;
 }
 
-static void map(const void *self_, const float *x, int64_t count, float *out) {
+static lgv_status map(const void *self_, const float *x, int64_t count, float *out,
+                      lgv_error *err) {
+  (void)err;
   memcpy(out, x, (size_t)(count * ((const self *)self_)->inputs) * sizeof *out);
+  return LGV_OK;
 }
 
 const lgv_feature_type lgv__features_identity = {

@@ -83,12 +83,15 @@ static lgv_status open(void *self_, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-static void map(const void *self_, const float *x, int64_t count, float *out) {
+static lgv_status map(const void *self_, const float *x, int64_t count, float *out,
+                      lgv_error *err) {
+  (void)err;
   const self *s = self_;
   for (int64_t n = 0; n < count; n++, x += s->inputs, out += s->m) {
     out[0] = 1 / sqrtf((float)s->m);
     for (int64_t j = 1; j < s->m; j++) out[j] = out[s->parent[j]] * x[s->factor[j]];
   }
+  return LGV_OK;
 }
 
 const lgv_feature_type lgv__features_polynomial = {

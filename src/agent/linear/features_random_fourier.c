@@ -60,16 +60,18 @@ static lgv_status open(void *self_, lgv_rng *rng, lgv_error *err) {
   return LGV_OK;
 }
 
-static void map(const void *self_, const float *x, int64_t count, float *out) {
+static lgv_status map(const void *self_, const float *x, int64_t count, float *out,
+                      lgv_error *err) {
+  (void)err;
   const self *s = self_;
   float scale = 1 / sqrtf((float)s->pairs);
   for (int64_t n = 0; n < count; n++, x += s->inputs)
     for (int64_t j = 0; j < s->pairs; j++) {
-      float angle = 0;
-      for (int64_t i = 0; i < s->inputs; i++) angle += s->directions[j * s->inputs + i] * x[i];
+      float angle = lgv__feature_angle(s->directions, j, x, s->inputs);
       *out++ = scale * lgv__cosf(angle);
       *out++ = scale * lgv__sinf(angle);
     }
+  return LGV_OK;
 }
 
 const lgv_feature_type lgv__features_random_fourier = {

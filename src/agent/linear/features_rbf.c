@@ -104,9 +104,12 @@ static void map_one(const self *s, const float *x, float *out) {
   for (int64_t j = 0; j < s->m; j++) out[j] /= sqrtf(sum);
 }
 
-static void map(const void *self_, const float *x, int64_t count, float *out) {
+static lgv_status map(const void *self_, const float *x, int64_t count, float *out,
+                      lgv_error *err) {
+  (void)err;
   const self *s = self_;
   for (int64_t i = 0; i < count; i++) map_one(s, x + i * s->inputs, out + i * s->m);
+  return LGV_OK;
 }
 
 const lgv_feature_type lgv__features_rbf = {

@@ -71,12 +71,23 @@ static int64_t tile_of(const self *s, int64_t t, const float *x) {
   return tile;
 }
 
-static void map(const void *self_, const float *x, int64_t count, float *out) {
+static int64_t active(const void *params_) { return ((const params *)params_)->tilings; }
+
+static void places(const void *self_, const float *x, int64_t count, int32_t *out) {
+  const self *s = self_;
+  for (int64_t n = 0; n < count; n++, x += s->inputs)
+    for (int64_t t = 0; t < s->tilings; t++) *out++ = (int32_t)(t * s->per_grid + tile_of(s, t, x));
+}
+
+static lgv_status map(const void *self_, const float *x, int64_t count, float *out,
+                      lgv_error *err) {
   const self *s = self_;
   float value = 1 / sqrtf((float)s->tilings);
+  (void)err;
   memset(out, 0, (size_t)(count * s->tilings * s->per_grid) * sizeof *out);
   for (int64_t n = 0; n < count; n++, x += s->inputs)
     for (int64_t t = 0; t < s->tilings; t++, out += s->per_grid) out[tile_of(s, t, x)] = value;
+  return LGV_OK;
 }
 
 const lgv_feature_type lgv__features_tiles = {
@@ -90,4 +101,6 @@ const lgv_feature_type lgv__features_tiles = {
     .dim = dim,
     .layout = layout,
     .map = map,
+    .active = active,
+    .places = places,
 };

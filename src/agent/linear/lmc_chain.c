@@ -10,102 +10,10 @@
 const char *const lgv__lmc_sampler_names[] = {"exact", "loop", "sgld", "svrg", "underdamped", NULL};
 
 enum { SAMPLE_PAIR, SAMPLE_NEXT, SAMPLE_REWARD, SAMPLE_SIZE };
-/* H K / delta must not overflow. */
-static const double least_delta = 1e-200;
 /* More steps than this would take minutes per episode: the closed form is the way. */
 static const double longest_loop = 1e7;
 
-/* ---- the constants of the regret theorems ---- */
-
-/* Theorem 4.2 and its multi-sample version, by fixed point. With x = 1/sqrt(beta):
- *   x  = 10 H sqrt(d) C + 8/3
- *   C  = sqrt( log(K+1)/2 + M log(2 sqrt(2) K B / H) + log(2/delta') )
- *   B  = (16/3) H d sqrt(K) + sqrt(4 K M / (3 delta')) d^{3/2} x
- * and M = ceil( log(H K / delta') / log(1/(1-c)) ), c = 1/(2 sqrt(2 e pi)); M = 1 for a single
- * sample. The regret bound holds with probability 1 - delta because the proofs use the lemmas with
- * delta' = delta/6, or delta/9 for several samples. The proof fixes 1/sqrt(beta), not 1/beta, as
- * the quantity of order H sqrt(d); the appendix's restatement has a misprint. */
-static void find_fixed_point(double H, double d, double K, double delta, double M, lgv_theory *t) {
-  double x = 1, last;
-  do {
-    last = x;
-    t->b_delta = 16.0 / 3 * H * d * sqrt(K) + sqrt(4 * K * M / (3 * delta)) * lgv__pow(d, 1.5) * x;
-    t->c_delta = sqrt(0.5 * lgv__log(K + 1) + M * lgv__log(2 * sqrt(2) * K * t->b_delta / H) +
-                      lgv__log(2 / delta));
-    x = 10 * H * sqrt(d) * t->c_delta + 8.0 / 3;
-  } while (fabs(x - last) > 1e-13 * x);
-  t->inv_sqrt_beta = x;
-}
-
-lgv_status lgv_theory_compute(int64_t horizon, int64_t dim, int64_t episodes, double delta,
-                              bool multi, lgv_theory *t, lgv_error *err) {
-  const double pi = 3.14159265358979323846, c = 1 / (2 * sqrt(2 * lgv__exp(1) * pi));
-  if (horizon < 1 || dim < 1 || episodes < 1)
-    return lgv_fail(err, LGV_ERR_USAGE, "horizon, dimension and episodes must be at least 1");
-  if (!(delta > (multi ? least_delta : c) && delta < 1))
-    return lgv_fail(
-        err, LGV_ERR_USAGE,
-        multi ? "delta = %g is outside the theorem's range (0, 1), or too small to compute with"
-              : "delta = %g is outside the theorem's range (0.12099, 1); the multi-sample version "
-                "takes any delta in (0, 1)",
-        delta);
-  double H = (double)horizon, d = (double)dim, K = (double)episodes;
-  double of_lemmas = delta / (multi ? 9 : 6);
-  double M = multi ? ceil(lgv__log(H * K / of_lemmas) / -lgv__log1p(-c)) : 1;
-  find_fixed_point(H, d, K, of_lemmas, M, t);
-  t->log_factor = lgv__log(4 * H * K * d);
-  t->j_per_kappa = 2 * t->log_factor;
-  t->samples_m = (int64_t)M;
-  t->optimism_c = c;
-  return LGV_OK;
-}
-
-/* ---- parameters and memory ---- */
-
-/* Combinations of the sampler that have no meaning. */
-static lgv_status check_sampler(const lmc_params *p, const lgv_problem *problem, lgv_error *err) {
-  bool theory = p->lsvi.schedule == LSVI_THEORY;
-  if (theory && p->sampler == LMC_UNDERDAMPED)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "agent.schedule = theory has the constants of the plain chain: set "
-                    "agent.sampler = exact, or agent.schedule = tuned");
-  if (p->feel_good == 0) return LGV_OK;
-  if (p->sampler != LMC_LOOP)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "agent.feel_good needs agent.sampler = loop: its loss is not quadratic (set "
-                    "agent.updates, too, since J steps are taken one by one)");
-  if (theory)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "agent.schedule = theory has the constants of the plain loss: leave "
-                    "agent.feel_good out, or set agent.schedule = tuned");
-  if (p->lsvi.features == LSVI_FEATURES_MAP)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "agent.feel_good counts the first states of episodes: it needs finite states, "
-                    "agent.features = one-hot or env");
-  if (p->lsvi.pool == LSVI_POOL_TRUE && problem->env.horizon > 1)
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "agent.feel_good needs the data of the first stage alone: set agent.pool = "
-                    "false");
-  return LGV_OK;
-}
-
-lgv_status lgv__lmc_resolve(const lgv_param *table, lmc_params *p, const bool *is_set,
-                            const lgv_problem *problem, bool multi, lgv_theory *theory,
-                            lgv_error *err) {
-  LGV_TRY(lgv__lsvi_resolve(&p->lsvi, problem, err));
-  lgv__lsvi_resolve_noise(table, &p->lsvi, is_set, "beta");
-  LGV_TRY(check_sampler(p, problem, err));
-  if (p->lsvi.schedule == LSVI_TUNED) return LGV_OK;
-  lsvi_sizes n;
-  LGV_TRY(lgv__lsvi_theory_sizes(&p->lsvi, problem, &n, err));
-  LGV_TRY(lgv_theory_compute((int64_t)n.H, (int64_t)n.d, (int64_t)n.K, p->lsvi.delta, multi, theory,
-                             err));
-  double beta = 1 / (theory->inv_sqrt_beta * theory->inv_sqrt_beta);
-  LGV_TRY(lgv__lsvi_prescribe(table, p, is_set, "lambda", 1, err));
-  LGV_TRY(lgv__lsvi_prescribe(table, p, is_set, "beta", beta, err));
-  LGV_TRY(lgv__lsvi_prescribe(table, p, is_set, "eta_scale", 0.25, err));
-  return lgv__lsvi_prescribe(table, p, is_set, "updates", 0, err);
-}
+/* ---- memory ---- */
 
 static bool draws_batches(const lmc *m) {
   return m->p->sampler == LMC_SGLD || m->p->sampler == LMC_SVRG;
@@ -164,27 +72,6 @@ void lgv__lmc_layout(lmc *m, lsvi *core, const lmc_params *p, lgv_layout *layout
   lgv_layout_check(layout, sample_fault, m); /* of all groups */
 }
 
-/* ---- the law of J steps ---- */
-
-/* Past J 2 eta l = 64 the start has faded below the last bit of any double of its size, since
- * log1p(-x) <= -x. */
-static const double faded = 64;
-
-/* The noise of infinitely many steps. */
-static inline double stationary_spread(double l, double eta, double beta) {
-  return sqrt(1 / (beta * l * (2 - 2 * eta * l)));
-}
-
-/* a = 1 - 2 eta l lies in (0, 1). var = (1/beta) (1 - a^{2J}) / (l (1 + a)). */
-void lgv__lmc_law(double l, double eta, double J, double beta, double *decay, double *spread) {
-  *decay = 0;
-  *spread = stationary_spread(l, eta, beta);
-  if (J * 2 * eta * l >= faded) return;
-  double exponent = J * lgv__log1p(-2 * eta * l);
-  *decay = lgv__exp(exponent);
-  *spread *= sqrt(-lgv__expm1(2 * exponent));
-}
-
 static lgv_status find_block_spectrum(lmc *m, int64_t g, int64_t i, lgv_error *err) {
   lsvi *c = m->core;
   int64_t d = c->d / c->blocks;
@@ -197,59 +84,6 @@ static lgv_status find_block_spectrum(lmc *m, int64_t g, int64_t i, lgv_error *e
                   "a Gram matrix is no longer positive definite (smallest eigenvalue %g): raise "
                   "agent.lambda",
                   spectrum[d - 1]);
-}
-
-/* 1 - e(T) for a short T, by the power series of e. */
-static double short_rest(double square, double friction, double T) {
-  double before = 1, last = 0, sum = 0; /* terms n and n + 1 */
-  for (int n = 0; n < 20; n++) {
-    double next = -T * (friction * (n + 1) * last + square * T * before) / ((n + 1) * (n + 2));
-    sum -= next;
-    before = last;
-    last = next;
-  }
-  return sum;
-}
-
-/* Returns e(T); *rest = 1 - e(T), without cancellation. The roots of the equation of e are -half +-
- * root, which are -low and -high if they are real. */
-static double oscillate(double square, double friction, double T, double *rest) {
-  double half = friction / 2, inside = half * half - square, root = sqrt(fabs(inside));
-  if (T * fmax(friction, sqrt(square)) <= 0.5) {
-    *rest = short_rest(square, friction, T);
-    return 1 - *rest;
-  }
-  double phase = inside * T * T; /* near 0 the first terms of the series in it suffice */
-  if (phase > 1e-4) {
-    double high = half + root, low = square / high;
-    *rest = (low * lgv__expm1(-high * T) - high * lgv__expm1(-low * T)) / (high - low);
-    return (high * lgv__exp(-low * T) - low * lgv__exp(-high * T)) / (high - low);
-  }
-  bool near = phase > -1e-4;
-  double even = near ? 1 + phase / 2 * (1 + phase / 12) : lgv__cos(root * T);
-  double odd = near ? T * (1 + phase / 6 * (1 + phase / 20)) : lgv__sin(root * T) / root;
-  double e = lgv__exp(-half * T) * (even + half * odd);
-  *rest = 1 - e;
-  return e;
-}
-
-void lgv__underdamped_law(double l, double square, double friction, double T, double beta,
-                          double *decay, double *spread) {
-  double rest;
-  *decay = oscillate(square, friction, T, &rest);
-  *spread = sqrt(fmax(rest * (1 + *decay), 0) / (2 * beta * l));
-}
-
-static void find_underdamped_laws(lmc *m, double most) {
-  const double *l = m->spectrum, T = 4 * m->p->eta_scale * m->J;
-  double known = 0, decay = 0, spread = 0; /* many are equal, as in find_laws */
-  for (int64_t i = 0; i < m->core->d; i++) {
-    if (l[i] != known)
-      lgv__underdamped_law(l[i], l[i] / most, m->p->friction, T, m->beta, &decay, &spread);
-    known = l[i];
-    m->decay[i] = decay;
-    m->spread[i] = spread;
-  }
 }
 
 static bool is_closed_form(const lmc *m) {
@@ -286,24 +120,6 @@ static double curvature(const lmc *m, int64_t g) {
   return most;
 }
 
-/* Few eigenvalues are so small that the start has not faded, and most of those equal lambda, since
- * no data touch their coordinates: the transcendental part of the law is computed once for a run of
- * equal ones. */
-static void find_laws(lmc *m) {
-  const double *l = m->spectrum, eta = m->eta, beta = m->beta,
-               last_faded = faded / (m->J * 2 * eta);
-  double known = 0, decay = 0, spread = 0;
-  for (int64_t i = 0; i < m->core->d; i++) m->spread[i] = stationary_spread(l[i], eta, beta);
-  for (int64_t i = 0; i < m->core->d; i++) {
-    m->decay[i] = 0;
-    if (l[i] >= last_faded) continue;
-    if (l[i] != known) lgv__lmc_law(l[i], eta, m->J, beta, &decay, &spread);
-    known = l[i];
-    m->decay[i] = decay;
-    m->spread[i] = spread;
-  }
-}
-
 lgv_status lgv__lmc_prepare(lmc *m, int64_t h, lgv_error *err) {
   const lsvi *c = m->core;
   int64_t g = lgv__lsvi_group(c, h);
@@ -315,8 +131,11 @@ lgv_status lgv__lmc_prepare(lmc *m, int64_t h, lgv_error *err) {
   for (int64_t i = 1; i < c->d; i++) least = m->spectrum[i] < least ? m->spectrum[i] : least;
   m->eta = m->p->eta_scale / most;
   m->J = m->p->updates ? (double)m->p->updates : ceil(2 * most / least * log_factor(c));
-  if (m->p->sampler == LMC_EXACT) find_laws(m);
-  if (m->p->sampler == LMC_UNDERDAMPED) find_underdamped_laws(m, most);
+  if (m->p->sampler == LMC_EXACT)
+    lgv__lmc_laws(c->d, m->spectrum, m->eta, m->J, m->beta, m->decay, m->spread);
+  if (m->p->sampler == LMC_UNDERDAMPED)
+    lgv__underdamped_laws(c->d, m->spectrum, most, m->p->friction, 4 * m->p->eta_scale * m->J,
+                          m->beta, m->decay, m->spread);
   if (is_closed_form(m) || m->J <= longest_loop) return LGV_OK;
   return lgv_fail(
       err, LGV_ERR_USAGE,
@@ -390,11 +209,10 @@ static void history_gradient(lmc *m, int64_t h, const double *w, bool with_targe
   double weight = 2 * (double)t->members / (double)m->p->batch;
   for (int64_t i = 0; i < c->d; i++) out[i] = 2 * c->ridge * w[i];
   for (int64_t i = 0; t->members > 0 && i < m->p->batch; i++) {
-    int64_t row = lgv__history_draw(c, h), at = t->map->by_action ? 0 : t->action[row] * t->m;
-    const float *phi = lgv__history_phi(c, row, t->action[row]);
-    double error = with_target ? -t->y[row] : 0;
-    for (int64_t j = 0; j < t->m; j++) error += (double)phi[j] * w[at + j];
-    for (int64_t j = 0; j < t->m; j++) out[at + j] += weight * error * (double)phi[j];
+    int64_t row = lgv__history_draw(c, h), at = lgv__history_block_at(c, t->action[row]);
+    double error = lgv__feature_rows_dot(&t->phi, row, t->action[row], w + at);
+    if (with_target) error -= t->y[row];
+    lgv__feature_rows_add(&t->phi, row, t->action[row], weight * error, out + at);
   }
 }
 

@@ -78,10 +78,13 @@ typedef struct lmc {
   lgv_list *samples; /* (groups): (s * A + a, next, reward) each; minibatch samplers only */
 } lmc;
 
+/* Agents that run chains: of one sample per stage, of several, for bandits. */
+typedef enum lmc_kind { LMC_ONE, LMC_SEVERAL, LMC_BANDIT } lmc_kind;
+
 /* Checks the shared parameters. With schedule = theory it prescribes lambda, beta, eta and J as
- * Theorem 4.2 does (multi: its multi-sample version) and fills *theory. */
+ * Theorem 4.2 does (LMC_SEVERAL: its multi-sample version) and fills *theory. */
 LGV_CHECK lgv_status lgv__lmc_resolve(const lgv_param *table, lmc_params *params,
-                                      const bool *is_set, const lgv_problem *problem, bool multi,
+                                      const bool *is_set, const lgv_problem *problem, lmc_kind kind,
                                       lgv_theory *theory, lgv_error *err);
 /* What lgv__lsvi_layout must keep for the sampler: full gradients multiply by Lambda. */
 int lgv__lmc_uses(const lmc_params *params);
@@ -100,5 +103,10 @@ void lgv__lmc_law(double l, double eta, double J, double beta, double *decay, do
  * the square of the frequency. */
 void lgv__underdamped_law(double l, double square, double friction, double T, double beta,
                           double *decay, double *spread);
+/* Both for d eigenvalues; most: the greatest, L. */
+void lgv__lmc_laws(int64_t d, const double *l, double eta, double J, double beta, double *decay,
+                   double *spread);
+void lgv__underdamped_laws(int64_t d, const double *l, double most, double friction, double T,
+                           double beta, double *decay, double *spread);
 
 #endif

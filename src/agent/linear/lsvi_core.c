@@ -176,11 +176,8 @@ bool lgv__lsvi_new_group(const lsvi *c, int64_t h) {
   return h == c->H - 1 || lgv__lsvi_group(c, h) != lgv__lsvi_group(c, h + 1);
 }
 
-void lgv__lsvi_targets(lsvi *c, int64_t h) {
-  if (c->history.map) {
-    lgv__history_targets(c, h);
-    return;
-  }
+lgv_status lgv__lsvi_targets(lsvi *c, int64_t h, lgv_error *err) {
+  if (c->history.map) return lgv__history_targets(c, h, err);
   int64_t offset = lgv__lsvi_group(c, h) * c->SA;
   const double *v_next = c->v + (h + 1) * c->S;
   const int64_t *edges = c->edges.data;
@@ -195,6 +192,7 @@ void lgv__lsvi_targets(lsvi *c, int64_t h) {
     y[i] = sum;
   }
   if (!c->diagonal) lgv__multiply_transposed(c->phi, c->SA, c->d, y, c->b);
+  return LGV_OK;
 }
 
 lgv_status lgv__lsvi_solve(lsvi *c, int64_t h, lgv_error *err) {
@@ -345,30 +343,37 @@ lgv_status lgv__lsvi_check_obs(const lsvi *c, const lgv_obs *obs, lgv_error *err
                   (long long)obs->stage, (long long)obs->state, (long long)c->H, (long long)c->S);
 }
 
-static const double *values_at(const lsvi *c, const lgv_obs *obs) {
-  return c->history.map ? lgv__history_act_values(c, obs)
-                        : c->q + obs->stage * c->SA + obs->state * c->A;
+static lgv_status values_at(const lsvi *c, const lgv_obs *obs, const double **q, lgv_error *err) {
+  LGV_TRY(lgv__lsvi_check_obs(c, obs, err));
+  if (c->history.map) return lgv__history_act_values(c, obs, q, err);
+  *q = c->q + obs->stage * c->SA + obs->state * c->A;
+  return LGV_OK;
 }
 
 lgv_status lgv__lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err) {
   const lsvi *c = self;
-  LGV_TRY(lgv__lsvi_check_obs(c, obs, err));
-  memcpy(q, values_at(c, obs), (size_t)c->A * sizeof *q);
+  const double *values;
+  LGV_TRY(values_at(c, obs, &values, err));
+  memcpy(q, values, (size_t)c->A * sizeof *q);
   return LGV_OK;
 }
 
 lgv_status lgv__lsvi_act_greedy(void *self, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                                 lgv_error *err) {
   lsvi *c = self;
-  LGV_TRY(lgv__lsvi_check_obs(c, obs, err));
-  const double *q = values_at(c, obs);
+  const double *q;
+  LGV_TRY(values_at(c, obs, &q, err));
   action->choice = lgv__argmax(q, obs->mask, c->A, mode == LGV_TRAIN ? c->act : c->eval);
   return LGV_OK;
 }
 
 void lgv__lsvi_policy_greedy(const void *self, const lgv_obs *obs, double *p) {
   const lsvi *c = self;
-  const double *q = values_at(c, obs);
+  const double *q;
+  if (values_at(c, obs, &q, NULL) != LGV_OK) { /* of a map that failed: no probabilities */
+    for (int32_t a = 0; a < c->A; a++) p[a] = NAN;
+    return;
+  }
   if (obs->mask) { /* -inf is never the greatest */
     for (int32_t a = 0; a < c->A; a++) p[a] = obs->mask[a] ? q[a] : -INFINITY;
     q = p;

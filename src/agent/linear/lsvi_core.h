@@ -57,8 +57,8 @@ typedef struct lsvi_params {
   /* of agents that take feature maps (lsvi_history.h) */
   char map[LGV_TEXT_SIZE]; /* agent.features as text; empty if the agent has no such row */
   int32_t form;
-  double gamma, prior_std, prior_mean;
-  int64_t sweeps, history;
+  double gamma, prior_std;
+  int64_t sweeps;
   bool by_prior; /* resolved: noise follows prior_std */
 } lsvi_params;
 
@@ -74,9 +74,7 @@ extern const char *const lgv__lsvi_pool_names[],
   LGV_CHOICE_ROW(lsvi_params, form, "form", "auto", lgv__lsvi_form_names, "stages: one regression per stage; discounted: sweeps over all data; auto: stages where states are finite"), \
   LGV_REAL_ROW(lsvi_params, gamma, "gamma", "0.99", 0, 1, LGV_OPEN_MAX, "discount of the discounted form"), \
   LGV_INT_ROW(lsvi_params, sweeps, "sweeps", "50", 1, 1e4, "sweeps of a plan in the discounted form"), \
-  LGV_REAL_ROW(lsvi_params, prior_std, "prior_std", "0.03", 0, INFINITY, 0, "with a feature map: standard deviation of a value without data, in units of the range of values; inf: the noise is that of agent.sigma, beta or bonus, as if only that is set"), \
-  LGV_REAL_ROW(lsvi_params, prior_mean, "prior_mean", "1", -1e6, 1e6, 0, "discounted form: the value without data; 0: the least return seen, 1: the best value known"), \
-  LGV_INT_ROW(lsvi_params, history, "history", "200000", 16, 1e9, "with a feature map: the most observations that are kept")
+  LGV_REAL_ROW(lsvi_params, prior_std, "prior_std", "0.03", 0, INFINITY, 0, "with a feature map: standard deviation of a value without data, in units of the range of values; inf: the noise is that of agent.sigma, beta or bonus, as if only that is set")
 #define LSVI_GRAM_ROW LGV_CHOICE_ROW(lsvi_params, gram, "gram", "auto", lgv__lsvi_gram_names, "how Lambda is kept; diagonal needs one-hot features")
 #define LSVI_SCHEDULE_ROW LGV_CHOICE_ROW(lsvi_params, schedule, "schedule", "tuned", lgv__lsvi_schedule_names, "tuned: the constants given here; theory: those of the regret theorem")
 #define LSVI_DELTA_ROW LGV_REAL_ROW(lsvi_params, delta, "delta", "0.2", 0, 1, LGV_OPEN_MIN | LGV_OPEN_MAX, "failure probability in the constants of schedule = theory")
@@ -132,9 +130,10 @@ typedef struct lsvi {
 LGV_CHECK lgv_status lgv__lsvi_resolve(lsvi_params *params, const lgv_problem *problem,
                                        lgv_error *err);
 /* With a feature map: the default of lambda, and whether agent.prior_std decides what `noise`
- * (sigma, beta or bonus) would. Call it after lgv__lsvi_resolve. */
+ * (sigma, beta or bonus) would. bandit: the agent keeps its own lambda and noise, unless the user
+ * sets prior_std. Call it after lgv__lsvi_resolve. */
 void lgv__lsvi_resolve_noise(const lgv_param *table, lsvi_params *params, const bool *is_set,
-                             const char *noise);
+                             const char *noise, bool bandit);
 /* The sizes that determine the constants of schedule = theory. */
 typedef struct lsvi_sizes {
   double H, d, K, T; /* stages, features, episodes, T = H K */
@@ -170,7 +169,8 @@ int64_t lgv__lsvi_last_group(const lsvi *core, int64_t h);
 /* Whether stage h is the first of a sweep to use its group: whatever depends on Lambda alone is
  * computed then, once per sweep where stages share it. */
 bool lgv__lsvi_new_group(const lsvi *core, int64_t h);
-void lgv__lsvi_targets(lsvi *core, int64_t h); /* b = sum phi (r + v[h+1]) */
+/* b = sum phi (r + v[h+1]) */
+LGV_CHECK lgv_status lgv__lsvi_targets(lsvi *core, int64_t h, lgv_error *err);
 /* w_hat = Lambda^-1 b */
 LGV_CHECK lgv_status lgv__lsvi_solve(lsvi *core, int64_t h, lgv_error *err);
 void lgv__lsvi_values(lsvi *core, const double *w, double *q);     /* q = phi . w, all (s,a) */

@@ -12,6 +12,8 @@
 /* Of dense blocks; their decompositions take minutes beyond it. */
 static const int64_t most_features = 4096;
 enum { FEWEST_ROWS = 16 }; /* of a history: an eighth of them makes room for a transition */
+/* Numbers of a history's observations, and of its features: a gigabyte of floats. */
+static const int64_t most_numbers = (int64_t)1 << 28;
 
 /* ---- parameters ---- */
 
@@ -53,12 +55,7 @@ lgv_status lgv__history_resolve(lsvi_params *p, const lgv_problem *problem, lgv_
   if (m < 1 || m > most_features)
     return lgv_fail(err, LGV_ERR_USAGE, "%lld features of %s are outside 1..%lld", (long long)m,
                     p->map, (long long)most_features);
-  double numbers = (double)m * (full->features->by_action ? env->actions.count : 1);
-  if ((double)p->history * fmax(numbers, (double)inputs) < INT32_MAX) return LGV_OK;
-  return lgv_fail(err, LGV_ERR_USAGE,
-                  "agent.history = %lld observations of %lld numbers and %.0f features are more "
-                  "than 2^31 numbers: lower it",
-                  (long long)p->history, (long long)inputs, numbers);
+  return LGV_OK;
 }
 
 /* ---- memory ---- */
@@ -69,7 +66,8 @@ static const char *row_fault(const void *self) {
   const int64_t *rows = t->rows;
   *t->mapped = 0; /* other rows than those that phi was computed from */
   if (!lgv__is_within(rows[HISTORY_ROWS], 0, t->capacity)) return "rows out of range";
-  if (!lgv__is_within(rows[HISTORY_ABSORBED], 0, rows[HISTORY_ROWS]))
+  if (!lgv__is_within(rows[HISTORY_COMPLETE], 0, rows[HISTORY_ROWS]) ||
+      !lgv__is_within(rows[HISTORY_LEARNED], 0, rows[HISTORY_COMPLETE]))
     return "more rows in use than there are";
   if (!lgv__is_count(c->episodes[0])) return "counter out of range";
   return NULL;
@@ -100,26 +98,27 @@ static void layout_rows(lsvi *c, const lgv_env_spec *env, lgv_layout *out) {
     t->masks = lgv__layout_rows(out, "history.masks", LGV_U8, n, (size_t)c->A, t->rows);
   t->action = lgv__layout_rows(out, "history.action", LGV_I32, n, 1, t->rows);
   lgv_layout_check(out, action_fault, c);
-  t->returns = lgv_layout_array(out, "history.returns", LGV_F64, 3, LGV_KEEP);
+  t->returns = lgv_layout_array(out, "history.returns", LGV_F64, 2, LGV_KEEP);
   t->phi_square = lgv_layout_array(out, "history.phi_square", LGV_F64, 1, LGV_KEEP);
 }
 
 static void layout_scratch(lsvi *c, int uses, lgv_layout *out) {
   lsvi_history *t = &c->history;
-  size_t n = (size_t)t->capacity, A = (size_t)c->A, m = (size_t)t->m, width = (size_t)t->width;
-  size_t values = A * (size_t)t->samples, inputs = (size_t)t->input.count, d = (size_t)c->d;
+  size_t n = (size_t)t->capacity, A = (size_t)c->A, m = (size_t)t->m, d = (size_t)c->d;
+  size_t values = A * (size_t)t->samples, inputs = (size_t)t->input.count;
   t->mapped = lgv_layout_array(out, "history.mapped", LGV_I64, 1, LGV_SCRATCH);
-  t->phi = lgv_layout_array(out, "history.phi", LGV_F32, n * width, LGV_SCRATCH);
+  lgv__feature_rows_layout(&t->phi, "history.phi", t->capacity, "history.gathered", HISTORY_BLOCK,
+                           out);
+  lgv__feature_rows_layout(&t->one_phi, "history.one_phi", 1, NULL, 0, out);
   t->y = lgv_layout_array(out, "history.y", LGV_F64, n, LGV_SCRATCH);
   t->block = lgv_layout_array(out, "history.block", LGV_I64, HISTORY_BLOCK, LGV_SCRATCH);
   t->place = lgv_layout_array(out, "history.place", LGV_I64, HISTORY_BLOCK, LGV_SCRATCH);
-  t->gathered =
-      lgv_layout_array(out, "history.gathered", LGV_F32, HISTORY_BLOCK * width, LGV_SCRATCH);
   t->weights = lgv_layout_array(out, "history.weights", LGV_F32, m * values, LGV_SCRATCH);
   t->q = lgv_layout_array(out, "history.q", LGV_F32, HISTORY_BLOCK * values, LGV_SCRATCH);
+  t->block_y = lgv_layout_array(out, "history.block_y", LGV_F32, HISTORY_BLOCK * A, LGV_SCRATCH);
+  t->block_b = lgv_layout_array(out, "history.block_b", LGV_F32, d, LGV_SCRATCH);
   t->one = lgv_layout_array(out, "history.one", LGV_F32, inputs, LGV_SCRATCH);
   t->scaled = lgv_layout_array(out, "history.scaled", LGV_F32, HISTORY_BLOCK * inputs, LGV_SCRATCH);
-  t->one_phi = lgv_layout_array(out, "history.one_phi", LGV_F32, width, LGV_SCRATCH);
   t->one_q = lgv_layout_array(out, "history.one_q", LGV_F64, A, LGV_SCRATCH);
   c->b = lgv_layout_array(out, "lsvi.b", LGV_F64, d, LGV_SCRATCH);
   c->w_hat = lgv_layout_array(out, "lsvi.w_hat", LGV_F64, d, LGV_SCRATCH);
@@ -137,21 +136,28 @@ static int64_t rows_needed(const lgv_problem *problem) {
   return known && steps < 1e15 ? (int64_t)steps + 2 : INT64_MAX;
 }
 
+static int64_t capacity_of(const lsvi_history *t, const lgv_problem *problem) {
+  int64_t needed = rows_needed(problem), width = lgv__feature_rows_width(&t->phi);
+  int64_t inputs = lgv__feature_input_count(&problem->env);
+  int64_t most = most_numbers / (width > inputs ? width : inputs);
+  int64_t rows = needed < most ? needed : most;
+  return rows > FEWEST_ROWS ? rows : FEWEST_ROWS;
+}
+
 static void set_sizes(lsvi *c, const lgv_problem *problem) {
   const lgv_full_problem *full = lgv__full_problem(problem);
   const lgv_env_spec *env = &problem->env;
   const lsvi_params *p = c->p;
   lsvi_history *t = &c->history;
-  int64_t needed = rows_needed(problem);
   (void)full->features->dim(full->feature_params, env, lgv__feature_input_count(env), &t->m, NULL);
   bool by_action = full->features->by_action;
   t->map = full->features;
   t->discounted = p->form == LSVI_FORM_DISCOUNTED;
   t->gamma = t->discounted ? p->gamma : 1;
   t->horizon = env->horizon;
-  t->width = by_action ? t->m * c->A : t->m;
-  t->capacity = p->history < needed ? p->history : needed;
-  if (t->capacity < FEWEST_ROWS) t->capacity = FEWEST_ROWS;
+  lgv__feature_rows_init(&t->phi, t->map, t->map_self, full->feature_params, t->m, c->A);
+  t->one_phi = t->phi;
+  t->capacity = capacity_of(t, problem);
   t->samples = t->samples > 0 ? t->samples : 1;
   c->H = t->discounted ? p->sweeps : env->horizon;
   c->pooled = p->pool == LSVI_POOL_TRUE;
@@ -215,10 +221,10 @@ static void drop_oldest(lsvi *c) {
   memmove(t->reward, t->reward + drop, n * sizeof *t->reward);
   memmove(t->ended, t->ended + drop, n);
   if (t->masks) memmove(t->masks, t->masks + drop * c->A, n * (size_t)c->A);
-  memmove(t->phi, t->phi + drop * t->width, (size_t)(phi_left * t->width) * sizeof *t->phi);
+  lgv__feature_rows_move(&t->phi, drop, phi_left);
   rows[HISTORY_ROWS] = left;
-  rows[HISTORY_ABSORBED] = rows[HISTORY_ABSORBED] > drop ? rows[HISTORY_ABSORBED] - drop : 0;
-  rows[HISTORY_STALE] = 1; /* rows that Lambda has are gone */
+  rows[HISTORY_COMPLETE] = rows[HISTORY_COMPLETE] > drop ? rows[HISTORY_COMPLETE] - drop : 0;
+  rows[HISTORY_LEARNED] = 0; /* rows that Lambda has are gone */
   *t->mapped = phi_left;
 }
 
@@ -238,7 +244,7 @@ void lgv__history_observe(lsvi *c, const lgv_transition *s) {
   lsvi_history *t = &c->history;
   if (t->rows[HISTORY_ROWS] + 2 > t->capacity) drop_oldest(c);
   int64_t *rows = t->rows;
-  bool begins = rows[HISTORY_ROWS] == rows[HISTORY_ABSORBED];
+  bool begins = rows[HISTORY_ROWS] == rows[HISTORY_COMPLETE];
   int64_t row = rows[HISTORY_ROWS] - (begins ? 0 : 1);
   bool clock = !c->clock_truncates && t->horizon > 0 && s->obs.stage + 1 >= t->horizon;
   write_row(c, row, &s->obs, s->action->choice);
@@ -250,54 +256,11 @@ void lgv__history_observe(lsvi *c, const lgv_transition *s) {
   rows[HISTORY_ROWS] = row + 2;
 }
 
-/* ---- features and Lambda ---- */
-
-const float *lgv__history_phi(const lsvi *c, int64_t row, int32_t action) {
-  const lsvi_history *t = &c->history;
-  return t->phi + row * t->width + (t->map->by_action ? action * t->m : 0);
-}
-
-static void note_length(lsvi *c, int64_t row) {
-  lsvi_history *t = &c->history;
-  for (int64_t at = row * t->width; at < (row + 1) * t->width; at += t->m) {
-    double sum = 0;
-    for (int64_t j = 0; j < t->m; j++) sum += (double)t->phi[at + j] * (double)t->phi[at + j];
-    if (sum > t->phi_square[0]) t->phi_square[0] = sum;
-  }
-}
-
-void lgv__history_map_rows(lsvi *c) {
-  lsvi_history *t = &c->history;
-  int64_t end = t->rows[HISTORY_ROWS];
-  for (int64_t row = *t->mapped; row < end; row += HISTORY_BLOCK) {
-    int64_t n = end - row < HISTORY_BLOCK ? end - row : HISTORY_BLOCK;
-    const float *x = t->obs + row * t->input.count;
-    t->map->map(t->map_self, lgv__feature_input_scale(&t->input, x, n, t->scaled), n,
-                t->phi + row * t->width);
-    for (int64_t i = 0; i < n; i++) note_length(c, row + i);
-  }
-  *t->mapped = end;
-  c->phi_square = t->phi_square[0];
-}
-
-static void add_row(lsvi *c, int64_t row) {
-  lsvi_history *t = &c->history;
-  int32_t action = t->action[row];
-  int64_t h = t->discounted ? 0 : t->stage[row], block = t->map->by_action ? 0 : action;
-  const float *phi = lgv__history_phi(c, row, action);
-  for (int64_t g = lgv__lsvi_group(c, h); g <= lgv__lsvi_last_group(c, h); g++) {
-    double *x = t->whitened;
-    for (int64_t j = 0; j < t->m; j++) x[j] = (double)phi[j];
-    if (c->gram) lgv__rank_one_add(c->gram + (g * c->blocks + block) * t->m * t->m, t->m, x);
-    lgv__cholesky_update(lgv__lsvi_factor(c, g, block), t->m, x, NULL, 0, NULL);
-  }
-}
-
 /* The returns that followed the rows of the current episode. */
 static void note_returns(lsvi *c) {
   lsvi_history *t = &c->history;
   double sum = 0;
-  for (int64_t i = t->rows[HISTORY_ROWS] - 1; i >= t->rows[HISTORY_ABSORBED]; i--) {
+  for (int64_t i = t->rows[HISTORY_ROWS] - 1; i >= t->rows[HISTORY_COMPLETE]; i--) {
     if (t->action[i] < 0) continue;
     sum = t->reward[i] + t->gamma * sum;
     t->returns[0] = fmin(t->returns[0], sum);
@@ -307,20 +270,54 @@ static void note_returns(lsvi *c) {
 
 void lgv__history_absorb(lsvi *c) {
   lsvi_history *t = &c->history;
-  int64_t *rows = t->rows, first = rows[HISTORY_ABSORBED], inputs = t->input.count;
   note_returns(c);
-  if (lgv__feature_input_grow(&t->input, t->obs + first * inputs, rows[HISTORY_ROWS] - first)) {
-    *t->mapped = 0;
-    rows[HISTORY_STALE] = 1;
-  }
-  lgv__history_map_rows(c);
-  if (rows[HISTORY_STALE]) {
-    reset_lambda(c);
-    first = 0;
-  }
-  for (int64_t i = first; i < rows[HISTORY_ROWS]; i++)
-    if (t->action[i] >= 0) add_row(c, i);
-  rows[HISTORY_ABSORBED] = rows[HISTORY_ROWS];
-  rows[HISTORY_STALE] = 0;
+  t->rows[HISTORY_COMPLETE] = t->rows[HISTORY_ROWS];
   c->episodes[0]++;
+}
+
+/* ---- features and Lambda ---- */
+
+/* Completes phi. */
+static lgv_status map_rows(lsvi *c, lgv_error *err) {
+  lsvi_history *t = &c->history;
+  int64_t end = t->rows[HISTORY_ROWS];
+  for (int64_t row = *t->mapped; row < end; row += HISTORY_BLOCK) {
+    int64_t n = end - row < HISTORY_BLOCK ? end - row : HISTORY_BLOCK;
+    const float *x = t->obs + row * t->input.count;
+    LGV_TRY(lgv__feature_rows_map(&t->phi, lgv__feature_input_scale(&t->input, x, n, t->scaled),
+                                  row, n, err));
+    for (int64_t i = 0; i < n; i++)
+      t->phi_square[0] = fmax(t->phi_square[0], lgv__feature_rows_square(&t->phi, row + i));
+    *t->mapped = row + n;
+  }
+  c->phi_square = t->phi_square[0];
+  return LGV_OK;
+}
+
+static void add_row(lsvi *c, int64_t row) {
+  lsvi_history *t = &c->history;
+  int32_t action = t->action[row];
+  int64_t h = t->discounted ? 0 : t->stage[row], block = t->map->by_action ? 0 : action;
+  double *x = t->whitened;
+  for (int64_t g = lgv__lsvi_group(c, h); g <= lgv__lsvi_last_group(c, h); g++) {
+    lgv__feature_rows_write(&t->phi, row, action, x, 1);
+    if (c->gram) lgv__rank_one_add(c->gram + (g * c->blocks + block) * t->m * t->m, t->m, x);
+    lgv__cholesky_update(lgv__lsvi_factor(c, g, block), t->m, x, NULL, 0, NULL);
+  }
+}
+
+lgv_status lgv__history_learn(lsvi *c, bool *grown, lgv_error *err) {
+  lsvi_history *t = &c->history;
+  int64_t *rows = t->rows, inputs = t->input.count;
+  rows[HISTORY_ROWS] = rows[HISTORY_COMPLETE];
+  *grown = lgv__feature_input_grow(&t->input, t->obs + rows[HISTORY_LEARNED] * inputs,
+                                   rows[HISTORY_ROWS] - rows[HISTORY_LEARNED]);
+  if (*grown) *t->mapped = rows[HISTORY_LEARNED] = 0;
+  if (*t->mapped > rows[HISTORY_ROWS]) *t->mapped = rows[HISTORY_ROWS];
+  LGV_TRY(map_rows(c, err));
+  if (rows[HISTORY_LEARNED] == 0) reset_lambda(c);
+  for (int64_t i = rows[HISTORY_LEARNED]; i < rows[HISTORY_ROWS]; i++)
+    if (t->action[i] >= 0) add_row(c, i);
+  rows[HISTORY_LEARNED] = rows[HISTORY_ROWS];
+  return LGV_OK;
 }

@@ -5,7 +5,11 @@
  * observation of row t is row t + 1. The last row of an episode has no action. Rows are mapped
  * once; phi is a cache that is computed anew after a load, and when the box of the inputs grows. A
  * map psi(x) stands for phi(x, a) = e_a (x) psi(x): Lambda has one block per action, and Q of many
- * rows is one product. If the history is full, the oldest eighth is dropped.
+ * rows is one product. There is room for all rows that the run can bring, up to a gigabyte of
+ * features; if the history is full, the oldest eighth is dropped.
+ *
+ * The rows of an episode become data when the next plan begins. Lambda, the box of the inputs and Q
+ * change together there, so that values stay those of one plan until the next.
  *
  * Plan. Q_h is a small function: the weights of one or several samples (lsvi.q), and a rule for
  * what happens to their greatest value: a bonus, a default value where data are scarce, bounds. It
@@ -22,18 +26,19 @@
  * in units of the range of values. That range is the one of the returns seen so far (from any step
  * to the end of its episode, with 0), or of one reward if that is more. With prior_std p, range R
  * and ridge lambda, noise has variance sigma^2 = lambda (p R)^2. In the discounted form the prior
- * mean of a value is agent.prior_mean of the way from the least return seen to the greatest one, or
- * to the greatest value that the last plan gave an observation, if that is more: 1 takes what is
- * unknown for as good as the best that is known, whatever the sign of rewards; in stages it is 0,
- * as in the papers. Q is cut to what rewards can pay; in the discounted form, and where the range
- * of rewards is unknown, also to one R beyond the returns seen.
+ * mean of a value is the greatest return seen, or 0 if that is more: what is unknown counts as good
+ * as the best that is known, whatever the sign of rewards. Returns are data, so that noise does not
+ * move it. In stages it is 0, as in the papers. Q is cut to what rewards can pay; in the discounted
+ * form, and where the range of rewards is unknown, also to one R beyond the returns seen.
  *
- * Invariants: rows[ABSORBED] <= rows[ROWS] <= capacity; the last row has no action; the rows from
- * ABSORBED on belong to the current episode, and Lambda has those before. */
+ * Invariants: rows[LEARNED] <= rows[COMPLETE] <= rows[ROWS] <= capacity; the last row has no
+ * action; the rows from COMPLETE on belong to the current episode, Lambda has those before LEARNED.
+ */
 #ifndef LGV_AGENT_LINEAR_LSVI_HISTORY_H
 #define LGV_AGENT_LINEAR_LSVI_HISTORY_H
 
 #include "agent/linear/feature_input.h"
+#include "agent/linear/feature_rows.h"
 #include "langevin.h"
 
 #include <stddef.h>
@@ -41,8 +46,9 @@
 struct lsvi;
 struct lsvi_params;
 
-/* Of lsvi_history.rows: all rows, those that Lambda has, and whether it must be computed anew. */
-enum { HISTORY_ROWS, HISTORY_ABSORBED, HISTORY_STALE, HISTORY_SIZE };
+/* Of lsvi_history.rows: all rows, those of complete episodes, and those that Lambda has; 0 of the
+ * last: it is computed anew. */
+enum { HISTORY_ROWS, HISTORY_COMPLETE, HISTORY_LEARNED, HISTORY_SIZE };
 enum { HISTORY_BLOCK = 256 }; /* rows of a product */
 /* Of a rule, in this order: CENTER is added to the samples' greatest value; it moves to DEFAULT
  * where the width is above NARROW, wholly from WIDE on; BONUS times the width is added; Q is cut to
@@ -63,7 +69,6 @@ typedef struct lsvi_history {
   _Alignas(max_align_t) unsigned char map_self[LGV_FEATURE_STATE];
   feature_input input;
   int64_t m;        /* features of one block of Lambda */
-  int64_t width;    /* numbers of a row of phi: m, or A m if the map is by action */
   int64_t capacity; /* rows */
   int64_t horizon;  /* of the environment, or 0 */
   int64_t samples;  /* of w in a stage */
@@ -76,34 +81,33 @@ typedef struct lsvi_history {
   double *reward;
   uint8_t *ended;     /* whether the task ended after the row */
   uint8_t *masks;     /* (capacity x A): 1 or 0; NULL if nothing is masked */
-  double *returns;    /* (3): the least and the greatest return seen, and the greatest value of an
-                       * observation in the last plan */
+  double *returns;    /* (2): the least and the greatest return seen, with 0 */
   double *phi_square; /* (1): the greatest ||phi||^2 seen */
   /* plan */
   double *rules; /* ((H + 1) x RULE_SIZE) */
   /* caches */
-  int64_t *mapped; /* (1): rows of phi that are there */
-  float *phi;      /* (capacity x width) */
-  float *u;        /* (capacity x A): ||phi||_{Lambda^-1}; NULL if not used */
-  int64_t u_group; /* of u; -1: none */
-  double *y;       /* (capacity): targets of the current stage */
-  double center;   /* the prior mean of a plan's values */
-  double best;     /* the greatest value of the current stage */
-  int64_t members; /* rows of the current stage's group */
-  int64_t filled;  /* samples of the current stage that are there */
-  lgv_rng *init;   /* for the map */
-  lgv_rng noise;   /* where the noise of a plan began */
+  int64_t *mapped;  /* (1): rows of phi that are there */
+  feature_rows phi; /* of all rows */
+  float *u;         /* (capacity x A): ||phi||_{Lambda^-1}; NULL if not used */
+  int64_t u_group;  /* of u; -1: none */
+  double *y;        /* (capacity): targets of the current stage */
+  double center;    /* the prior mean of a plan's values */
+  int64_t members;  /* rows of the current stage's group */
+  int64_t filled;   /* samples of the current stage that are there */
+  lgv_rng *init;    /* for the map */
+  lgv_rng noise;    /* where the noise of a plan began */
   /* scratch */
-  int64_t *block;   /* (BLOCK): rows whose targets are computed together */
-  int64_t *place;   /* (BLOCK): where their next values are in q */
-  float *gathered;  /* (BLOCK x width) */
-  float *weights;   /* (m x A x samples) */
-  float *q;         /* (BLOCK x A x samples) */
-  float *one;       /* (inputs): an observation */
-  float *scaled;    /* (BLOCK x inputs) */
-  float *one_phi;   /* (width) */
-  double *whitened; /* (m x BLOCK) */
-  double *one_q;    /* (A) */
+  int64_t *block;       /* (BLOCK): rows whose targets are computed together */
+  int64_t *place;       /* (BLOCK): where they are in q and block_y */
+  float *weights;       /* (m x A x samples) */
+  float *q;             /* (BLOCK x A x samples): values after the rows of the block */
+  float *block_y;       /* (A x BLOCK): targets of the block, each in the row of its action */
+  float *block_b;       /* (d): what they add to b */
+  float *one;           /* (inputs): an observation */
+  float *scaled;        /* (BLOCK x inputs) */
+  feature_rows one_phi; /* of that observation */
+  double *whitened;     /* (m x BLOCK) */
+  double *one_q;        /* (A) */
 } lsvi_history;
 
 /* Checks the map, its bounds and the size of the history. */
@@ -115,12 +119,14 @@ void lgv__history_layout(struct lsvi *core, const lgv_problem *problem, int uses
 LGV_CHECK lgv_status lgv__history_open(struct lsvi *core, lgv_error *err);
 
 /* Within this representation: */
-void lgv__history_map_rows(struct lsvi *core);              /* completes phi */
+/* The rows of complete episodes become data; those of an episode that was given up are forgotten.
+ * *grown: the box of the inputs has grown, so that weights from before mean nothing. */
+LGV_CHECK lgv_status lgv__history_learn(struct lsvi *core, bool *grown, lgv_error *err);
 void lgv__history_plain_rule(struct lsvi *core, int64_t h); /* Q is the value of the samples */
 bool lgv__history_has(const struct lsvi *core, int64_t h, int64_t row); /* a datum of stage h? */
 
 /* ---- the verbs of lsvi_core ---- */
-void lgv__history_targets(struct lsvi *core, int64_t h);
+LGV_CHECK lgv_status lgv__history_targets(struct lsvi *core, int64_t h, lgv_error *err);
 void lgv__history_values(struct lsvi *core, const double *w, double *q, bool first);
 void lgv__history_bonus(struct lsvi *core, int64_t h, double bonus);
 void lgv__history_default(struct lsvi *core, int64_t h, double low, double high, double value);
@@ -129,12 +135,14 @@ double lgv__history_bound(const struct lsvi *core, int64_t h); /* the greatest v
 double lgv__history_sigma(const struct lsvi *core);            /* of the noise: see above */
 LGV_CHECK lgv_status lgv__history_check_stage(const struct lsvi *core, int64_t stage,
                                               lgv_error *err);
-/* Q of the current plan at an observation, (A), until the next call. */
-const double *lgv__history_act_values(const struct lsvi *core, const lgv_obs *obs);
+/* Q of the current plan at an observation: *q (A), until the next call. */
+LGV_CHECK lgv_status lgv__history_act_values(const struct lsvi *core, const lgv_obs *obs,
+                                             const double **q, lgv_error *err);
 void lgv__history_observe(struct lsvi *core, const lgv_transition *t);
 void lgv__history_absorb(struct lsvi *core);
-/* For minibatches: a random row of the current stage's data, and its features. */
+/* For minibatches: a random row of the current stage's data. */
 int64_t lgv__history_draw(const struct lsvi *core, int64_t h);
-const float *lgv__history_phi(const struct lsvi *core, int64_t row, int32_t action);
+/* The first weight of an action in w. */
+int64_t lgv__history_block_at(const struct lsvi *core, int32_t action);
 
 #endif

@@ -4,7 +4,6 @@
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
 #include "math/dense.h"
-#include "math/matmul_threads.h"
 
 #include <float.h>
 #include <math.h>
@@ -45,12 +44,7 @@ double lgv__history_bound(const lsvi *c, int64_t h) {
 }
 
 /* What Q is where there are no data. */
-static double center_of(const lsvi *c) {
-  const lsvi_history *t = &c->history;
-  if (!t->discounted) return 0;
-  double best = fmax(t->returns[1], t->returns[2]);
-  return t->returns[0] + c->p->prior_mean * (best - t->returns[0]);
-}
+static double center_of(const lsvi *c) { return c->history.discounted ? c->history.returns[1] : 0; }
 
 /* ---- rules ---- */
 
@@ -107,30 +101,31 @@ void lgv__history_values(lsvi *c, const double *w, double *q, bool first) {
 
 /* ---- widths ---- */
 
-/* out[row * stride] = ||phi(row, action)||_{Lambda^-1} of the rows, or of rows 0 to n - 1. */
-static void block_widths(lsvi *c, int64_t g, int32_t action, const float *phi, const int64_t *rows,
-                         int64_t n, float *out, int64_t stride) {
-  lsvi_history *t = &c->history;
+/* out[i * stride] = ||phi(row, action)||_{Lambda^-1} of n rows from `first` on, or of those that
+ * `which` lists, then out[which[i] * stride]. */
+static void find_widths(const lsvi *c, int64_t g, int32_t action, const feature_rows *phi,
+                        int64_t first, const int64_t *which, int64_t n, float *out,
+                        int64_t stride) {
+  const lsvi_history *t = &c->history;
   double *x = t->whitened;
-  int64_t own = t->map->by_action ? action * t->m : 0, block = t->map->by_action ? 0 : action;
+  int64_t block = t->map->by_action ? 0 : action;
   for (int64_t i = 0; i < n; i++)
-    for (int64_t j = 0; j < t->m; j++)
-      x[j * n + i] = (double)phi[(rows ? rows[i] : i) * t->width + own + j];
+    lgv__feature_rows_write(phi, which ? which[i] : first + i, action, x + i, n);
   lgv__cholesky_whiten(lgv__lsvi_factor(c, g, block), t->m, x, n);
   for (int64_t i = 0; i < n; i++) {
     double sum = 0;
     for (int64_t j = 0; j < t->m; j++) sum += x[j * n + i] * x[j * n + i];
-    out[(rows ? rows[i] : i) * stride] = (float)sqrt(sum);
+    out[(which ? which[i] : i) * stride] = (float)sqrt(sum);
   }
 }
 
 /* Widths of the rows of a block for the group of stage h. Where stages share it, all rows are done
  * once per plan. */
-static void find_widths(lsvi *c, int64_t h, const int64_t *rows, int64_t n) {
+static void find_block_widths(lsvi *c, int64_t h, const int64_t *rows, int64_t n) {
   lsvi_history *t = &c->history;
   int64_t g = lgv__lsvi_group(c, h);
   if (!c->pooled) {
-    for (int32_t a = 0; a < c->A; a++) block_widths(c, g, a, t->phi, rows, n, t->u + a, c->A);
+    for (int32_t a = 0; a < c->A; a++) find_widths(c, g, a, &t->phi, 0, rows, n, t->u + a, c->A);
     return;
   }
   if (t->u_group == g) return;
@@ -138,14 +133,14 @@ static void find_widths(lsvi *c, int64_t h, const int64_t *rows, int64_t n) {
   for (int64_t row = 0; row < t->rows[HISTORY_ROWS]; row += HISTORY_BLOCK) {
     int64_t left = t->rows[HISTORY_ROWS] - row;
     for (int32_t a = 0; a < c->A; a++)
-      block_widths(c, g, a, t->phi + row * t->width, NULL,
-                   left < HISTORY_BLOCK ? left : HISTORY_BLOCK, t->u + row * c->A + a, c->A);
+      find_widths(c, g, a, &t->phi, row, NULL, left < HISTORY_BLOCK ? left : HISTORY_BLOCK,
+                  t->u + row * c->A + a, c->A);
   }
 }
 
 /* ---- targets ---- */
 
-/* weights (m x A x samples): column a * samples + s; by action: (m x samples). */
+/* The weights of a product: column a * samples + s; by action: s. */
 static void load_weights(lsvi *c, int64_t h) {
   lsvi_history *t = &c->history;
   const double *q = c->q + h * c->q_size;
@@ -153,39 +148,8 @@ static void load_weights(lsvi *c, int64_t h) {
   for (int64_t s = 0; s < M; s++)
     for (int64_t b = 0; b < c->blocks; b++)
       for (int64_t j = 0; j < t->m; j++)
-        t->weights[j * columns + b * M + s] = (float)q[s * c->d + b * t->m + j];
-}
-
-/* The rows of phi after those of the block, one after the other; their count. Rows close together
- * are there already, with others between them. */
-static const float *next_phi(lsvi *c, int64_t n, int64_t *count) {
-  lsvi_history *t = &c->history;
-  int64_t span = t->block[n - 1] - t->block[0] + 1;
-  bool close = span <= HISTORY_BLOCK;
-  *count = close ? span : n;
-  for (int64_t i = 0; i < n; i++) t->place[i] = close ? t->block[i] - t->block[0] : i;
-  if (close) return t->phi + (t->block[0] + 1) * t->width;
-  for (int64_t i = 0; i < n; i++)
-    memcpy(t->gathered + i * t->width, t->phi + (t->block[i] + 1) * t->width,
-           (size_t)t->width * sizeof *t->phi);
-  return t->gathered;
-}
-
-/* q (BLOCK x A x samples) at the rows after those of the block. */
-static void block_q(lsvi *c, int64_t n) {
-  lsvi_history *t = &c->history;
-  int64_t count, columns = c->blocks * t->samples;
-  const float *phi = next_phi(c, n, &count);
-  lgv__matmul_threads_product(&(lgv_product){.m = count * (t->width / t->m),
-                                             .n = columns,
-                                             .k = t->m,
-                                             .a = phi,
-                                             .a_row = t->m,
-                                             .a_col = 1,
-                                             .b = t->weights,
-                                             .b_row = columns,
-                                             .c = t->q,
-                                             .c_row = columns});
+        t->weights[lgv__feature_rows_weight(&t->phi, columns, b * M + s, j)] =
+            (float)q[s * c->d + b * t->m + j];
 }
 
 /* V of stage h at a row whose place in q is i. */
@@ -208,21 +172,22 @@ static double value_at(const lsvi *c, int64_t h, int64_t i, int64_t row) {
 /* Targets of a block of rows, whose next values are those of stage `next` (-1: none), and b. */
 static void add_block(lsvi *c, int64_t next, int64_t n) {
   lsvi_history *t = &c->history;
-  int64_t after[HISTORY_BLOCK];
+  int64_t after[HISTORY_BLOCK], count = lgv__feature_rows_places(&t->phi, t->block, n, t->place);
+  int64_t parts = t->phi.parts;
   for (int64_t i = 0; i < n; i++) after[i] = t->block[i] + 1;
-  if (next >= 0 && needs_width(rule_of(c, next))) find_widths(c, next, after, n);
-  if (next >= 0) block_q(c, n);
+  if (next >= 0 && needs_width(rule_of(c, next))) find_block_widths(c, next, after, n);
+  if (next >= 0)
+    lgv__feature_rows_multiply(&t->phi, t->block, n, count, 1, t->weights, c->blocks * t->samples,
+                               t->q);
+  memset(t->block_y, 0, (size_t)(c->blocks * count * parts) * sizeof *t->block_y);
   for (int64_t i = 0; i < n; i++) {
-    int64_t row = t->block[i];
-    int32_t action = t->action[row];
-    double value = next >= 0 && !t->ended[row] ? value_at(c, next, t->place[i], row + 1) : 0;
-    double y = t->reward[row] + t->gamma * value - t->center;
-    if (value > t->best) t->best = value;
-    double *b = c->b + (t->map->by_action ? 0 : action * t->m);
-    const float *phi = lgv__history_phi(c, row, action);
-    for (int64_t j = 0; j < t->m; j++) b[j] += (double)phi[j] * y;
-    t->y[row] = y;
+    int64_t row = t->block[i], action = t->action[row], place = t->place[i];
+    double value = next >= 0 && !t->ended[row] ? value_at(c, next, place, row + 1) : 0;
+    t->y[row] = t->reward[row] + t->gamma * value - t->center;
+    t->block_y[parts > 1 ? place * parts + action : action * count + place] = (float)t->y[row];
   }
+  lgv__feature_rows_combine(&t->phi, t->block, n, count, t->block_y, c->blocks, t->block_b);
+  for (int64_t i = 0; i < c->d; i++) c->b[i] += (double)t->block_b[i];
 }
 
 bool lgv__history_has(const lsvi *c, int64_t h, int64_t row) {
@@ -232,30 +197,38 @@ bool lgv__history_has(const lsvi *c, int64_t h, int64_t row) {
   return lgv__lsvi_group(c, stage) <= g && g <= lgv__lsvi_last_group(c, stage);
 }
 
-/* The first stage of a plan: rows of an episode that was given up are forgotten, and the previous
- * plan's Q goes behind the last sweep. */
-static void begin_plan(lsvi *c) {
+/* Where the sweeps of the discounted form begin: at the previous plan's Q, or at the prior mean if
+ * the features have changed since. */
+static void begin_sweeps(lsvi *c, bool changed) {
   lsvi_history *t = &c->history;
-  t->rows[HISTORY_ROWS] = t->rows[HISTORY_ABSORBED];
-  if (*t->mapped > t->rows[HISTORY_ROWS]) *t->mapped = t->rows[HISTORY_ROWS];
-  lgv__history_map_rows(c);
+  double *q = c->q + c->H * c->q_size;
+  memcpy(q, c->q, (size_t)c->q_size * sizeof *q);
+  memcpy(rule_of(c, c->H), rule_of(c, 0), RULE_SIZE * sizeof *t->rules);
+  if (!changed) return;
+  memset(q, 0, (size_t)c->q_size * sizeof *q);
+  lgv__history_plain_rule(c, c->H);
+  rule_of(c, c->H)[RULE_CENTER] = t->center;
+}
+
+static lgv_status begin_plan(lsvi *c, lgv_error *err) {
+  lsvi_history *t = &c->history;
+  bool grown;
+  LGV_TRY(lgv__history_learn(c, &grown, err));
   t->u_group = -1;
   t->noise = *c->noise;
   t->center = center_of(c);
-  if (!t->discounted) return;
-  memcpy(c->q + c->H * c->q_size, c->q, (size_t)c->q_size * sizeof *c->q);
-  memcpy(rule_of(c, c->H), rule_of(c, 0), RULE_SIZE * sizeof *t->rules);
+  if (t->discounted) begin_sweeps(c, grown);
+  return LGV_OK;
 }
 
-void lgv__history_targets(lsvi *c, int64_t h) {
+lgv_status lgv__history_targets(lsvi *c, int64_t h, lgv_error *err) {
   lsvi_history *t = &c->history;
-  if (h == c->H - 1) begin_plan(c);
+  if (h == c->H - 1) LGV_TRY(begin_plan(c, err));
   if (t->discounted) *c->noise = t->noise; /* all sweeps draw the same */
   int64_t next = h + 1 < c->H || t->discounted ? h + 1 : -1, n = 0;
   if (next >= 0) load_weights(c, next);
   memset(c->b, 0, (size_t)c->d * sizeof *c->b);
   t->members = 0;
-  t->best = t->returns[1];
   for (int64_t row = 0; row < t->rows[HISTORY_ROWS]; row++) {
     if (!lgv__history_has(c, h, row)) continue;
     if (n == HISTORY_BLOCK || (n && c->pooled && row - t->block[0] >= HISTORY_BLOCK)) {
@@ -266,7 +239,7 @@ void lgv__history_targets(lsvi *c, int64_t h) {
     t->members++;
   }
   if (n) add_block(c, next, n);
-  if (h == 0) t->returns[2] = t->best;
+  return LGV_OK;
 }
 
 int64_t lgv__history_draw(const lsvi *c, int64_t h) {
@@ -286,32 +259,34 @@ lgv_status lgv__history_check_stage(const lsvi *c, int64_t stage, lgv_error *err
                   (long long)stage, (long long)c->H);
 }
 
+int64_t lgv__history_block_at(const lsvi *c, int32_t action) {
+  return c->history.map->by_action ? 0 : action * c->history.m;
+}
+
 static double greatest(const lsvi *c, const double *q, int32_t a) {
   const lsvi_history *t = &c->history;
-  bool by_action = t->map->by_action;
-  const float *phi = t->one_phi + (by_action ? a * t->m : 0);
   double best = -INFINITY;
   for (int64_t s = 0; s < t->samples; s++) {
-    const double *w = q + s * c->d + (by_action ? 0 : a * t->m);
-    double sum = 0;
-    for (int64_t j = 0; j < t->m; j++) sum += (double)phi[j] * w[j];
-    best = sum > best ? sum : best;
+    const double *w = q + s * c->d + lgv__history_block_at(c, a);
+    best = fmax(best, lgv__feature_rows_dot(&t->one_phi, 0, a, w));
   }
   return best;
 }
 
-const double *lgv__history_act_values(const lsvi *c, const lgv_obs *obs) {
+lgv_status lgv__history_act_values(const lsvi *c, const lgv_obs *obs, const double **q,
+                                   lgv_error *err) {
   const lsvi_history *t = &c->history;
+  feature_rows *phi = (feature_rows *)&t->one_phi; /* scratch */
   int64_t h = t->discounted ? 0 : obs->stage;
   const double *rule = rule_of(c, h);
   float u = 0;
   lgv__feature_input_read(&t->input, obs->data, t->one);
-  t->map->map(t->map_self, lgv__feature_input_scale(&t->input, t->one, 1, t->scaled), 1,
-              t->one_phi);
+  LGV_TRY(lgv__feature_rows_map(phi, lgv__feature_input_scale(&t->input, t->one, 1, t->scaled), 0,
+                                1, err));
   for (int32_t a = 0; a < c->A; a++) {
-    if (needs_width(rule))
-      block_widths((lsvi *)c, lgv__lsvi_group(c, h), a, t->one_phi, NULL, 1, &u, 1);
+    if (needs_width(rule)) find_widths(c, lgv__lsvi_group(c, h), a, phi, 0, NULL, 1, &u, 1);
     t->one_q[a] = apply_rule(rule, greatest(c, c->q + h * c->q_size, a), (double)u);
   }
-  return t->one_q;
+  *q = t->one_q;
+  return LGV_OK;
 }

@@ -100,11 +100,11 @@ lgv_status lgv__lsvi_resolve(lsvi_params *p, const lgv_problem *problem, lgv_err
 }
 
 void lgv__lsvi_resolve_noise(const lgv_param *table, lsvi_params *p, const bool *is_set,
-                             const char *noise) {
+                             const char *noise, bool bandit) {
   static const double map_lambda = 1e-3;
   if (p->features != LSVI_FEATURES_MAP) return;
-  if (!lgv__params_is_set(table, is_set, "lambda")) p->lambda = map_lambda;
-  bool given = lgv__params_is_set(table, is_set, noise);
+  if (!bandit && !lgv__params_is_set(table, is_set, "lambda")) p->lambda = map_lambda;
+  bool given = bandit || lgv__params_is_set(table, is_set, noise);
   if (given && !lgv__params_is_set(table, is_set, "prior_std")) p->prior_std = INFINITY;
   p->by_prior = !isinf(p->prior_std);
 }

@@ -53,6 +53,11 @@ static lgv_status open_map(opened *o, const char *name, int64_t inputs, const ch
 
 static void close_map(opened *o) { lgv__arena_free(&o->arena); }
 
+static void map_rows(const opened *o, const float *x, int64_t count, float *out) {
+  lgv_error err = {0};
+  assert_int_equal(o->type->map(o->self, x, count, out, &err), LGV_OK);
+}
+
 static double dot(const float *a, const float *b, int64_t n) {
   double sum = 0;
   for (int64_t i = 0; i < n; i++) sum += (double)a[i] * (double)b[i];
@@ -77,9 +82,9 @@ static void features_are_bounded_and_rows_stand_alone(void **state) {
       }
       for (int j = 0; j < 5 * MOST_INPUTS; j++) x[j] = (float)lgv_rng_uniform(&rng);
       for (int64_t j = 0; j < o.inputs; j++) x[j] = 1; /* the upper corner */
-      o.type->map(o.self, x, 5, all);
+      map_rows(&o, x, 5, all);
       for (int n = 0; n < 5; n++) {
-        o.type->map(o.self, x + n * o.inputs, 1, one);
+        map_rows(&o, x + n * o.inputs, 1, one);
         assert_memory_equal(one, all + n * o.dim, (size_t)o.dim * sizeof *one);
         if (o.type->scaled) assert_true(dot(one, one, o.dim) <= 1 + 1e-5);
         assert_true(dot(one, one, o.dim) > 0);
@@ -103,7 +108,7 @@ static void rbf_are_bumps_of_length_one(void **state) {
     expected[j] = exp(-(dx * dx + dy * dy) / (2 * width * width));
     sum += expected[j] * expected[j];
   }
-  o.type->map(o.self, x, 1, psi);
+  map_rows(&o, x, 1, psi);
   for (int j = 0; j < 9; j++) assert_true(fabs((double)psi[j] - expected[j] / sqrt(sum)) < 1e-6);
   close_map(&o);
   static const int64_t sizes[][2] = {{1, 8}, {2, 64}, {3, 216}, {4, 256}, {5, 243}, {6, 256}};
@@ -125,7 +130,7 @@ static void fourier_has_every_frequency_once(void **state) {
     int count = 0;
     snprintf(settings, sizeof settings, "order=2 coupling=%d", coupling);
     assert_int_equal(open_map(&o, "fourier", 3, settings, &err), LGV_OK);
-    o.type->map(o.self, x, 1, psi);
+    map_rows(&o, x, 1, psi);
     for (int j = 0; j < 27; j++) {
       int c[3] = {j % 3, j / 3 % 3, j / 9};
       if ((c[0] > 0) + (c[1] > 0) + (c[2] > 0) > coupling) continue;
@@ -138,6 +143,20 @@ static void fourier_has_every_frequency_once(void **state) {
   }
 }
 
+/* Inputs that are too many for pairs keep to features.count; those that are too many for it alone
+ * are refused. */
+static void fourier_keeps_to_its_count(void **state) {
+  (void)state;
+  opened o;
+  lgv_error err = {0};
+  assert_int_equal(open_map(&o, "fourier", 30, "", &err), LGV_OK); /* 466 pairs and single ones */
+  assert_int_equal(o.dim, 1 + 30 * 7);
+  close_map(&o);
+  assert_int_equal(open_map(&o, "fourier", 300, "", &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "features.count"));
+  assert_int_equal(open_map(&o, "fourier", 30, "coupling=2", &err), LGV_ERR_USAGE);
+}
+
 static void polynomials_are_products(void **state) {
   (void)state;
   opened o;
@@ -145,7 +164,7 @@ static void polynomials_are_products(void **state) {
   float psi[10], x[2] = {0.5f, 0.25f};
   assert_int_equal(open_map(&o, "polynomial", 2, "degree=3", &err), LGV_OK);
   assert_int_equal(o.dim, 10);
-  o.type->map(o.self, x, 1, psi);
+  map_rows(&o, x, 1, psi);
   const double expected[10] = {1, .5, .25, .25, .125, .0625, .125, .0625, .03125, .015625};
   for (int j = 0; j < 10; j++) assert_true(fabs((double)psi[j] - expected[j] / sqrt(10)) < 1e-7);
   close_map(&o);
@@ -158,8 +177,8 @@ static void random_waves_stand_for_a_gaussian_kernel(void **state) {
   static float a[4000], b[4000];
   float x[2] = {0.4f, 0.6f}, y[2] = {0.5f, 0.45f};
   assert_int_equal(open_map(&o, "random-fourier", 2, "count=4000 width=0.2", &err), LGV_OK);
-  o.type->map(o.self, x, 1, a);
-  o.type->map(o.self, y, 1, b);
+  map_rows(&o, x, 1, a);
+  map_rows(&o, y, 1, b);
   double kernel = exp(-(.1 * .1 + .15 * .15) / (2 * .2 * .2));
   assert_true(fabs(dot(a, a, o.dim) - 1) < 1e-5);
   assert_true(fabs(dot(a, b, o.dim) - kernel) < 5 / sqrt(2000)); /* 5 standard errors at most */
@@ -174,7 +193,7 @@ static void tiles_overlap_where_points_are_near(void **state) {
   const float x[5][2] = {{0.5f, 0.5f}, {0.52f, 0.5f}, {0.9f, 0.1f}, {1, 1}, {0, 0}};
   assert_int_equal(open_map(&o, "tiles", 2, "", &err), LGV_OK);
   assert_int_equal(o.dim, 8 * 25);
-  o.type->map(o.self, x[0], 5, psi[0]);
+  map_rows(&o, x[0], 5, psi[0]);
   for (int i = 0; i < 5; i++) {
     int active = 0;
     for (int j = 0; j < 8 * 25; j++) active += psi[i][j] != 0;
@@ -187,6 +206,29 @@ static void tiles_overlap_where_points_are_near(void **state) {
   close_map(&o);
   assert_int_equal(open_map(&o, "tiles", 6, "", &err), LGV_ERR_USAGE);
   assert_non_null(strstr(err.message, "lower features.tiles"));
+}
+
+static void places_are_where_a_map_is_not_zero(void **state) {
+  (void)state;
+  opened o;
+  lgv_error err = {0};
+  static float psi[20][5 * 49];
+  int32_t places[20][5];
+  float x[20][2];
+  lgv_rng rng;
+  lgv_rng_seed(&rng, 3, "test");
+  for (int i = 0; i < 40; i++) x[i / 2][i % 2] = (float)lgv_rng_uniform(&rng);
+  assert_int_equal(open_map(&o, "tiles", 2, "tilings=5 tiles=6", &err), LGV_OK);
+  assert_int_equal(o.type->active(o.params), 5);
+  map_rows(&o, x[0], 20, psi[0]);
+  o.type->places(o.self, x[0], 20, places[0]);
+  for (int i = 0; i < 20; i++)
+    for (int t = 0; t < 5; t++) {
+      assert_true(fabs((double)psi[i][places[i][t]] - 1 / sqrt(5)) < 1e-7);
+      psi[i][places[i][t]] = 0;
+    }
+  for (int i = 0; i < 20; i++) assert_true(dot(psi[i], psi[i], o.dim) == 0);
+  close_map(&o);
 }
 
 /* ---- inputs ---- */
@@ -237,16 +279,34 @@ static void given_bounds_win(void **state) {
   lgv__arena_free(&arena);
 }
 
+static void bounds_that_cross_are_refused(void **state) {
+  (void)state;
+  const float low[2] = {-1, -INFINITY}, high[2] = {1, INFINITY};
+  lgv_env_spec env = {.obs_shape = {2, 1, 1}, .obs_low = low, .obs_high = high};
+  static const lgv_feature_bounds wrong[] = {
+      {"2", "auto"}, {"1,0", "auto"}, {"auto", "-1"}, {"auto", "-3,5"}, {"0,3", "1,3"}};
+  lgv_feature_bounds right = {"-5,7", "auto"};
+  lgv_error err = {0};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_int_equal(lgv__feature_input_check(&wrong[i], &env, &err), LGV_ERR_USAGE);
+    assert_non_null(strstr(err.message, "is not below its upper bound"));
+  }
+  assert_int_equal(lgv__feature_input_check(&right, &env, &err), LGV_OK);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(features_are_bounded_and_rows_stand_alone),
       cmocka_unit_test(rbf_are_bumps_of_length_one),
       cmocka_unit_test(fourier_has_every_frequency_once),
+      cmocka_unit_test(fourier_keeps_to_its_count),
       cmocka_unit_test(polynomials_are_products),
       cmocka_unit_test(random_waves_stand_for_a_gaussian_kernel),
       cmocka_unit_test(tiles_overlap_where_points_are_near),
+      cmocka_unit_test(places_are_where_a_map_is_not_zero),
       cmocka_unit_test(inputs_without_bounds_follow_what_was_seen),
       cmocka_unit_test(given_bounds_win),
+      cmocka_unit_test(bounds_that_cross_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
 
 #include "temp_root.h"
 
+extern const lgv_feature_type lgv__features_tiles;
+
 enum { LENGTH = 200 };
 
 static float *one_hot_rows(int64_t states) {
@@ -124,11 +126,11 @@ static void feed_walk(lgv_agent *agent, const float *x, int first, int steps, co
 
 /* Proposition 1 for the features (position, velocity) of every action: w after J steps from w_0 is
  * N(A^J w_0 + (I - A^J) w_hat, (1/beta) (I - A^2J) Lambda^-1 (I + A)^-1). gamma = 0: the targets
- * are the rewards. */
+ * are the rewards, less the prior mean. */
 enum { D = 6, STEPS = 60, J = 3 };
 static const double law_lambda = 0.05, law_beta = 2, law_eta_scale = 0.2;
 
-static matrix lambda_by_hand(const float *x, double *b) {
+static matrix lambda_by_hand(const float *x, double center, double *b) {
   matrix m = {0};
   for (int i = 0; i < D; i++) m.at[i][i] = law_lambda;
   for (int t = 0; t < STEPS; t++) {
@@ -136,7 +138,7 @@ static matrix lambda_by_hand(const float *x, double *b) {
     for (int i = 0; i < 2; i++) {
       for (int j = 0; j < 2; j++)
         m.at[at + i][at + j] += (double)x[2 * t + i] * (double)x[2 * t + j];
-      b[at + i] += (double)x[2 * t + i] * (t % 5) * .25;
+      b[at + i] += (double)x[2 * t + i] * ((t % 5) * .25 - center);
     }
   }
   return m;
@@ -160,7 +162,7 @@ static void the_chain_has_its_law_on_continuous_observations(void **state) {
   double b[MOST_D] = {0}, w_hat[MOST_D], mean[MOST_D], shift[MOST_D];
   const double start[D] = {1, -2, .5, 3, -1, 2};
   make_walk(x, STEPS + 1);
-  matrix lambda = lambda_by_hand(x, b), a = identity(D), plus = identity(D), rest = identity(D);
+  matrix lambda = lambda_by_hand(x, 1, b), a = identity(D), plus = identity(D), rest = identity(D);
   solve_directly(lambda, b, w_hat, D);
   add_scaled(&a, -2 * law_eta_scale / greatest_eigenvalue(&lambda), &lambda, D);
   matrix a_j = power(&a, J, D), a_2j = power(&a, 2 * J, D), inv = inverse(&lambda, D);
@@ -175,7 +177,7 @@ static void the_chain_has_its_law_on_continuous_observations(void **state) {
 
   char extra[256];
   snprintf(extra, sizeof extra,
-           "agent.features=identity agent.gamma=0 agent.sweeps=1 agent.prior_mean=0 "
+           "agent.features=identity agent.gamma=0 agent.sweeps=1 "
            "agent.lambda=%g agent.beta=%g "
            "agent.eta_scale=%g agent.updates=%d",
            law_lambda, law_beta, law_eta_scale, J);
@@ -195,6 +197,110 @@ static void the_chain_has_its_law_on_continuous_observations(void **state) {
   }
   assert_law(&samples, mean, &cov);
   lgv_agent_free(agent);
+}
+
+/* ---- one plan until the next ---- */
+
+/* Observations without bounds: an episode that goes far beyond the box leaves the values of the
+ * current plan as they are, widths and all, until the next plan. */
+static void values_stay_those_of_their_plan(void **state) {
+  (void)state;
+  static const char *const names[] = {"lmc-lsvi", "lsvi-ucb", "opt-rlsvi"};
+  lgv_env_spec spec = continuous();
+  spec.obs_low = spec.obs_high = NULL;
+  float x[2 * (LENGTH + 1)];
+  make_walk(x, LENGTH + 1);
+  for (int i = 2 * 41; i < 2 * (LENGTH + 1); i++) x[i] *= 5;
+  for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+    lgv_agent *agent = make_agent(names[n], &spec, "agent.features=rbf features.points=4");
+    lgv_obs obs = {.data = x + 10, .state = -1};
+    lgv_error err = {0};
+    double before[3], after[3], next[3];
+    feed_walk(agent, x, 0, 40, NULL);
+    assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+    begin(agent);
+    assert_int_equal(lgv_agent_q_values(agent, &obs, 1, before, &err), LGV_OK);
+    feed_walk(agent, x, 41, 40, NULL);
+    assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+    assert_int_equal(lgv_agent_q_values(agent, &obs, 1, after, &err), LGV_OK);
+    assert_memory_equal(before, after, sizeof before);
+    begin(agent);
+    assert_int_equal(lgv_agent_q_values(agent, &obs, 1, next, &err), LGV_OK);
+    assert_memory_not_equal(before, next, sizeof before);
+    lgv_agent_free(agent);
+  }
+}
+
+/* The prior mean follows returns, which are data: plan after plan without new data, however large
+ * the noise, leaves it where it is. */
+static void noise_does_not_move_the_prior_mean(void **state) {
+  (void)state;
+  lgv_env_spec spec = continuous();
+  spec.reward_max = 10;
+  lgv_agent *agent = make_agent("rlsvi", &spec, "agent.features=rbf agent.prior_std=1");
+  lgv_error err = {0};
+  float x[2 * (LENGTH + 1)];
+  double first = 0;
+  make_walk(x, LENGTH + 1);
+  feed_walk(agent, x, 0, 10, NULL);
+  assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+  for (int k = 0; k < 20; k++) {
+    begin(agent);
+    double center = array_of(agent, "lsvi.rules")[0];
+    if (k == 0) first = center;
+    assert_true(center == first);
+  }
+  assert_true(first > 0);
+  lgv_agent_free(agent);
+}
+
+/* ---- sparse features ---- */
+
+/* A map by the places of its features, and the same features as floats. */
+static lgv_status dense_tiles_map(const void *self, const float *x, int64_t count, float *out,
+                                  lgv_error *err) {
+  return lgv__features_tiles.map(self, x, count, out, err);
+}
+
+static void sparse_features_are_dense_ones(void **state) {
+  (void)state;
+  static const char *const names[] = {"lmc-lsvi", "lsvi-ucb", "ms-lmc-lsvi", "rlsvi"};
+  lgv_feature_type dense = lgv__features_tiles;
+  dense.name = "dense-tiles";
+  dense.map = dense_tiles_map;
+  dense.active = NULL;
+  dense.places = NULL;
+  lgv_env_spec spec = continuous();
+  float x[2 * (LENGTH + 1)];
+  make_walk(x, LENGTH + 1);
+  for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+    lgv_agent *agents[2];
+    double q[2][3];
+    lgv_error err = {0};
+    for (int i = 0; i < 2; i++) {
+      lgv_settings *settings = make_settings(NULL, names[n],
+                                             i ? "agent.lambda=0.1 agent.features=dense-tiles"
+                                               : "agent.lambda=0.1 agent.features=tiles");
+      assert_int_equal(lgv_settings_add_features(settings, &dense, &err), LGV_OK);
+      if (lgv_agent_create(settings, &spec, 100, 0, 1, &agents[i], &err) != LGV_OK)
+        fail_msg("%s", err.message);
+      lgv_settings_free(settings);
+      for (int k = 0; k < 4; k++) {
+        begin(agents[i]);
+        feed_walk(agents[i], x, 40 * k, 40, NULL);
+        assert_int_equal(lgv_agent_end_episode(agents[i], &err), LGV_OK);
+      }
+      begin(agents[i]);
+    }
+    for (int at = 0; at < LENGTH; at += 7) {
+      lgv_obs obs = {.data = x + 2 * at, .state = -1};
+      for (int i = 0; i < 2; i++)
+        assert_int_equal(lgv_agent_q_values(agents[i], &obs, 1, q[i], &err), LGV_OK);
+      for (int a = 0; a < 3; a++)
+        if (fabs(q[0][a] - q[1][a]) > 1e-3) fail_msg("%s: %g %g", names[n], q[0][a], q[1][a]);
+    }
+    for (int i = 0; i < 2; i++) lgv_agent_free(agents[i]);
+  }
 }
 
 /* ---- files ---- */
@@ -268,8 +374,11 @@ static void a_loaded_agent_continues_bit_for_bit(void **state) {
 static void a_full_history_forgets_the_oldest(void **state) {
   (void)state;
   lgv_env_spec spec = continuous();
-  lgv_agent *agent = make_agent("rlsvi", &spec, "agent.features=identity agent.history=40");
+  lgv_settings *settings = make_settings(NULL, "rlsvi", "agent.features=identity");
+  lgv_agent *agent;
   lgv_error err = {0};
+  assert_int_equal(lgv_agent_create(settings, &spec, 0, 19, 1, &agent, &err), LGV_OK);
+  lgv_settings_free(settings); /* 19 steps take at most 40 rows */
   float x[2 * (LENGTH + 1)];
   size_t count;
   make_walk(x, LENGTH + 1);
@@ -277,6 +386,7 @@ static void a_full_history_forgets_the_oldest(void **state) {
     feed_walk(agent, x, 20 * k, 20, NULL);
     assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
   }
+  assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
   const int64_t *rows = agent_array(agent, "history.rows", &count);
   const float *obs = agent_array(agent, "history.obs", &count);
   const int32_t *action = agent_array(agent, "history.action", &count);
@@ -293,28 +403,28 @@ static void a_full_history_forgets_the_oldest(void **state) {
     assert_true(fabs(f[0] * f[1] - lambda[1]) < 1e-9);
     assert_true(fabs(f[1] * f[1] + f[3] * f[3] - lambda[3]) < 1e-9);
   }
-  assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
   lgv_agent_free(agent);
 }
 
 /* ---- masks ---- */
 
 /* Two transitions: 0 -> 1 by action 0, and 1 -> end, where action 2 pays 1 and action 1 pays .25.
- * Where action 2 is forbidden in state 1, state 0 must not count on it. */
+ * Where action 2 is forbidden in state 1, state 0 must not count on it. Action 0, which was never
+ * taken there, is always forbidden. */
 static double value_of_the_first(bool forbidden) {
   lgv_env_spec spec = continuous();
   spec.obs_form = LGV_FORM_ONE_HOT;
   spec.masked = true;
   const float x[3][2] = {{1, 0}, {0, 1}, {0, 0}};
-  const uint8_t all[3] = {1, 1, 1}, some[3] = {1, 1, 0};
+  const uint8_t all[3] = {1, 1, 1}, two[3] = {0, 1, 1}, one[3] = {0, 1, 0};
   lgv_agent *agent = make_agent("lmc-lsvi", &spec,
                                 "agent.features=identity agent.beta=inf agent.lambda=1e-6 "
-                                "agent.gamma=0.5 agent.sweeps=20 agent.prior_mean=0");
+                                "agent.gamma=0.5 agent.sweeps=20");
   lgv_error err = {0};
   for (int k = 0; k < 4; k++) {
     int32_t second = 1 + k % 2;
     if (k == 2 && forbidden) second = 1;
-    const uint8_t *mask = k >= 2 && forbidden ? some : all;
+    const uint8_t *mask = k >= 2 && forbidden ? one : two;
     if (k == 3 && forbidden) second = 1;
     lgv_transition go = {.obs = {.data = x[0], .state = -1, .stage = 0, .mask = all},
                          .next = {.data = x[1], .state = -1, .stage = 1, .mask = mask},
@@ -366,11 +476,11 @@ static void what_does_not_fit_is_refused(void **state) {
       {"mountain-car", "agent.features=rfb", "did you mean 'rbf'"},
       {"mountain-car", "agent.features=rbf features.low=1,2,3", "3 numbers"},
       {"mountain-car", "agent.features=rbf features.low=1,x", "number 2"},
-      {"mountain-car", "agent.features=rbf features.low=1 features.high=1", "not below"},
+      {"mountain-car", "agent.features=rbf features.low=1 features.high=1", "is not below"},
       {"mountain-car", "agent.features=rbf features.points=100", "more than 4096 features"},
       {"mountain-car", "agent.features=rbf agent.schedule=theory", "agent.schedule = tuned"},
-      {"riverswim", "features.low=1", "uses no feature map"},
-      {"riverswim", "agent.features=identity agent.history=900000000", "lower it"}};
+      {"mountain-car", "agent.features=rbf features.low=1", "is not below its upper bound"},
+      {"riverswim", "features.low=1", "uses no feature map"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     lgv_settings *settings = make_settings(wrong[i][0], "lmc-lsvi", wrong[i][1]);
     lgv_plan *plan;
@@ -385,6 +495,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_hot_through_a_history_is_the_tabular_agent),
       cmocka_unit_test(the_chain_has_its_law_on_continuous_observations),
+      cmocka_unit_test(values_stay_those_of_their_plan),
+      cmocka_unit_test(noise_does_not_move_the_prior_mean),
+      cmocka_unit_test(sparse_features_are_dense_ones),
       cmocka_unit_test_setup_teardown(a_loaded_agent_continues_bit_for_bit, make_root, remove_root),
       cmocka_unit_test(a_full_history_forgets_the_oldest),
       cmocka_unit_test(targets_obey_masks),
