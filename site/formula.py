@@ -46,6 +46,7 @@ def to_tex(lines):
 class _Line:
     def __init__(self, text):
         text = re.sub(r"<([^<>=]+?, [^<>=]+?)>", "\x01\\1\x02", text)  # an inner product
+        text = re.sub(r" +(?=[=~] )", " ", text)  # columns of relations
         self.tokens, self.at = TOKEN.findall(text), 0
 
     def peek(self, ahead=0):

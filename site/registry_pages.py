@@ -44,7 +44,7 @@ def own_text(comments, name):
             return text[len(name) + 2:]
         section = re.match(rf"---- {re.escape(name)}\b(?!-)(.*?)----", text, re.S)
         if section:
-            title = section.group(1).strip().lstrip(":").strip()
+            title = re.sub(r"^\((.*?)\)", r"\1", section.group(1).strip(": \n"))
             return f"{title[:1].upper()}{title[1:]}\n\n{text[section.end():]}".strip()
     return None
 
@@ -75,17 +75,17 @@ def preset_values(entry):
 
 def parameter_table(params, prefix, presets):
     """presets: {preset: {key: value}}; one column each, as `langevin help` has them."""
-    columns = ["parameter", "default", *presets, "accepts", "meaning"]
-    rows = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
+    columns = ["parameter", "default", *presets, "accepts; meaning"]
+    rows = ['<div class="parameters" markdown>\n', "| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
     for param in params:
         key = prefix + param["name"]
         accepts = param["accepts"]
         if param["name"] == "preset" and presets:
             accepts = " | ".join(word for word in accepts.split(" | ") if word in presets or word == "auto")
         values = [code_cell(preset.get(key, "")) for preset in presets.values()]
-        cells = [f"`{key}`", code_cell(param["default"]), *values, cell(accepts), cell(param["help"])]
+        cells = [f"`{key}`", code_cell(param["default"]), *values, cell(f"{accepts}; {param['help']}")]
         rows.append("| " + " | ".join(cells) + " |")
-    return "\n".join(rows) + "\n"
+    return "\n".join(rows) + "\n\n</div>\n"
 
 
 def parameters(registry, kind, entry):
