@@ -61,5 +61,10 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_page_content(html, page, config, files):
-    """Tables without headings need no empty row for them."""
-    return EMPTY_HEAD.sub("", html)
+    """Tables without headings need no empty row for them, and an empty cell is no heading."""
+    return EMPTY_HEAD.sub("", html).replace("<th></th>", "<td></td>")
+
+
+def on_post_page(output, page, config):
+    """The theme's dialog has no name for those who hear the page."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')

@@ -24,6 +24,8 @@ def site_path(path):
     """The page, or the file, of the site that shows a file of the repository."""
     if path in ROOT_PAGES:
         return ROOT_PAGES[path]
+    if path.endswith(".ipynb"):
+        return f"notebooks/{posixpath.basename(path)[:-len('.ipynb')]}.md"
     return path[len("docs/"):] if path.startswith("docs/") else f"source/{path}.md"
 
 

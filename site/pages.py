@@ -4,7 +4,9 @@ Without FOLDER it only checks: every link of every page, generated or written, l
 the generated pages there, for a look at them as text.
 """
 
+import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -14,7 +16,7 @@ import python_api
 import registry_pages
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".yaml": "yaml", ".ipynb": "json", ".def": "c"}
+LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".yaml": "yaml", ".def": "c"}
 
 
 def command_page(langevin):
@@ -35,6 +37,24 @@ def command_page(langevin):
 def source_page(path):
     language = LANGUAGES.get(pathlib.PurePath(path).suffix, "text")
     return f"# {path}\n\n```{language}\n{(ROOT / path).read_text().rstrip()}\n```\n"
+
+
+def notebook_page(path):
+    """The cells of a notebook, without results; its formulas are TeX already."""
+    text = []
+    for cell in json.loads((ROOT / path).read_text())["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            text.append(f"```python\n{source}\n```")
+            continue
+        source = re.sub(r"\$\$(.*?)\$\$", r'<div class="formula">\1</div>', source, flags=re.S)
+        text.append(re.sub(r"\$([^$\n]+)\$", r'<span class="formula">\1</span>', source).replace("\\", "&#92;"))
+    text.insert(1, f"This page shows `{path}`, a notebook to run yourself; the tests run it.")
+    return "\n\n".join(text) + "\n"
+
+
+def notebooks():
+    return {str(file.relative_to(ROOT)): notebook_page(str(file.relative_to(ROOT))) for file in sorted((ROOT / "examples").glob("*.ipynb"))}
 
 
 def generated(langevin):
@@ -67,7 +87,7 @@ def sources(pages):
 def everything(langevin):
     """Every page by its path in the repository, and the set of those that are generated."""
     made = {f"docs/{path}": text for path, text in generated(langevin).items()}
-    return {**written(), **made}, set(made)
+    return {**written(), **made, **notebooks()}, set(made)
 
 
 def main():

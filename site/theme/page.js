@@ -1,6 +1,6 @@
 // Formulas of the sources, which the page holds as TeX.
-for (const element of document.querySelectorAll("div.formula"))
-  katex.render(element.textContent, element, { displayMode: true, throwOnError: false });
+for (const element of document.querySelectorAll(".formula"))
+  katex.render(element.textContent, element, { displayMode: element.tagName == "DIV", throwOnError: false });
 
 // Blocks that are wider than the screen can be scrolled by the keyboard.
 function reachWideBlocks() {
