@@ -9,14 +9,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import links  # noqa: E402
 import pages  # noqa: E402
 
+from mkdocs.exceptions import ConfigurationError  # noqa: E402
 from mkdocs.structure.files import File  # noqa: E402
 
-KATEX = pathlib.Path("/usr/share/javascript/katex")  # of Debian's libjs-katex
+KATEX = pathlib.Path(os.environ.get("KATEX", "/usr/share/javascript/katex"))  # of Debian's libjs-katex
 EMPTY_HEAD = re.compile(r"<thead>\s*<tr>\s*(?:<th></th>\s*)+</tr>\s*</thead>")
 _texts = {}  # {path on the site: (path in the repository, Markdown)}
 
 
 def on_config(config):
+    if not (KATEX / "katex.min.js").is_file():
+        raise ConfigurationError(f"there is no KaTeX in {KATEX}: install Debian's libjs-katex, or let KATEX name its folder")
     texts, _ = pages.everything(os.environ["LANGEVIN"])
     texts.update(pages.sources(texts))
     _texts.clear()
@@ -43,7 +46,7 @@ def fill(nav):
 
 def pages_below(folder, nav):
     """In the order of the registry, the list of them first; those that the navigation already names are left out."""
-    named = {next(iter(item.values())) if isinstance(item, dict) else item for item in nav}
+    named = [next(iter(item.values())) if isinstance(item, dict) else item for item in nav]
     return [path for path in _texts if path.startswith(folder + "/") and path not in named]
 
 

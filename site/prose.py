@@ -24,7 +24,7 @@ def escape(text):
     for i in range(0, len(parts), 2):
         plain = re.split(r"((?:agent|env|optim|run|features)\.[a-z_][\w.]*\w|\b(?:lgv|LGV)_\w+)", parts[i])
         for j in range(0, len(plain), 2):
-            plain[j] = re.sub(r"([\\*_{}\[\]<>#|~^])", r"\\\1", plain[j]).replace("\\~", "&#126;").replace("\\^", "^")
+            plain[j] = re.sub(r"([\\*_{}\[\]#|])", r"\\\1", plain[j].replace("&", "&amp;").replace("<", "&lt;"))
         for j in range(1, len(plain), 2):
             plain[j] = f"`{plain[j]}`"
         parts[i] = "".join(plain)

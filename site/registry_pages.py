@@ -75,7 +75,7 @@ def preset_values(entry):
 
 def parameter_table(params, prefix, presets):
     """presets: {preset: {key: value}}; one column each, as `langevin help` has them."""
-    columns = ["parameter", "default", *presets, "accepts; meaning"]
+    columns = ["parameter, what it accepts, its meaning", "default", *presets]
     rows = ['<div class="parameters" markdown>\n', "| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
     for param in params:
         key = prefix + param["name"]
@@ -83,7 +83,7 @@ def parameter_table(params, prefix, presets):
         if param["name"] == "preset" and presets:
             accepts = " | ".join(word for word in accepts.split(" | ") if word in presets or word == "auto")
         values = [code_cell(preset.get(key, "")) for preset in presets.values()]
-        cells = [f"`{key}`", code_cell(param["default"]), *values, cell(f"{accepts}; {param['help']}")]
+        cells = [f"`{key}`<br>{cell(accepts)}; {cell(param['help'])}", code_cell(param["default"]), *values]
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows) + "\n\n</div>\n"
 

@@ -35,7 +35,7 @@ def test_every_entry_of_the_registry_has_a_page(made):
             text = made[registry_pages.page_name(kind, entry["name"])]
             assert text.startswith(f"# {entry['name']}\n")
             for param in entry["params"]:
-                assert f"| `{registry_pages.KINDS[kind][2]}{param['name']}` |" in text, (entry["name"], param["name"])
+                assert f"| `{registry_pages.KINDS[kind][2]}{param['name']}`<br>" in text, (entry["name"], param["name"])
             described = text.split("## What it does\n")[1].split("\n## ")[0]
             assert len(described) > 60, f"{entry['name']}: the head of its file says nothing"
 
