@@ -107,6 +107,9 @@ class _Line:
             bars = self.take() == "|"
             inner = self.tex("|" if bars else ")")
             return r"\sqrt{" + (f"|{inner}|" if bars else inner) + "}"
+        if name == "sqrt" and self.peek() == " " and self.peek(1)[:1].isalpha():  # of one symbol
+            self.take()
+            return r"\sqrt{" + self.part() + "}"
         if name in OPERATORS:
             return OPERATORS[name]
         if name == "N" and self.peek() == "(":

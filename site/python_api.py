@@ -30,9 +30,12 @@ def agent_classes(root):
 
 
 def definition(package, module, name):
-    """The class or function that defines a name, and whether it is there."""
+    """The class or function that defines a name."""
     tree = ast.parse((package / f"{module.replace('.', '/')}.py").read_text())
-    return next((node for node in ast.walk(tree) if getattr(node, "name", None) == name), None)
+    for node in tree.body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
+            return node
+    raise KeyError(f"{module}.py defines no class or function {name}")
 
 
 def signature(function, owner=None):

@@ -105,6 +105,7 @@ def test_links_of_the_site():
         ("a* = argmax_a Q(s', a; w-)", r"a^{*} = \operatorname*{argmax} _{a} Q ( s ' , a ; w^{-} )"),
         ("q = phi^T w_hat", r"q = \phi ^{T} \hat{w}"),
         ("d = Z_tau'_j", r"d = Z _{\tau'_{j}}"),
+        ("y = g / (sqrt v + eps)", r"y = g / ( \sqrt{v} + \epsilon )"),
         ("f(x) = sign(x) sqrt|x|", r"f ( x ) = \operatorname{sign} ( x ) \sqrt{|x|}"),
         ("u = ||phi||_{Lambda^-1}", r"u = \| \phi \| _{\Lambda ^{-1}}"),
     ],
