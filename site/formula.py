@@ -133,7 +133,7 @@ class _Line:
         if self.peek() == "*" and not self.peek(1)[:1].isalnum():
             self.take()
             return symbol + "^{*}"
-        if self.peek() == "-" and self.peek(1) in (",", ";", ")"):
+        if self.peek() == "-" and (self.peek(1) in (",", ";", ")") or self.peek(1) + self.peek(2) == " ="):
             self.take()
             return symbol + "^{-}"
         return symbol

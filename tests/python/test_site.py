@@ -103,6 +103,7 @@ def test_links_of_the_site():
         ("x <- rho x + sqrt(1 - rho^2) xi", r"x \leftarrow \rho x + \sqrt{1 - \rho ^{2}} \xi"),
         ("n ~ N(0, s0^2)", r"n \sim \mathcal{N} ( 0 , s_{0} ^{2} )"),
         ("a* = argmax_a Q(s', a; w-)", r"a^{*} = \operatorname*{argmax} _{a} Q ( s ' , a ; w^{-} )"),
+        ("w- = w", r"w^{-} = w"),
         ("q = phi^T w_hat", r"q = \phi ^{T} \hat{w}"),
         ("d = Z_tau'_j", r"d = Z _{\tau'_{j}}"),
         ("y = g / (sqrt v + eps)", r"y = g / ( \sqrt{v} + \epsilon )"),
