@@ -12,6 +12,7 @@ CTEST  ?= ctest
 # The stamp is outside the build folder, so that `make clean` does not trigger apt again.
 SETUP   = .setup-stamp
 VENV    = .venv/.stamp
+SITE    = .venv-site/.stamp
 SOURCES = $(shell find $(wildcard include src cli tests examples bench) -name '*.[ch]')
 # configure(folder, options)
 configure = mkdir -p $(1) && \
@@ -24,8 +25,8 @@ run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 .PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check \
   bench-growth golden test test-report test-all test-asan test-tsan test-clang test-kills \
-  test-valgrind test-arm test-slurm test-wheel fuzz mutants coverage soak abi abi-check format \
-  check-format install clean
+  test-valgrind test-arm test-slurm test-wheel test-site site fuzz mutants coverage soak abi \
+  abi-check format check-format install clean
 
 all: build
 
@@ -46,6 +47,9 @@ setup-python: $(SETUP) ## create .venv, a virtual environment with Gymnasium
 # Without it, the tests of the bridge are skipped with a message; if CI is set, they must run.
 $(VENV): scripts/setup-python pyproject.toml | $(SETUP)
 	@scripts/setup-python || { test -z "$(CI)" && echo "the tests of the Gymnasium bridge will be skipped"; }
+
+$(SITE): scripts/setup-site site/requirements.txt | $(SETUP)
+	@scripts/setup-site
 
 build: $(SETUP) ## build the libraries and build/langevin
 	@$(call configure,$(BUILD),-DCMAKE_INSTALL_PREFIX=$(PREFIX))
@@ -173,6 +177,14 @@ test-slurm: build ## run a sweep on a Slurm cluster of one node, started for the
 test-wheel: $(SETUP) ## build the Python wheel and test it in a fresh virtual environment
 	@tests/whole/wheel_test.sh
 
+site: build $(SITE) ## build the site of docs/ and the generated pages into build-site/
+	@LANGEVIN=$(abspath $(BUILD))/langevin NO_MKDOCS_2_WARNING=1 .venv-site/bin/mkdocs build --quiet -f site/mkdocs.yml
+	@echo "open build-site/index.html, or, for its search: python3 -m http.server --directory build-site"
+
+test-site: build $(SITE) ## open the pages of the site in Chromium and check their accessibility
+	@scripts/setup chromium
+	@$(CTEST) --test-dir $(BUILD) --output-on-failure -R '^(site_pages|python_site)$$'
+
 abi: build ## describe the binary interface in abi/langevin.abi: with a change of it that is intended
 	@$(BUILD)/abi_test --write
 
@@ -190,4 +202,4 @@ install: build ## install into PREFIX (default /usr/local), below DESTDIR if set
 
 clean: ## remove the build folders
 	@rm -rf $(BUILD) build-asan build-tsan build-clang build-valgrind build-libfuzzer build-mutants \
-	  build-coverage build-arm
+	  build-coverage build-arm build-site

@@ -81,6 +81,11 @@ if(TARGET langevin_cli AND python3) # without chromium it skips and says so
     $<TARGET_FILE:langevin_cli> ${PROJECT_BINARY_DIR})
   set_tests_properties(report_page PROPERTIES LABELS report SKIP_RETURN_CODE 77 TIMEOUT 300)
 endif()
+if(TARGET langevin_cli AND python3) # `make test-site` installs what it needs; elsewhere it skips
+  add_test(NAME site_pages COMMAND ${python3} ${PROJECT_SOURCE_DIR}/tests/whole/site_test.py
+    $<TARGET_FILE:langevin_cli> ${PROJECT_BINARY_DIR}/site-test)
+  set_tests_properties(site_pages PROPERTIES LABELS slow SKIP_RETURN_CODE 77 TIMEOUT 1800)
+endif()
 # The Python package: one test per file, and one more for all tests marked slow. They skip if .venv
 # is missing, unless CI is set.
 file(GLOB python_tests CONFIGURE_DEPENDS tests/python/test_*.py)

@@ -77,15 +77,11 @@ OPTIM_INLINE void optim_update_moments(const optim_constants *k, optim_point *x)
 
 /* ---- Adam ---- */
 
-/* Adam (Kingma, Ba 2015) in the arrangement of PyTorch: what adam and langevin-adam share, to the
- * bit. With c1 = 1 - alpha1^t and c2 = 1 - alpha2^t:
- *   m  = alpha1 m + (1 - alpha1) g
- *   v  = alpha2 v + (1 - alpha2) g^2
- *   w -= (lr / c1) m / (sqrt(v) / sqrt(c2) + eps) */
+/* What adam and langevin-adam share, to the bit; optim_descent.c has the equations. */
 typedef struct adam_constants {
   optim_constants common;
-  float rate;          /* lr / c1 */
-  float root_unbiased; /* 1 / sqrt(c2) */
+  float rate;          /* lr / c_1 */
+  float root_unbiased; /* 1 / sqrt(c_2) */
 } adam_constants;
 
 static inline double optim_pow(double x, double y) {

@@ -68,7 +68,12 @@ const lgv_optim_type LGV_KERNEL(lgv__optim_rmsprop) = {
     .step = rmsprop_step,
 };
 
-/* ---- adam (Kingma, Ba 2015): optim.h has the equations ---- */
+/* ---- adam (Kingma, Ba 2015), in the arrangement of PyTorch ----
+ *   m  = alpha1 m + (1 - alpha1) g
+ *   v  = alpha2 v + (1 - alpha2) g^2
+ *   w -= (lr / c_1) m / (sqrt(v) / sqrt(c_2) + eps)
+ *
+ * at step t, with c_1 = 1 - alpha1^t and c_2 = 1 - alpha2^t. */
 
 static const lgv_param adam_table[] = {
     OPTIM_COMMON_ROWS("1e-4"),

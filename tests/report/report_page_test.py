@@ -4,100 +4,28 @@ No request may leave the page, nothing may be written to the console, texts are 
 are those of `langevin compare`, and the page can be read without its script. Screenshots stay in FOLDER. Exit code 77, a
 skip, where there is no Chromium.
 """
-import base64
 import json
-import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
+import chromium  # noqa: E402
 
 TITLE = '<b>Title</b> & "more"'
 LABEL = "<i>lmc</i>"
 
 
-class Browser:
-    """Chromium with one tab; its messages are JSON texts that end in a zero byte."""
-
-    def __init__(self, program, profile):
-        to_browser, self.output = os.pipe()
-        self.input, from_browser = os.pipe()
-
-        def take_places():  # the browser reads from 3 and writes to 4
-            os.dup2(to_browser, 100)
-            os.dup2(from_browser, 101)
-            os.dup2(100, 3)
-            os.dup2(101, 4)
-
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-                 "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
-                 f"--user-data-dir={profile}", "--remote-debugging-pipe", "--window-size=1100,900"]
-        self.process = subprocess.Popen([program, *flags], close_fds=False, preexec_fn=take_places,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(to_browser)
-        os.close(from_browser)
-        self.rest, self.number, self.session, self.events = b"", 0, None, []
-        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Runtime", "Log"):
-            self.ask(domain + ".enable")
-
-    def receive(self):
-        while b"\0" not in self.rest:
-            more = os.read(self.input, 1 << 16)
-            if not more:
-                sys.exit("the browser has ended")
-            self.rest += more
-        text, _, self.rest = self.rest.partition(b"\0")
-        return json.loads(text)
-
-    def ask(self, method, **params):
-        self.number += 1
-        message = {"id": self.number, "method": method, "params": params}
-        if self.session:
-            message["sessionId"] = self.session
-        os.write(self.output, json.dumps(message).encode() + b"\0")
-        while True:
-            answer = self.receive()
-            if answer.get("id") == self.number:
-                if "error" in answer:
-                    sys.exit(f"{method}: {answer['error']}")
-                return answer["result"]
-            self.events.append(answer)
-
-    def open(self, path):
-        self.events.clear()
-        self.ask("Page.navigate", url=path.as_uri())
-        while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
-            self.events.append(self.receive())
-
-    def value(self, expression):
-        result = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
-        if "exceptionDetails" in result:
-            sys.exit(f"{expression}: {result['exceptionDetails']}")
-        return result["result"].get("value")
-
-    def point(self, plot, right, down):
-        """Moves the pointer to a place of the plot in shares of its size; returns the text that appears."""
-        self.value(f"document.querySelectorAll('.plot')[{plot}].scrollIntoView({{block: 'center'}})")
-        x, y, width, height = self.value(f"(r => [r.x, r.y, r.width, r.height])"
-                                         f"(document.querySelectorAll('.plot')[{plot}].getBoundingClientRect())")
-        self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x + right * width, y=y + down * height)
-        return self.value(f"(t => t.hidden ? '' : t.textContent)(document.querySelectorAll('.plot')[{plot}]"
-                          f".querySelector('.tip'))")
-
-    def screenshot(self, path):
-        size = self.ask("Page.getLayoutMetrics")["cssContentSize"]
-        picture = self.ask("Page.captureScreenshot", captureBeyondViewport=True,
-                           clip={"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1})
-        path.write_bytes(base64.b64decode(picture["data"]))
-
-    def close(self):
-        self.session = None
-        self.ask("Browser.close")
-        self.process.wait(timeout=60)
+def point(browser, plot, right, down):
+    """Moves the pointer to a place of the plot in shares of its size; returns the text that appears."""
+    browser.value(f"document.querySelectorAll('.plot')[{plot}].scrollIntoView({{block: 'center'}})")
+    x, y, width, height = browser.value(f"(r => [r.x, r.y, r.width, r.height])"
+                                        f"(document.querySelectorAll('.plot')[{plot}].getBoundingClientRect())")
+    browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x + right * width, y=y + down * height)
+    return browser.value(f"(t => t.hidden ? '' : t.textContent)(document.querySelectorAll('.plot')[{plot}]"
+                         f".querySelector('.tip'))")
 
 
 def check(condition, what):
@@ -141,18 +69,18 @@ def test_comparison(browser, langevin, root, folder):
     check(browser.value("document.querySelectorAll('.plot svg').length") == 4, "the number of figures")
     ids = browser.value("[...document.querySelectorAll('[id]')].map(e => e.id)")
     check(len(ids) > 10 and len(ids) == len(set(ids)), "ids of figures clash")
-    check(browser.point(0, 0.001, 0.999) == "", "a value where there is nothing")
+    check(point(browser, 0, 0.001, 0.999) == "", "a value where there is nothing")
     rows = json.loads(subprocess.run([langevin, "compare", *inputs, "--measure", "regret", "--json"], check=True,
                                      capture_output=True).stdout)["rows"]
     # the right edge of the data of the first figure, cumulative regret, is the measure itself
     frame, size = browser.value("(d => [d.frame, d.size])(JSON.parse(document.querySelector('.plot script').textContent))")
-    tip = browser.point(0, (frame[1] - 1) / size[0], 0.5)
+    tip = point(browser, 0, (frame[1] - 1) / size[0], 0.5)
     for row, label in zip(rows, (LABEL, "UCB")):
         found = re.search(re.escape(label) + r": (\S+) \[(\S+), (\S+)\]", tip)
         check(found, f"no {label} in '{tip}'")
         for text, value in zip(found.groups(), (row["mean"]["value"], row["mean"]["low"], row["mean"]["high"])):
             check(abs(float(text) - value) <= 6e-4 * abs(value), f"{label}: {text} is not {value}")
-    check(browser.point(2, 0.3, 0.5).startswith(LABEL + ": "), "no value of a bar")
+    check(point(browser, 2, 0.3, 0.5).startswith(LABEL + ": "), "no value of a bar")
     browser.screenshot(folder / "report.png")
     check_quiet(browser, page)
     browser.ask("Emulation.setScriptExecutionDisabled", value=True)
@@ -166,7 +94,7 @@ def test_sweep(browser, langevin, root, folder):
     page = root / "grid" / "report.html"
     browser.open(page)
     plots = browser.value("document.querySelectorAll('.plot').length")
-    tips = [browser.point(k, 0.3, 0.4) for k in range(plots)]
+    tips = [point(browser, k, 0.3, 0.4) for k in range(plots)]
     check(any(re.match(r"agent.lambda \S+, agent.beta \S+: [\d.]+$", tip) for tip in tips), f"no heat map: {tips}")
     browser.screenshot(folder / "report-sweep.png")
     check_quiet(browser, page)
@@ -174,14 +102,14 @@ def test_sweep(browser, langevin, root, folder):
 
 def main():
     langevin, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = chromium.find()
     if not program:
         print("skipped: there is no chromium; `make test-report` installs it")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as temporary:
         root = pathlib.Path(temporary)
         make_runs(langevin, root)
-        browser = Browser(program, root / "profile")
+        browser = chromium.Browser(program, root / "profile")
         try:
             test_comparison(browser, langevin, root, folder)
             test_sweep(browser, langevin, root, folder)
