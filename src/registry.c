@@ -54,7 +54,10 @@
   DEEP(fg_lmcdqn, "src/agent/deep/langevin_dqn.c")                                                 \
   DEEP(ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                                  \
   DEEP(fg_ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                               \
-  DEEP(pathwise_lmcdqn, "src/agent/deep/agent_pathwise_lmcdqn.c")
+  DEEP(pathwise_lmcdqn, "src/agent/deep/agent_pathwise_lmcdqn.c")                                  \
+  DEEP(sac, "src/agent/continuous/agent_sac.c")                                                    \
+  DEEP(td3, "src/agent/continuous/agent_td3.c")                                                    \
+  DEEP(dsac, "src/agent/continuous/agent_dsac.c")
 
 /* The descriptor's name after lgv__features_, and its file. */
 #define FEATURES(X)                                                                                \
