@@ -57,7 +57,8 @@
   DEEP(pathwise_lmcdqn, "src/agent/deep/agent_pathwise_lmcdqn.c")                                  \
   DEEP(sac, "src/agent/continuous/agent_sac.c")                                                    \
   DEEP(td3, "src/agent/continuous/agent_td3.c")                                                    \
-  DEEP(dsac, "src/agent/continuous/agent_dsac.c")
+  DEEP(dsac, "src/agent/continuous/agent_dsac.c")                                                  \
+  DEEP(lsac, "src/agent/continuous/agent_lsac.c")
 
 /* The descriptor's name after lgv__features_, and its file. */
 #define FEATURES(X)                                                                                \

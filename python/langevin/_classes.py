@@ -26,9 +26,10 @@ WIDTH = 100
 
 
 def parameters_of(entry: registry.Entry) -> List[registry.Param]:
-    """The agent's own parameters, then those of its default optimizer."""
+    """The agent's own parameters, then those of its default optimizer, unless they have the name of one of the agent's."""
     optimizer = registry.entries("optimizer").get(entry.optimizer or "")
-    return list(entry.params) + (list(optimizer.params) if optimizer else [])
+    own = {param.keyword for param in entry.params}
+    return list(entry.params) + [p for p in (optimizer.params if optimizer else ()) if p.keyword not in own]
 
 
 def signature_of(entry: registry.Entry) -> inspect.Signature:

@@ -226,6 +226,92 @@ def test_td3(steps):
     u.follow("actor", u.check("actor", grad(torch, -q.mean(), actor), p["actor_lr"]))
 
 
+class Distribution(Update):
+    """Critics with a mean and a deviation; omega begins as the mean deviation."""
+
+    def __init__(self, torch, agent, steps, copies):
+        self.copies = copies
+        super().__init__(torch, agent, steps)
+
+    def pairs(self, flat, obs, action):
+        """(mu, sigma) of every critic, in pairs."""
+        q = self.critics(flat, obs, action, 2)
+        made = [(x[:, 0], self.torch.nn.functional.softplus(x[:, 1])) for x in q]
+        return list(zip(made[::2], made[1::2]))
+
+    def gradient(self, critic, fixed_deviation=False):
+        """Of all critics, as the authors of DSAC-T write their loss."""
+        torch, B = self.torch, self.batch
+        alpha = self.before["log_alpha"].exp()
+        omega = self.before["omega"].clone()
+        zeta, loss = self.after["zeta"][: 2 * B].reshape(2, B).clamp(-3, 3), 0
+        with torch.no_grad():
+            action, log_pi = self.gaussian(self.before["actor_target"], self.next, self.xi[2 * B :], -20, 0.5)
+            targets = self.pairs(self.before["critic_target"], self.next, action)
+        for ((m0, s0), (m1, s1)), pair in zip(targets, self.pairs(critic, self.obs, self.action)):
+            lesser = m1 < m0
+            drawn = torch.where(lesser, m1 + zeta[1] * s1, m0 + zeta[0] * s0)
+            y = self.reward + self.discount * (torch.minimum(m0, m1) - alpha * log_pi)
+            y_z = self.reward + self.discount * (drawn - alpha * log_pi)
+            for j, (mu, sigma) in enumerate(pair):
+                omega[j] = (1 - self.p["tau"]) * omega[j] + self.p["tau"] * sigma.detach().mean()
+                s, m = sigma.detach(), mu.detach()
+                bound = m + (y_z - m).clamp(-3 * omega[j], 3 * omega[j])
+                of_mu = -(y - m) / (s**2 + 0.1) * mu
+                of_sigma = -((m - bound) ** 2 - s**2) / (s**3 + 0.1) * sigma
+                loss = loss + (omega[j] ** 2 + 0.1) * (of_mu + (0 if fixed_deviation else of_sigma)).mean()
+        near(self.after["omega"], omega, "omega")
+        return grad(torch, loss, critic)
+
+    def check_policy(self, pair):
+        torch, alpha = self.torch, self.before["log_alpha"].exp()
+        actor = self.before["actor"].clone().requires_grad_()
+        action, log_pi = self.gaussian(actor, self.obs, self.xi, -20, 0.5)
+        (m0, _), (m1, _) = self.pairs(self.after["critic"], self.obs, action)[pair]
+        gradient = grad(torch, (alpha * log_pi - torch.minimum(m0, m1)).mean(), actor)
+        new = self.check("actor", gradient, self.p["actor_lr"])
+        self.check("log_alpha", -(log_pi.detach().mean() + self.p["target_entropy"]).reshape(1), self.p["alpha_lr"])
+        self.follow("actor", new)
+        self.follow("critic", self.after["critic"])
+
+
+def test_dsac():
+    torch = pytest.importorskip("torch")
+    u = Distribution(torch, make("DSAC"), 71, 2)
+    critic = u.before["critic"].clone().requires_grad_()
+    u.check("critic", u.gradient(critic), u.p["lr"])
+    assert u.after["counters"][1] % 2 == 0
+    u.check_policy(0)
+
+
+@pytest.mark.parametrize("form", ["code", "repaired"])
+def test_lsac(form):
+    """One pair, so that the one that the policy climbs is known, and so are the draws."""
+    torch = pytest.importorskip("torch")
+    u = Distribution(torch, make("LSAC", form=form, pairs=1, noise=0), 71, 2)
+    critic = u.before["critic"].clone().requires_grad_()
+    gradient = u.gradient(critic, form == "code")
+    halves = [half * min(1, 0.7 / half.norm().item()) for half in gradient.chunk(2)]  # clipped critic by critic
+    gradient = torch.cat(halves)
+    near(u.after["critic.grad"], gradient, "critic")
+    m = 0.9 * u.before["critic.slot0"] + 0.1 * gradient
+    v = 0.999 * u.before["critic.slot1"] + 0.001 * gradient**2
+    moved = -1e-3 * (gradient + m / (v.sqrt() + 1e-8))
+    near(u.after["critic"] - u.before["critic"], moved, "critic", 2e-3)
+    u.check_policy(0)
+
+
+def test_the_noise_of_lsac_falls_from_pair_to_pair():
+    """Without a gradient (lr so small that only the noise moves), the deviation of a step is c sqrt(2 lr)."""
+    agent = make("LSAC", pairs=3, noise=1e3, ladder=0.01, lr=1e-8, policy_every=1000)
+    agent.learn(40)
+    before = agent.parameters()["critic"].reshape(3, -1).copy()
+    agent.learn(1)
+    moved = (agent.parameters()["critic"].reshape(3, -1) - before).std(axis=1)
+    want = 1e3 * np.array([1, 0.1, 0.01]) * np.sqrt(2e-8)
+    assert moved == pytest.approx(want, rel=0.12)  # 5 standard errors of 974 numbers
+
+
 # ---- to_torch()
 
 SPACES = {

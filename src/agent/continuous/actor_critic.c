@@ -233,17 +233,29 @@ static void clip_gradients(const ac_weights *v, double most) {
   }
 }
 
-void lgv__ac_step(actor_critic *c, ac_weights *v) {
-  if (c->p->deep.grad_clip > 0) clip_gradients(v, c->p->deep.grad_clip);
-  lgv_optim_step step = {.count = (size_t)(v->copies * v->dim),
-                         .w = v->w,
-                         .g = v->grad,
-                         .residual = v->residual,
-                         .t = ++*v->t,
+void lgv__ac_step_some(actor_critic *c, ac_weights *v, int64_t first, int64_t copies,
+                       double beta_scale) {
+  int64_t at = first * v->dim;
+  lgv_optim_step step = {.count = (size_t)(copies * v->dim),
+                         .w = v->w + at,
+                         .g = v->grad + at,
+                         .residual = v->residual ? v->residual + at : NULL,
+                         .t = *v->t,
                          .lr_scale = 1,
+                         .beta_scale = beta_scale,
                          .noise = c->noise};
-  memcpy(step.slot, v->slot, sizeof step.slot);
+  for (int32_t i = 0; i < v->optimizer->slots; i++) step.slot[i] = v->slot[i] + at;
   v->optimizer->step(v->optim_params, &step);
+}
+
+void lgv__ac_begin_step(actor_critic *c, ac_weights *v) {
+  if (v == &c->critic && c->p->deep.grad_clip > 0) clip_gradients(v, c->p->deep.grad_clip);
+  ++*v->t;
+}
+
+void lgv__ac_step(actor_critic *c, ac_weights *v) {
+  lgv__ac_begin_step(c, v);
+  lgv__ac_step_some(c, v, 0, v->copies, 1);
 }
 
 void lgv__ac_actor_step(actor_critic *c) {

@@ -41,7 +41,7 @@ typedef struct ac_params {
   DQN_NET_ROWS, \
   DQN_SCALE_ROWS, \
   DQN_LOOP_ROWS, \
-  DQN_GRAD_CLIP_ROW, \
+  LGV_REAL_ROW(ac_params, deep.grad_clip, "grad_clip", "0", 0, 1e12, 0, "greatest norm of the gradient of a critic; longer ones are scaled down to it; 0: no limit"), \
   LGV_REAL_ROW(ac_params, tau, "tau", "0.005", 0, 1, LGV_OPEN_MIN, "share of the way that target networks go toward the others each time"), \
   LGV_REAL_ROW(ac_params, actor_lr, "actor_lr", "0", 0, 1e6, 0, "step size of the actor's Adam; 0: optim.lr, that of the critics"), \
   LGV_INT_ROW(ac_params, policy_every, "policy_every", policy_every_, 1, 1e9, "updates of the critics for each one of the policy and the target networks")
@@ -193,8 +193,12 @@ void lgv__ac_improve_gaussian(actor_critic *c, int64_t k);
 bool lgv__ac_policy_due(const actor_critic *c);
 /* The step of the actor for c->d_outputs, after lgv__ac_forward_both or _obs. */
 void lgv__ac_actor_step(actor_critic *c);
-/* One optimizer step with the gradient, which agent.grad_clip shortens network by network. */
+/* One optimizer step with the gradient; agent.grad_clip shortens that of each critic. */
 void lgv__ac_step(actor_critic *c, ac_weights *weights);
+/* The same in parts, for networks whose noise differs: begin, then `copies` networks at a time. */
+void lgv__ac_begin_step(actor_critic *c, ac_weights *weights);
+void lgv__ac_step_some(actor_critic *c, ac_weights *weights, int64_t first, int64_t copies,
+                       double beta_scale);
 /* Targets go the share tau toward the parameters. */
 void lgv__ac_follow(actor_critic *c, ac_weights *weights);
 /* The temperature, and its step: L = - log alpha mean(log pi + target entropy) over s. */
