@@ -20,6 +20,7 @@
   X(mountain_car_continuous, "src/env/env_mountain_car.c")                                         \
   X(acrobot, "src/env/env_acrobot.c")                                                              \
   X(pendulum, "src/env/env_pendulum.c")                                                            \
+  X(point_maze, "src/env/env_point_maze.c")                                                        \
   X(switches, "src/env/env_switches.c")                                                            \
   X(gym, "src/env/env_gym.c")                                                                      \
   X(atari, "src/env/env_atari.c")
