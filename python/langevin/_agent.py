@@ -559,7 +559,7 @@ class Agent:
             for param in entry.params if entry else ():
                 text = self._get(f"{prefix}.{param.name}")
                 if text is not None:
-                    found.setdefault(param.keyword, param.parse(text))  # the agent's own comes first
+                    found[param.keyword] = param.parse(text)
         return found
 
     def to_torch(self) -> Any:

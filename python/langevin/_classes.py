@@ -26,10 +26,9 @@ WIDTH = 100
 
 
 def parameters_of(entry: registry.Entry) -> List[registry.Param]:
-    """The agent's own parameters, then those of its default optimizer, unless they have the name of one of the agent's."""
+    """The agent's own parameters, then those of its default optimizer."""
     optimizer = registry.entries("optimizer").get(entry.optimizer or "")
-    own = {param.keyword for param in entry.params}
-    return list(entry.params) + [p for p in (optimizer.params if optimizer else ()) if p.keyword not in own]
+    return list(entry.params) + (list(optimizer.params) if optimizer else [])
 
 
 def signature_of(entry: registry.Entry) -> inspect.Signature:

@@ -284,13 +284,13 @@ def test_dsac():
     u.check_policy(0)
 
 
-@pytest.mark.parametrize("form", ["code", "repaired"])
-def test_lsac(form):
+@pytest.mark.parametrize("variant", ["code", "repaired"])
+def test_lsac(variant):
     """One pair, so that the one that the policy climbs is known, and so are the draws."""
     torch = pytest.importorskip("torch")
-    u = Distribution(torch, make("LSAC", form=form, pairs=1, noise=0), 71, 2)
+    u = Distribution(torch, make("LSAC", variant=variant, pairs=1, noise=0), 71, 2)
     critic = u.before["critic"].clone().requires_grad_()
-    gradient = u.gradient(critic, form == "code")
+    gradient = u.gradient(critic, variant == "code")
     halves = [half * min(1, 0.7 / half.norm().item()) for half in gradient.chunk(2)]  # clipped critic by critic
     gradient = torch.cat(halves)
     near(u.after["critic.grad"], gradient, "critic")

@@ -8,7 +8,7 @@
  *
  * The policy climbs one pair per update: Thompson sampling, approximately.
  *
- * agent.form, where the description and the released program differ:
+ * agent.variant, where the description and the released program differ:
  *     paper     the pair is drawn uniformly; sigma learns; c = 1e-8
  *     code      the pair is the first (the program's softmax over values overflows to it); sigma
  *               gets no gradient (the program passes it detached); c = 1e-8
@@ -30,11 +30,11 @@
 #include "base/portable_math.h"
 
 enum { PAPER, CODE, REPAIRED };
-static const char *const form_names[] = {"paper", "code", "repaired", NULL};
+static const char *const variant_names[] = {"paper", "code", "repaired", NULL};
 
 typedef struct params {
   ac_params base;
-  int32_t form;
+  int32_t variant;
   int64_t pairs;
   double noise, ladder;
 } params;
@@ -54,10 +54,10 @@ static const lgv_param param_table[] = {
     DQN_SMALL_OR_ATARI_ROW,
     AC_PARAM_ROWS("2"),
     AC_ALPHA_ROWS("2.718281828"),
-    LGV_CHOICE_ROW(params, form, "form", "repaired", form_names, "paper: as described; code: as the authors program it; repaired: noise that moves the critics, at temperatures that differ between pairs"),
+    LGV_CHOICE_ROW(params, variant, "variant", "repaired", variant_names, "paper: as described; code: as the authors program it; repaired: noise that moves the critics, at temperatures that differ between pairs"),
     LGV_INT_ROW(params, pairs, "pairs", "10", 1, 1000, "pairs of critics"),
-    LGV_REAL_ROW(params, noise, "noise", "1e-3", 0, 1e6, 0, "c: a step adds noise of c sqrt(2 lr / optim.beta) to the first pair; if not set, 1e-8 in the forms paper and code"),
-    LGV_REAL_ROW(params, ladder, "ladder", "0.01", 0, 1, LGV_OPEN_MIN, "c of the last pair, as a share of agent.noise; if not set, 1 in the forms paper and code"),
+    LGV_REAL_ROW(params, noise, "noise", "1e-3", 0, 1e6, 0, "c: a step adds noise of c sqrt(2 lr / optim.beta) to the first pair; if not set, 1e-8 in the variants paper and code"),
+    LGV_REAL_ROW(params, ladder, "ladder", "0.01", 0, 1, LGV_OPEN_MIN, "c of the last pair, as a share of agent.noise; if not set, 1 in the variants paper and code"),
     {0}};
 /* clang-format on */
 
@@ -80,7 +80,7 @@ static ac_sizes sizes_of(const params *p) {
 static lgv_status resolve(void *params_, const bool *is_set, const lgv_problem *problem,
                           lgv_error *err) {
   params *p = params_;
-  bool published = p->form != REPAIRED;
+  bool published = p->variant != REPAIRED;
   if (published && !lgv__params_is_set(param_table, is_set, "noise")) p->noise = 1e-8;
   if (published && !lgv__params_is_set(param_table, is_set, "ladder")) p->ladder = 1;
   return lgv__ac_resolve(&p->base, is_set, param_table, problem, sizes_of(p).actor_outputs, err);
@@ -91,7 +91,7 @@ static void layout(void *self_, const void *params_, const lgv_problem *problem,
   s->p = params_;
   lgv__ac_layout(&s->core, &s->p->base, problem, sizes_of(s->p), out);
   lgv__vd_layout(&s->values, &s->core, out);
-  s->values.fixed_deviation = s->p->form == CODE;
+  s->values.fixed_deviation = s->p->variant == CODE;
 }
 
 /* c of a pair. */
@@ -119,7 +119,7 @@ static lgv_status update(self *s, lgv_error *err) {
   }
   step_critics(s);
   if (lgv__ac_policy_due(c)) {
-    lgv__vd_improve_policy(c, s->p->form == CODE ? 0 : lgv_rng_below(c->draw, s->p->pairs));
+    lgv__vd_improve_policy(c, s->p->variant == CODE ? 0 : lgv_rng_below(c->draw, s->p->pairs));
     lgv__ac_follow(c, &c->critic);
     lgv__ac_follow(c, &c->actor);
   }

@@ -107,7 +107,7 @@ static void targets_follow_by_tau(void **state) {
   (void)state;
   lgv_env_spec spec = make_spec(-1, 1);
   FOR_EVERY_AGENT(name) {
-    size_t count;
+    size_t count = 0;
     lgv_agent *agent = make_agent(name, &spec, TINY "agent.tau=1 agent.policy_every=1");
     feed(agent, &spec, 30, 0.1);
     const float *w = agent_array(agent, "critic", &count),
@@ -172,7 +172,7 @@ static void wrong_usage_is_named(void **state) {
     expect_refusal(name, &spec, "agent.warmup=500 agent.replay=100", "never fit");
   }
   expect_refusal("dqn", &spec, "", "take one of sac, td3, dsac, lsac");
-  expect_refusal("lsac", &spec, "agent.form=fixed", "repaired");
+  expect_refusal("lsac", &spec, "agent.variant=fixed", "repaired");
 }
 
 static void resolved_values_are_shown(void **state) {
@@ -186,9 +186,9 @@ static void resolved_values_are_shown(void **state) {
       {"td3", "agent.actor_lr=0.5", "agent.actor_lr", "0.5"},
       {"dsac", "", "agent.alpha_lr", "0.0003"},
       {"lsac", "", "agent.noise", "0.001"},
-      {"lsac", "agent.form=code", "agent.noise", "1e-08"},
-      {"lsac", "agent.form=paper", "agent.ladder", "1"},
-      {"lsac", "agent.form=paper agent.noise=0.5", "agent.noise", "0.5"},
+      {"lsac", "agent.variant=code", "agent.noise", "1e-08"},
+      {"lsac", "agent.variant=paper", "agent.ladder", "1"},
+      {"lsac", "agent.variant=paper agent.noise=0.5", "agent.noise", "0.5"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[LGV_TEXT_SIZE];
