@@ -85,8 +85,9 @@ static lgv_status open_subject(subject *s, const char *agent, const struct probl
                                lgv_error *err) {
   char list[300];
   snprintf(list, sizeof list,
-           "agent.name=%s agent.warmup=50 agent.replay=1000 agent.update_every=1 %s", agent,
-           p->settings);
+           "agent.name=%s agent.warmup=50 agent.replay=1000 agent.update_every=1 "
+           "agent.normalize_obs=false %s",
+           agent, p->settings);
   lgv_settings *settings;
   lgv_rng rng;
   lgv_rng_seed(&rng, 1, "bench.continuous");

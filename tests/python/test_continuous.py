@@ -9,7 +9,7 @@ import langevin
 from langevin import _library as library
 
 BOX = [name for name, cls in langevin.agents().items() if cls._entry.traits & library.TAKES_BOX]
-SMALL = {"hidden": (16, 12), "batch": 9, "warmup": 30, "replay": 300}
+SMALL = {"hidden": (16, 12), "batch": 9, "warmup": 30, "replay": 300, "normalize_obs": False}
 LOW, HIGH = np.array([-2.0, 0.0], np.float32), np.array([1.0, 5.0], np.float32)
 
 

@@ -52,12 +52,13 @@ typedef struct ac_params {
   LGV_REAL_ROW(ac_params, target_entropy, "target_entropy", "0", -1e6, 1e6, 0, "entropy of the policy, over actions in [-1, 1]; if not set, minus the number of parts of an action")
 /* clang-format on */
 
-/* The preset `small`, to which an agent adds its own values, and its difference for large pictures:
- * a replay that fits into memory. */
-#define AC_SMALL                                                                                   \
-  "agent.hidden=256,256 agent.batch=256 agent.replay=1000000 agent.update_every=1 "                \
-  "agent.warmup=1000 "
-#define AC_PICTURES "agent.hidden=256 agent.batch=128 agent.replay=100000 agent.update_every=1 "
+/* The loops of the presets `small` and, for large pictures, `atari`, whose replay fits into memory.
+ * An agent adds its networks and step sizes. */
+#define AC_SMALL_LOOP                                                                              \
+  "agent.batch=256 agent.replay=1000000 agent.update_every=1 agent.warmup=1000 "                   \
+  "agent.normalize_obs=auto "
+#define AC_PICTURES_LOOP                                                                           \
+  "agent.hidden=256 agent.batch=128 agent.replay=100000 agent.update_every=1 agent.warmup=1000 "
 
 /* How an agent configures the core. */
 typedef struct ac_sizes {

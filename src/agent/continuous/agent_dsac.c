@@ -11,9 +11,8 @@
 #include "base/error.h"
 
 static const lgv_preset presets[] = {
-    {"small", "agent.hidden=256,256,256 agent.batch=256 agent.replay=1000000 agent.warmup=1000 "
-              "agent.update_every=1 agent.alpha_lr=3e-4 optim.lr=1e-4"},
-    {"atari", AC_PICTURES "agent.warmup=1000 agent.alpha_lr=3e-4 optim.lr=1e-4"},
+    {"small", AC_SMALL_LOOP "agent.hidden=256,256,256 agent.alpha_lr=3e-4 optim.lr=1e-4"},
+    {"atari", AC_PICTURES_LOOP "agent.alpha_lr=3e-4 optim.lr=1e-4"},
     {0}};
 
 static const lgv_param param_table[] = {

@@ -44,9 +44,8 @@ typedef struct params {
   "agent.grad_clip=0.7 agent.actor_lr=1e-4 agent.alpha_lr=3e-4 optim.form=code optim.lr=1e-3 "     \
   "optim.a=1 optim.beta=1"
 static const lgv_preset presets[] = {
-    {"small", "agent.hidden=256,256,256 agent.batch=256 agent.replay=1000000 agent.warmup=1000 "
-              "agent.update_every=1 " OWN_OPTIMIZER},
-    {"atari", AC_PICTURES "agent.warmup=1000 " OWN_OPTIMIZER},
+    {"small", AC_SMALL_LOOP "agent.hidden=256,256,256 " OWN_OPTIMIZER},
+    {"atari", AC_PICTURES_LOOP OWN_OPTIMIZER},
     {0}};
 
 /* clang-format off */

@@ -20,8 +20,8 @@ typedef struct params {
   double explore_noise, target_noise, target_noise_clip;
 } params;
 
-static const lgv_preset presets[] = {{"small", AC_SMALL "optim.lr=1e-3"},
-                                     {"atari", AC_PICTURES "agent.warmup=1000 optim.lr=3e-4"},
+static const lgv_preset presets[] = {{"small", AC_SMALL_LOOP "agent.hidden=256,256 optim.lr=1e-3"},
+                                     {"atari", AC_PICTURES_LOOP "optim.lr=3e-4"},
                                      {0}};
 
 /* clang-format off */
