@@ -8,14 +8,14 @@
 #include <string.h>
 
 extern const bench_group bench_machine, bench_yardstick, bench_net, bench_optim, bench_deep,
-    bench_block, bench_precision, bench_replay, bench_linear, bench_envs, bench_runs,
-    bench_checkpoint, bench_bridge;
+    bench_continuous, bench_block, bench_precision, bench_replay, bench_linear, bench_envs,
+    bench_runs, bench_checkpoint, bench_bridge;
 
 /* The limits come first. */
 const bench_group *const bench_groups[] = {
-    &bench_machine, &bench_yardstick,  &bench_net,    &bench_optim,  &bench_deep,
-    &bench_block,   &bench_precision,  &bench_replay, &bench_linear, &bench_envs,
-    &bench_runs,    &bench_checkpoint, &bench_bridge, NULL};
+    &bench_machine,    &bench_yardstick, &bench_net,        &bench_optim,  &bench_deep,
+    &bench_continuous, &bench_block,     &bench_precision,  &bench_replay, &bench_linear,
+    &bench_envs,       &bench_runs,      &bench_checkpoint, &bench_bridge, NULL};
 
 enum { LIMIT_GROUPS = 2 };
 

@@ -269,6 +269,7 @@ static lgv_status measure_chain(bench_report *report, lgv_error *err) {
 
 /* Other agents work between episodes: they are measured as linear agents, or as whole runs. */
 static bool learns_by_step(const lgv_agent_type *type) {
+  if (type->traits & LGV_TAKES_BOX) return false; /* bench_continuous.c */
   for (const lgv_param *p = type->params; p && p->name; p++)
     if (strcmp(p->name, "update_every") == 0) return true;
   return false;

@@ -78,6 +78,7 @@ static void prepare(subject *s, const lgv_optim_type *type, size_t count, bool c
   if (type->resolve) type->resolve(s->params);
   s->step = (lgv_optim_step){.count = count,
                              .lr_scale = 1,
+                             .beta_scale = 1,
                              .w = s->w,
                              .g = s->g,
                              .residual = compensated ? s->residual : NULL,

@@ -173,6 +173,7 @@ const cli_command cli_bench = {
         "net: passes through networks, as a share of that limit; only useful operations count.\n"
         "optim: steps of the optimizers, noise included.\n"
         "deep: whole updates and actions of every deep agent.\n"
+        "continuous: whole updates of every agent for continuous actions.\n"
         "block: products of tiles of bf16, as a share of that limit, and conversions to tiles.\n"
         "precision: updates, passes and acting in float, bf16x3 and bf16 (agent.precision).\n"
         "replay: drawing minibatches, uniformly and by priority.\n"

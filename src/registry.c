@@ -20,6 +20,7 @@
   X(mountain_car_continuous, "src/env/env_mountain_car.c")                                         \
   X(acrobot, "src/env/env_acrobot.c")                                                              \
   X(pendulum, "src/env/env_pendulum.c")                                                            \
+  X(point_maze, "src/env/env_point_maze.c")                                                        \
   X(switches, "src/env/env_switches.c")                                                            \
   X(gym, "src/env/env_gym.c")                                                                      \
   X(atari, "src/env/env_atari.c")
@@ -54,7 +55,11 @@
   DEEP(fg_lmcdqn, "src/agent/deep/langevin_dqn.c")                                                 \
   DEEP(ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                                  \
   DEEP(fg_ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                               \
-  DEEP(pathwise_lmcdqn, "src/agent/deep/agent_pathwise_lmcdqn.c")
+  DEEP(pathwise_lmcdqn, "src/agent/deep/agent_pathwise_lmcdqn.c")                                  \
+  DEEP(sac, "src/agent/continuous/agent_sac.c")                                                    \
+  DEEP(td3, "src/agent/continuous/agent_td3.c")                                                    \
+  DEEP(dsac, "src/agent/continuous/agent_dsac.c")                                                  \
+  DEEP(lsac, "src/agent/continuous/agent_lsac.c")
 
 /* The descriptor's name after lgv__features_, and its file. */
 #define FEATURES(X)                                                                                \

@@ -11,6 +11,7 @@ import numpy as np
 import numpy_linear
 import torch
 import torch_dqn
+import torch_sac
 from gymnasium import Env, spaces
 from langevin._classes import agent_class
 from measure import best, ours_run
@@ -295,7 +296,55 @@ def chain_of_lmc(path):
     return Comparison(name, peers, {loop: 1000}, ours=lambda: episode("exact", 3000))
 
 
+# ---- Continuous actions
+
+
+class Push(Env):
+    """Noise of 17 numbers and 6 forces, as HalfCheetah has them; nothing to learn."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (17,), np.float32)
+    action_space = spaces.Box(-1, 1, (6,), np.float32)
+
+    def draw(self):
+        return self.np_random.standard_normal(17, np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.draw(), {}
+
+    def step(self, action):
+        return self.draw(), float(action.sum()), False, bool(self.np_random.random() < 0.01), {}
+
+
+def sac_update(_):
+    """On the minibatch and the draws of an update of the library, both must compute the same targets and gradients."""
+    batch, agent = 256, agent_class("sac")(Push(), seed=1, hidden=[256, 256], batch=256, warmup=300, lr=3e-4, normalize_obs=False)
+    agent.learn(310)
+    peer = torch_sac.Sac(17, 6, [256, 256], 3e-4)
+    arrays = agent.arrays()
+    torch_sac.load(peer.actor, arrays["actor"])
+    for nets, key in ((peer.critics, "critic"), (peer.targets, "critic_target")):
+        for net, flat in zip(nets, np.split(arrays[key], 2)):
+            torch_sac.load(net, flat)
+    with torch.no_grad():
+        peer.log_alpha.copy_(torch.tensor(arrays["log_alpha"]))
+    agent.learn(1)
+    obs, following = torch.tensor(arrays["batch.obs"].view(np.float32).reshape(2, batch, 17))
+    action, reward, discount = (torch.tensor(arrays[f"batch.{key}"]) for key in ("action", "reward", "discount"))
+    action = action.reshape(batch, 6)
+    y = peer.target(reward, discount, following, torch.tensor(arrays["policy.xi"][batch * 6 : 2 * batch * 6]).reshape(batch, 6))
+    same("SAC, targets", arrays["y"], y)
+    peer.critic_loss(obs, action, y).backward()
+    last = peer.critics[1][-1].weight.grad.numpy().ravel()
+    same("SAC, gradient", arrays["critic.grad"][-257:-1], last)
+    peers = {"PyTorch, eager, fused Adam": lambda: best(lambda: peer.update(obs, action, reward, discount, following))}
+    wanted = {"PyTorch, eager, fused Adam": 2}
+    line = "17 + 6, 256-256, batch 256, sac: update"
+    return Comparison("SAC, 17 + 6, 256-256, batch 256: update", peers, wanted, ("continuous",), line)
+
+
 COMPARISONS = [
+    ("sac update", sac_update),
     ("chain update", chain_update),
     ("chain acting", chain_acting),
     ("chain loop", chain_loop),

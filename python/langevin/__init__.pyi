@@ -833,3 +833,84 @@ class PathwiseLMCDQN(Agent):
         reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
         **params: Unpack[PathwiseLMCDQNParams],
     ) -> None: ...
+
+class ContinuousParams(TypedDict, total=False):
+    preset: Literal['auto', 'small', 'atari'] | None
+    net: Literal['auto', 'mlp', 'conv', 'nature'] | None
+    conv: str | None
+    hidden: Sequence[int] | int | None
+    layer_norm: bool | None
+    precision: Literal['float', 'bf16x3', 'bf16'] | None
+    scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
+    normalize_obs: Literal['false', 'true', 'auto'] | bool | None
+    scale_rewards: Literal['false', 'true', 'limited'] | bool | None
+    gamma: float | None
+    n_step: int | None
+    batch: int | None
+    replay: int | None
+    warmup: int | None
+    update_every: int | None
+    updates: int | None
+    grad_clip: float | None
+    tau: float | None
+    actor_lr: float | None
+    policy_every: int | None
+
+class SACParams(ContinuousParams, AdamParams, total=False):
+    alpha: float | None
+    learn_alpha: bool | None
+    alpha_lr: float | None
+    target_entropy: float | None
+
+class SAC(Agent):
+    """Soft actor-critic: continuous actions, a learned temperature. help(langevin.SAC) explains the parameters."""
+    def __init__(
+        self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        **params: Unpack[SACParams],
+    ) -> None: ...
+
+class TD3Params(ContinuousParams, AdamParams, total=False):
+    explore_noise: float | None
+    target_noise: float | None
+    target_noise_clip: float | None
+
+class TD3(Agent):
+    """Twin delayed DDPG: continuous actions, a deterministic policy. help(langevin.TD3) explains the parameters."""
+    def __init__(
+        self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        **params: Unpack[TD3Params],
+    ) -> None: ...
+
+class DSACParams(ContinuousParams, AdamParams, total=False):
+    alpha: float | None
+    learn_alpha: bool | None
+    alpha_lr: float | None
+    target_entropy: float | None
+
+class DSAC(Agent):
+    """DSAC-T: soft actor-critic whose critics learn the distribution of returns. help(langevin.DSAC) explains the parameters."""
+    def __init__(
+        self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        **params: Unpack[DSACParams],
+    ) -> None: ...
+
+class LSACParams(ContinuousParams, ASGLDParams, total=False):
+    alpha: float | None
+    learn_alpha: bool | None
+    alpha_lr: float | None
+    target_entropy: float | None
+    variant: Literal['paper', 'code', 'repaired'] | None
+    pairs: int | None
+    noise: float | None
+    ladder: float | None
+
+class LSAC(Agent):
+    """Langevin soft actor-critic: continuous actions, critics sampled by Langevin steps. help(langevin.LSAC) explains the parameters."""
+    def __init__(
+        self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        **params: Unpack[LSACParams],
+    ) -> None: ...

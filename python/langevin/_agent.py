@@ -21,7 +21,8 @@ from langevin._progress import NO_BOUND, Progress, Slices
 from langevin._training_loops import EPISODE, TrainingLoop
 
 DTYPES = ("|u1", "<i4", "<i8", "<u8", "<f4", "<f8")  # lgv_dtype
-PARAMETERS = ("w", "w_target", "w_mean", "prior.w")  # what parameters() shows
+# What parameters() shows.
+PARAMETERS = ("w", "w_target", "w_mean", "prior.w", "actor", "actor_target", "critic", "critic_target", "log_alpha")
 SCHEDULES = ("schedule_steps", "schedule_episodes")  # arguments of the constructor, for hints
 Callback = Callable[["Agent"], Any]
 
@@ -516,7 +517,9 @@ class Agent:
 
     def parameters(self) -> Dict[str, np.ndarray]:
         """The flat parameter vectors, as views of the agent's memory: writing into them changes the agent. `w` is the
-        network (or the weights of a linear agent), `w_target` its target, `w_mean` the average that evaluations use."""
+        network (or the weights of a linear agent), `w_target` its target, `w_mean` the average that evaluations use.
+        Agents for continuous actions have `actor`, `critic` (one network after the other), their targets, and
+        `log_alpha`, the logarithm of the temperature."""
         with self._only:
             return {name: view for name, view in self._views(readonly=False) if name in PARAMETERS}
 
@@ -560,7 +563,8 @@ class Agent:
         return found
 
     def to_torch(self) -> Any:
-        """A torch.nn.Module with the agent's network: the outputs of q_values, as float32 and for batches."""
+        """A torch.nn.Module with the agent's network: the outputs of q_values, as float32 and for batches. Of an agent for
+        continuous actions: the actions of evaluations."""
         from langevin._torch import to_torch
 
         with self._only:

@@ -1,4 +1,5 @@
-"""Agents as torch modules whose outputs are those of q_values().
+"""Agents as torch modules whose outputs are those of q_values(); of agents for continuous actions, the actions of
+predict(deterministic=True).
 
 Parameters lie layer by layer in one flat vector (src/nn/net.h): weights (inputs x outputs, row-major), biases and, in
 normalized layers, gains and shifts. torch stores weights as (outputs x inputs), and pictures as (channels, height,
@@ -389,6 +390,33 @@ class QTable(nn.Module):
         return self.q[stages.to(states.device), states]
 
 
+class Actor(nn.Module):
+    """The policy of an agent for continuous actions: the action of an evaluation, in the shape of the action space, within
+    its bounds."""
+
+    low: Tensor
+    high: Tensor
+
+    def __init__(self, agent: Any, params: dict, arrays: Arrays, network: Network):
+        super().__init__()
+        actions, parts = agent._spec.actions, int(agent._spec.actions.parts)
+        self.shape, self.parts = tuple(agent._actions.shape), parts
+        self.inputs = Inputs(agent, params, arrays)
+        self.network = network
+        self.register_buffer("low", torch.tensor(actions.low[:parts]))
+        self.register_buffer("high", torch.tensor(actions.high[:parts]))
+
+    def outputs(self, observations: Tensor, vector: Optional[Tensor] = None) -> Tensor:
+        """The network's: one number per part of an action; of a Gaussian policy the means, then the logarithms of the
+        deviations, (n x outputs)."""
+        return self.network(*self.inputs(observations, vector))[:, 0]
+
+    def forward(self, observations: Tensor, vector: Optional[Tensor] = None) -> Tensor:
+        share = (torch.tanh(self.outputs(observations, vector)[:, : self.parts]) + 1) / 2
+        actions = (self.low + share * (self.high - self.low)).clamp(self.low, self.high).unflatten(1, self.shape)
+        return actions[0] if self.inputs.is_single(observations) else actions
+
+
 # ---- Agents
 
 
@@ -440,8 +468,16 @@ def make_network(agent: Any, params: dict, arrays: Arrays) -> Union[QNetwork, QS
     return QNetwork(agent, params, arrays, networks[0])
 
 
+def make_actor(agent: Any, params: dict, arrays: Arrays) -> Actor:
+    outputs = arrays["d_outputs"].size // int(params["batch"])
+    shape = numbers.shape_of(agent._spec, params)._replace(choices=(outputs,))
+    return Actor(agent, params, arrays, Network(shape, arrays["actor"]))
+
+
 def to_torch(agent: Any) -> nn.Module:
     params, arrays = agent.params, dict(agent._views(readonly=True))
+    if "actor" in arrays:
+        return make_actor(agent, params, arrays).eval()
     if "lsvi.q" in arrays:
         return QTable(agent, arrays["lsvi.q"]).eval()
     special = {"bootstrapped-dqn": make_ensemble, "pathwise-lmcdqn": make_table, "hyperagent": make_mean}

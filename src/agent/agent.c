@@ -190,7 +190,7 @@ bool lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts) {
   parts->by_stage = by_stage;
   parts->self = agent->self;
   if (builtin && builtin->policy_parts) builtin->policy_parts(agent->self, parts);
-  return agent->type->q_values && (builtin || by_stage);
+  return (agent->type->q_values || parts->is_actor) && (builtin || by_stage);
 }
 
 static bool is_finite_block(const lgv_layout *table, const lgv_block *b) {

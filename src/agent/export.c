@@ -66,7 +66,7 @@ static void set_parameters(export_writer *w) {
 /* Sets what follows from the parts. */
 static void prepare(export_writer *w) {
   const lgv_policy_parts *p = &w->parts;
-  w->is_table = of_states(w) || w->env->obs_form != LGV_FORM_DENSE;
+  w->is_table = of_states(w) || (w->env->obs_form != LGV_FORM_DENSE && !p->is_actor);
   int64_t members = p->by_stage || p->net == NULL ? 1 : p->copies * p->heads;
   if (w->is_table) members = p->votes ? p->copies * p->heads : 1; /* values can be averaged here */
   w->members = members;
@@ -104,6 +104,14 @@ static void describe_obs(const export_writer *w) {
             env->obs_shape[1] > 1 ? " among the channels" : "");
 }
 
+static void put_head_of_actor(const export_writer *w) {
+  fprintf(w->file,
+          " *\n"
+          " * %s_act writes the %d numbers of an action. */\n"
+          "void %s_act(%s, float *action);\n\n",
+          w->name, parts_of(w), w->name, w->parameters);
+}
+
 static void put_head(const export_writer *w) {
   int32_t A = w->env->actions.count, parts = parts_of(w);
   const char *outside = w->parts.by_stage ? " outside of these ranges, and" : "";
@@ -112,6 +120,10 @@ static void put_head(const export_writer *w) {
           " * and nothing is kept between calls.\n *\n",
           lgv__agent_type(w->agent)->name, lgv_version());
   describe_obs(w);
+  if (w->parts.is_actor) {
+    put_head_of_actor(w);
+    return;
+  }
   fprintf(w->file,
           " * mask: %d bytes, 0 where %s is forbidden; a null pointer allows everything\n *\n", A,
           parts > 1 ? "a choice" : "an action");
@@ -227,6 +239,7 @@ static void put_choices(export_writer *w) {
 
 static lgv_status put_policy(export_writer *w, lgv_error *err) {
   put_head(w);
+  if (w->parts.is_actor) return lgv__export_network(w, err);
   if (parts_of(w) > 1) put_choices(w);
   LGV_TRY(w->is_table ? lgv__export_table(w, err) : lgv__export_network(w, err));
   if (w->members > 1) put_mean(w);

@@ -9,7 +9,9 @@
  * and the mean over atoms, over quantiles (those of IQN at fixed tau, so that the embedding of tau
  * is computed here) and over members. The action has the greatest value among those that the mask
  * allows, with the lowest index among equals, in every part of the action; where evaluations vote,
- * it is the vote of the members; of a policy that is not greedy it is the most probable action.
+ * it is the vote of the members; of a policy that is not greedy it is the most probable action. A
+ * policy over continuous actions has no values: its action is the tanh of the network's outputs,
+ * scaled to the bounds.
  *
  * Exporting changes no state of the agent, random streams included. */
 #ifndef LGV_AGENT_EXPORT_H
@@ -20,6 +22,8 @@
 
 /* An agent fills this in; all zero: it has values and nothing else to export. */
 struct lgv_policy_parts {
+  bool is_actor;  /* the network's first outputs, one per part of a box, are actions before their
+                     tanh, and there are no values */
   bool by_stage;  /* its values depend on the stage; copy h of the network is that of stage h */
   bool votes;     /* in evaluations the members vote */
   const net *net; /* NULL: there is no single network over whole observations */

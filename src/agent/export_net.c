@@ -434,15 +434,36 @@ static void put_values(export_writer *w) {
   fputs(loops ? "  }\n}\n\n" : "}\n\n", w->file);
 }
 
+/* NAME_act of a policy over a box. The product of the bounds' distance may round beyond them. */
+static void put_actor(export_writer *w) {
+  const lgv_action_space *space = &w->env->actions;
+  lgv__export_floats(w, "low", space->low, 1, 0, space->parts);
+  lgv__export_floats(w, "high", space->high, 1, 0, space->parts);
+  fprintf(w->file,
+          "void %s_act(%s, float *action) {\n"
+          "  float out[%d];\n"
+          "  forward(weights, %s, out);\n"
+          "  for (int p = 0; p < %d; p++) {\n"
+          "    float x = low[p] + ((float)tanh(out[p]) + 1) / 2 * (high[p] - low[p]);\n"
+          "    action[p] = x < low[p] ? low[p] : x > high[p] ? high[p] : x;\n"
+          "  }\n"
+          "}\n",
+          w->name, w->parameters, w->parts.net->shape.outputs, w->arguments, space->parts);
+}
+
 lgv_status lgv__export_network(export_writer *w, lgv_error *err) {
-  bool needs_exp = w->parts.z, needs_sqrt = w->parts.net->shape.layer_norm;
+  bool needs_sqrt = w->parts.net->shape.layer_norm;
+  const char *needs = w->parts.is_actor ? "tanh" : w->parts.z ? "exp" : "";
   assert(w->parts.prior_w == NULL || w->parts.atoms <= 1);
-  if (needs_exp || needs_sqrt)
-    fprintf(w->file, "#include <math.h> /* %s%s%s */\n\n", needs_exp ? "exp" : "",
-            needs_exp && needs_sqrt ? ", " : "", needs_sqrt ? "sqrt" : "");
+  if (*needs || needs_sqrt)
+    fprintf(w->file, "#include <math.h> /* %s%s%s */\n\n", needs, *needs && needs_sqrt ? ", " : "",
+            needs_sqrt ? "sqrt" : "");
   LGV_TRY(put_arrays(w, err));
   put_functions(w);
   put_forward(w);
-  put_values(w);
+  if (w->parts.is_actor)
+    put_actor(w);
+  else
+    put_values(w);
   return LGV_OK;
 }

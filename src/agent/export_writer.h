@@ -11,7 +11,7 @@
 
 typedef struct export_writer {
   FILE *file;
-  const char *name; /* prefix of the two functions */
+  const char *name; /* prefix of the functions */
   lgv_agent *agent;
   const lgv_env_spec *env;
   lgv_policy_parts parts;

@@ -8,18 +8,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The agents of the rule: the first explores deeply, the second takes every discrete action. */
+/* The agents of the rule: the first explores deeply, the second takes every discrete action, the
+ * third takes continuous ones. */
 #define POSTERIOR "pathwise-lmcdqn"
 #define GENERAL "adam-lmcdqn"
+#define CONTINUOUS "sac"
 
 const char *lgv_auto_agent(const lgv_env_spec *env) {
   bool is_index = env->obs_form != LGV_FORM_DENSE, one_choice = env->actions.kind == LGV_DISCRETE;
+  if (env->actions.kind == LGV_BOX) return CONTINUOUS;
   return is_index && one_choice ? POSTERIOR : GENERAL;
 }
 
 const char *lgv_auto_rule(void) {
-  return POSTERIOR " for one-hot and thermometer observations if an action is one choice, "
-                   "otherwise " GENERAL;
+  return CONTINUOUS " for continuous actions, " POSTERIOR
+                    " for one-hot and thermometer observations if an action is one choice, "
+                    "otherwise " GENERAL;
 }
 
 bool lgv__agent_is_auto(const lgv_settings *settings) {

@@ -109,13 +109,14 @@ static lgv_status check_actions(const lgv_agent_type *type, const lgv_action_spa
                     "once (multi-discrete): take one of %s",
                     type->name, space->parts, names);
   }
-  if (space->kind == LGV_BOX && !box)
+  if (space->kind == LGV_BOX && !box) {
+    name_agents(LGV_TAKES_BOX, names, sizeof names);
     return lgv_fail(err, LGV_ERR_USAGE,
                     "%s takes discrete actions, but those of this environment are continuous (a "
-                    "box of %d): the agents for it are sac, td3, dsac and lsac, which this "
-                    "version does not have yet (an environment may offer choices instead: pendulum "
-                    "does with env.torques = 3)",
-                    type->name, space->parts);
+                    "box of %d): take one of %s (an environment may offer choices instead: "
+                    "pendulum does with env.torques = 3)",
+                    type->name, space->parts, names);
+  }
   if (space->kind != LGV_BOX && box)
     return lgv_fail(err, LGV_ERR_USAGE, "%s takes continuous actions, not discrete ones",
                     type->name);

@@ -186,6 +186,11 @@ void LGV_KERNEL(lgv__add_scaled)(int64_t count, const float *restrict x, float s
   for (int64_t i = 0; i < count; i++) sum[i] += scale * x[i];
 }
 
+void LGV_KERNEL(lgv__approach)(int64_t count, const float *restrict to, float share,
+                               float *restrict x) {
+  for (int64_t i = 0; i < count; i++) x[i] += share * (to[i] - x[i]);
+}
+
 /* A row of `cols` columns at c and, from column 16 on, at c + 256. */
 INLINE void end_row(const lgv_block_end *e, const float *c, const float *gate, float *out) {
   enum { TILE_COLS = 16, TILE = 256 };

@@ -34,6 +34,7 @@ const lgv_kernel_set SET(lgv__kernel_set) = {
     .running_sums = LGV_KERNEL(lgv__running_sums),
     .sum_up = LGV_KERNEL(lgv__sum_up),
     .add_scaled = LGV_KERNEL(lgv__add_scaled),
+    .approach = LGV_KERNEL(lgv__approach),
     .rectify = LGV_KERNEL(lgv__rectify),
     .gate = LGV_KERNEL(lgv__gate),
     .scale = LGV_KERNEL(lgv__scale),

@@ -168,6 +168,7 @@ typedef struct lgv_kernel_set {
                        float *sums);
   void (*sum_up)(int64_t rows, int64_t cols, float *x); /* row i += all rows below it, in place */
   void (*add_scaled)(int64_t count, const float *x, float scale, float *sum);
+  void (*approach)(int64_t count, const float *to, float share, float *x); /* x += share (to - x) */
   void (*rectify)(int64_t count, float *x);                 /* x = max(x, 0); NaN stays */
   void (*gate)(int64_t count, const float *gate, float *x); /* x = 0 where gate is not positive */
   void (*scale)(int64_t count, float scale, float *x);
@@ -252,6 +253,7 @@ void LGV_KERNEL(lgv__running_sums)(int64_t rows, int64_t cols, const float *star
                                    float scale, float *sums);
 void LGV_KERNEL(lgv__sum_up)(int64_t rows, int64_t cols, float *x);
 void LGV_KERNEL(lgv__add_scaled)(int64_t count, const float *x, float scale, float *sum);
+void LGV_KERNEL(lgv__approach)(int64_t count, const float *to, float share, float *x);
 void LGV_KERNEL(lgv__rectify)(int64_t count, float *x);
 void LGV_KERNEL(lgv__gate)(int64_t count, const float *gate, float *x);
 void LGV_KERNEL(lgv__scale)(int64_t count, float scale, float *x);

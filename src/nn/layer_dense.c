@@ -127,8 +127,8 @@ void lgv__layer_dense_backward(const net_layer *layer, const float *params, cons
                                const float *gate, int64_t batch, const float *d_out, float *d_in,
                                float *scratch, float *grad) {
   int64_t first = layer->in_first;
-  bias_gradient(layer, batch, d_out, grad);
-  weight_gradient(layer, in + first, batch, d_out, scratch, grad);
+  if (grad) bias_gradient(layer, batch, d_out, grad);
+  if (grad) weight_gradient(layer, in + first, batch, d_out, scratch, grad);
   if (d_in)
     input_gradient(layer, params, gate ? gate + first : NULL, batch, d_out, d_in + first, scratch);
 }

@@ -57,7 +57,8 @@ static inline int64_t net_rows(const net *n, int32_t layer, int64_t batch, int64
 
 /* ---- Parts of passes (net_pass.c) ---- */
 
-/* The backward pass of a dense layer's linear map, in the precision of the network. */
+/* The backward pass of a dense layer's linear map, in the precision of the network. grad may be
+ * NULL: then only d_in is computed. */
 void lgv__net_map_backward(const net *n, const float *params, int32_t l, const float *in,
                            const float *gate, int64_t rows, net_tape *tape, const float *d_out,
                            float *d_in, float *grad);
@@ -68,7 +69,7 @@ void lgv__net_convert_part(const net *n, net_input input, int64_t sample, int64_
 /* ---- Dense ---- */
 
 /* in, d_in and gate have rows of layer->in_row numbers, of which the layer takes and writes its
- * own. gate: `in`; NULL: d_in is not gated. */
+ * own. gate: `in`; NULL: d_in is not gated. grad: NULL if only d_in is wanted. */
 void lgv__layer_dense_forward(const net_layer *layer, const float *params, const float *in,
                               int64_t batch, float *out);
 void lgv__layer_dense_backward(const net_layer *layer, const float *params, const float *in,

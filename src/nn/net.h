@@ -229,6 +229,15 @@ const float *lgv__net_forward(const net *n, const float *params, net_input input
  * (1/K for an ensemble of K heads). */
 void lgv__net_backward(const net *n, const float *params, net_input input, int64_t batch,
                        net_tape *tape, const float *d_outputs, float core_scale, float *grad);
+/* d_inputs (batch x count) = d loss / d the last `count` inputs of the layer that a vector joins
+ * (of an MLP: of its first layer), for networks without an embedding. Nothing is computed for the
+ * parameters. scratch: (count x outputs of that layer). */
+void lgv__net_backward_inputs(const net *n, const float *params, int64_t batch, net_tape *tape,
+                              const float *d_outputs, int64_t count, float *scratch,
+                              float *d_inputs);
+/* Keeps these rows of the last forward pass, which ascend: they become the first ones. A
+ * lgv__net_backward_inputs of `count` samples may follow, but no lgv__net_backward. */
+void lgv__net_keep_rows(const net *n, net_tape *tape, const int32_t *rows, int64_t count);
 /* The fraction of hidden units that were 0 for every sample of the last forward pass. A unit of a
  * convolution is a channel, which counts as 0 if it is 0 at every place. */
 double lgv__net_dead_share(const net *n, const net_tape *tape, int64_t batch);

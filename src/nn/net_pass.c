@@ -2,6 +2,7 @@
  * exception: they are converted to floats in groups just before the first convolution needs them,
  * so that they are still in the cache. */
 #include "math/kernels.h"
+#include "math/matmul_threads.h"
 #include "nn/blocks.h"
 #include "nn/layers.h"
 
@@ -106,15 +107,18 @@ static void normalize(const net *n, const float *params, int64_t batch, int32_t 
                             tape->activation[l], tape->normalized[l], tape->norm_scale[l]);
 }
 
-/* d_out, the derivative before the rectifier, becomes that before the normalization. */
+/* d_out, the derivative before the rectifier, becomes that before the normalization. grad may be
+ * NULL. */
 static void normalize_back(const net *n, const float *params, int64_t batch, int32_t l,
                            const net_tape *tape, float *d_out, float *grad) {
   const net_layer *layer = &n->layer[l];
   int64_t rows = net_rows(n, l, batch, tape->taus), places = net_layer_places(layer);
   const float *normalized = tape->normalized[l];
   const lgv_kernel_set *kernels = lgv__kernels();
-  kernels->column_dots(rows * places, layer->outputs, d_out, normalized, grad + layer->gains);
-  kernels->column_sums(rows * places, layer->outputs, d_out, grad + layer->shifts);
+  if (grad) {
+    kernels->column_dots(rows * places, layer->outputs, d_out, normalized, grad + layer->gains);
+    kernels->column_sums(rows * places, layer->outputs, d_out, grad + layer->shifts);
+  }
   kernels->normalize_back(rows, places, layer->outputs, params + layer->gains, normalized,
                           tape->norm_scale[l], d_out);
 }
@@ -141,8 +145,10 @@ void lgv__net_map_backward(const net *n, const float *params, int32_t l, const f
     return;
   }
   lgv__net_tiles_use(tape->tiles, params);
-  lgv__kernels()->column_sums(rows, layer->outputs, d_out, grad + layer->biases);
-  lgv__block_weights(n, l, (block_input){.x = in, .row = layer->in_row}, rows, d_out, tape, grad);
+  if (grad) {
+    lgv__kernels()->column_sums(rows, layer->outputs, d_out, grad + layer->biases);
+    lgv__block_weights(n, l, (block_input){.x = in, .row = layer->in_row}, rows, d_out, tape, grad);
+  }
   if (d_in) lgv__block_inputs(n, params, l, gate, layer->in_row, rows, d_out, tape, d_in);
 }
 
@@ -345,6 +351,59 @@ void lgv__net_backward(const net *n, const float *params, net_input input, int64
   }
   first_backward(n, params, input, batch, tape, d_out, grad);
   end_blocks(tape);
+}
+
+/* The derivatives of a layer's last `count` inputs: D W^T for the last rows of W. */
+static void last_inputs_backward(const net_layer *layer, const float *params, int64_t batch,
+                                 const float *d_out, int64_t count, float *scratch,
+                                 float *d_inputs) {
+  int64_t n = layer->outputs;
+  const float *weights = params + layer->weights + (layer->inputs - count) * n;
+  lgv__kernels()->transpose(count, n, weights, n, NULL, scratch, count);
+  lgv__matmul_threads_product(&(lgv_product){.m = batch,
+                                             .n = count,
+                                             .k = n,
+                                             .a = d_out,
+                                             .a_row = n,
+                                             .a_col = 1,
+                                             .b = scratch,
+                                             .b_row = count,
+                                             .c = d_inputs,
+                                             .c_row = count});
+}
+
+void lgv__net_backward_inputs(const net *n, const float *params, int64_t batch, net_tape *tape,
+                              const float *d_outputs, int64_t count, float *scratch,
+                              float *d_inputs) {
+  assert(batch <= tape->batch && !n->embedding && !n->shape.dueling && !net_takes_index(n));
+  const float *d_out = d_outputs;
+  begin_blocks(params, tape);
+  for (int32_t l = n->n_layers - 1; l >= n->joins; l--) {
+    if (n->layer[l].normalized)
+      normalize_back(n, params, batch, l, tape, tape->delta[(l + 1) & 1], NULL);
+    if (l == n->joins) break;
+    float *d_in = tape->delta[l & 1];
+    const float *in = inputs_of(n, tape, l);
+    lgv__net_map_backward(n, params, l, in, in, batch, tape, d_out, d_in, NULL);
+    d_out = d_in;
+  }
+  end_blocks(tape);
+  last_inputs_backward(&n->layer[n->joins], params, batch, d_out, count, scratch, d_inputs);
+}
+
+static void keep(float *x, int64_t length, const int32_t *rows, int64_t count) {
+  for (int64_t i = 0; x && i < count; i++)
+    if (rows[i] != i) memcpy(x + i * length, x + rows[i] * length, (size_t)length * sizeof *x);
+}
+
+void lgv__net_keep_rows(const net *n, net_tape *tape, const int32_t *rows, int64_t count) {
+  assert(!n->embedding);
+  for (int32_t l = n->joins; l < n->n_hidden; l++) {
+    int64_t length = net_layer_length(&n->layer[l]);
+    keep(tape->activation[l], length, rows, count);
+    keep(tape->normalized[l], length, rows, count);
+    keep(tape->norm_scale[l], 1, rows, count);
+  }
 }
 
 /* ---- Statistics ---- */

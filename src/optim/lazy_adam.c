@@ -176,7 +176,8 @@ void lgv__lazy_rows_step(lazy_rows *l, int64_t row, const float *g) {
                          .g = g,
                          .slot = {l->m + at, l->v + at},
                          .t = ++l->at[row],
-                         .lr_scale = 1};
+                         .lr_scale = 1,
+                         .beta_scale = 1};
   l->adam->step(l->p, &step);
 }
 

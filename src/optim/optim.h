@@ -49,6 +49,10 @@ static inline double optim_lr(const optim_params *p, const lgv_optim_step *step)
   return p->lr * step->lr_scale;
 }
 
+static inline double optim_beta(const optim_params *p, const lgv_optim_step *step) {
+  return p->beta * step->beta_scale;
+}
+
 static inline optim_constants optim_constants_of(const optim_params *p,
                                                  const lgv_optim_step *step) {
   double lr = optim_lr(p, step);
@@ -56,7 +60,7 @@ static inline optim_constants optim_constants_of(const optim_params *p,
       .lr = (float)lr,
       .a = (float)p->a,
       .eps = (float)p->eps,
-      .noise = p->beta > 0 ? (float)sqrt(2 * lr / p->beta) : 0,
+      .noise = p->beta > 0 ? (float)sqrt(2 * lr / optim_beta(p, step)) : 0,
       .keep_m = (float)p->alpha1,
       .gain_m = (float)(1 - p->alpha1),
       .keep_v = (float)p->alpha2,

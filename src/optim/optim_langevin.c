@@ -177,7 +177,8 @@ OPTIM_INLINE optim_move langevin_adam_rule(const void *constants, optim_point *x
 static void langevin_adam_step(const void *params, const lgv_optim_step *step) {
   const optim_params *p = params;
   adam_constants k = adam_constants_of(p, step);
-  k.common.noise = (float)sqrt(2 * (double)k.rate / (p->beta * (double)k.root_unbiased));
+  k.common.noise =
+      (float)sqrt(2 * (double)k.rate / (optim_beta(p, step) * (double)k.root_unbiased));
   optim_walk(step, p, langevin_adam_rule, &k, OPTIM_MOMENTS, k.common.noise > 0);
 }
 

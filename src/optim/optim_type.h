@@ -4,6 +4,7 @@
  *   - the parameter struct of every optimizer begins with an optim_params;
  *   - every optimizer has lr, which a step multiplies by lr_scale before it computes anything else:
  *     an agent lowers the step size without knowing which optimizer it has;
+ *   - a step multiplies beta, of those with noise, by beta_scale;
  *   - with optim.compensated the agent provides a residual for each parameter.
  * Nothing else about an optimizer concerns an agent. */
 #ifndef LGV_OPTIM_OPTIM_TYPE_H
@@ -25,6 +26,7 @@ typedef struct lgv_optim_step {
   float *residual;              /* (count): low part of two-float parameters, or NULL */
   int64_t t;                    /* 1 at the first step */
   double lr_scale;              /* the step size is lr_scale times optim.lr; 1: as set */
+  double beta_scale; /* the inverse temperature is beta_scale times optim.beta; 1: as set */
   lgv_noise *noise;
 } lgv_optim_step;
 

@@ -70,7 +70,7 @@ static void take_step(const void *params, const lgv_optim_step *step) {
       .common = optim_constants_of(c, step),
       .keep_u = (float)(1 - lr * p->friction),
   };
-  k.common.noise = (float)sqrt(2 * lr * p->friction / c->beta);
+  k.common.noise = (float)sqrt(2 * lr * p->friction / optim_beta(c, step));
   if (p->drift == DRIFT_ASGLD)
     optim_walk(step, c, asgld_rule, &k, SLOTS, k.common.noise > 0);
   else

@@ -74,14 +74,15 @@ void lgv__replay_layout(replay *r, const lgv_env_spec *env, int64_t streams, int
   r->capacity = capacity / streams * streams;
   r->obs_bytes = (int64_t)bytes;
   r->parts = lgv__action_parts(&env->actions);
+  r->box = env->actions.kind == LGV_BOX;
   r->frames = lgv__frames(env);
   r->n_step = n_step;
   r->gamma = gamma;
   r->cursor = lgv_layout_array(layout, "replay.cursor", LGV_I64, n * REPLAY_CURSORS, LGV_KEEP);
   r->rows = lgv_layout_array(layout, "replay.rows", LGV_I64, 1, LGV_KEEP);
   r->obs = lgv__layout_rows(layout, "replay.obs", LGV_U8, rows, n * bytes, r->rows);
-  r->action =
-      lgv__layout_rows(layout, "replay.action", LGV_I32, rows, n * (size_t)r->parts, r->rows);
+  r->action = lgv__layout_rows(layout, "replay.action", r->box ? LGV_F32 : LGV_I32, rows,
+                               n * (size_t)r->parts, r->rows);
   r->reward = lgv__layout_rows(layout, "replay.reward", LGV_F32, rows, n, r->rows);
   r->terminated = lgv__layout_rows(layout, "replay.terminated", LGV_U8, rows, n, r->rows);
   r->lost_first = lgv_layout_array(layout, "replay.lost_first", LGV_U8, n * bytes, LGV_KEEP);
@@ -97,7 +98,12 @@ void lgv__replay_batch_layout(replay_batch *b, const replay *r, int64_t size, bo
   b->obs = lgv_layout_array(layout, "batch.obs", LGV_U8, (2 + with_first) * bytes, LGV_SCRATCH);
   b->first = b->obs && with_first ? b->obs + bytes : NULL;
   b->next = b->obs ? b->obs + (1 + with_first) * bytes : NULL;
-  b->action = lgv_layout_array(layout, "batch.action", LGV_I32, n * (size_t)r->parts, LGV_SCRATCH);
+  if (r->box)
+    b->values =
+        lgv_layout_array(layout, "batch.action", LGV_F32, n * (size_t)r->parts, LGV_SCRATCH);
+  else
+    b->action =
+        lgv_layout_array(layout, "batch.action", LGV_I32, n * (size_t)r->parts, LGV_SCRATCH);
   b->reward = lgv_layout_array(layout, "batch.reward", LGV_F32, n, LGV_SCRATCH);
   b->discount = lgv_layout_array(layout, "batch.discount", LGV_F32, n, LGV_SCRATCH);
   if (!r->env.masked) return;
@@ -120,7 +126,9 @@ static void store(replay *r, int64_t entry, const lgv_obs *obs) {
     lgv__stack_newest(&r->one, frames, obs->data, stored(r, entry));
 }
 
-static bool has_action(const replay *r, int64_t entry) { return r->action[entry * r->parts] >= 0; }
+static bool has_action(const replay *r, int64_t entry) {
+  return r->action[entry * r->parts] != REPLAY_NO_ACTION;
+}
 
 static void store_mask(replay *r, int64_t entry, const uint8_t *mask) {
   if (!r->mask) return;
@@ -179,7 +187,7 @@ static void append(replay *r, int64_t stream, const lgv_obs *obs, int32_t age) {
   c[REPLAY_HEAD] = entry;
   store(r, entry, obs);
   store_mask(r, entry, obs->mask);
-  for (int32_t p = 0; p < r->parts; p++) r->action[entry * r->parts + p] = -1;
+  for (int32_t p = 0; p < r->parts; p++) r->action[entry * r->parts + p] = REPLAY_NO_ACTION;
   r->reward[entry] = 0;
   r->terminated[entry] = 0;
   r->age[entry] = age;
@@ -194,7 +202,7 @@ int64_t lgv__replay_add(replay *r, int64_t stream, const lgv_transition *t) {
       c[REPLAY_FILLED] && !c[REPLAY_ENDED] && t->obs.stage > 0 && t->obs.stage == c[REPLAY_STAGE];
   if (!continues) append(r, stream, &t->obs, 0);
   int64_t entry = c[REPLAY_HEAD];
-  memcpy(r->action + entry * r->parts, t->action->choices, (size_t)r->parts * sizeof *r->action);
+  memcpy(r->action + entry * r->parts, t->action, (size_t)r->parts * sizeof *r->action);
   r->reward[entry] = (float)t->reward;
   r->terminated[entry] = t->terminated;
   c[REPLAY_ACTIONS]++;
@@ -306,6 +314,10 @@ static void gather_masks(const replay *r, replay_batch *b, int64_t i, int64_t ne
 
 static void gather_actions(const replay *r, replay_batch *b) {
   int32_t parts = r->parts;
+  size_t bytes = (size_t)parts * sizeof *r->action;
+  for (int64_t i = 0; r->box && i < b->size; i++)
+    memcpy(b->values + i * parts, r->action + b->entry[i] * parts, bytes);
+  if (r->box) return;
   for (int32_t p = 0; p < parts; p++)
     for (int64_t i = 0; i < b->size; i++)
       b->action[i * parts + p] = r->action[b->entry[i] * parts + p];
@@ -370,10 +382,20 @@ bool lgv__replay_is_observation(const lgv_env_spec *env, const void *encoded) {
   return is_index(env, index);
 }
 
+static bool is_in_box(const replay *r, int64_t entry) {
+  for (int32_t p = 0; p < r->parts; p++) {
+    float x;
+    memcpy(&x, r->action + entry * r->parts + p, sizeof x);
+    if (!(x >= r->env.actions.low[p] && x <= r->env.actions.high[p])) return false;
+  }
+  return true;
+}
+
 /* One choice of every part, or none of any. */
 static bool is_action(const replay *r, int64_t entry) {
   const int32_t *choice = r->action + entry * r->parts;
-  bool acted = choice[0] >= 0;
+  bool acted = has_action(r, entry);
+  if (r->box && acted) return is_in_box(r, entry);
   for (int32_t p = 0; p < r->parts; p++)
     if (!lgv__is_within(choice[p], acted ? 0 : -1,
                         acted ? lgv__part_choices(&r->env.actions, p) - 1 : -1))

@@ -6,7 +6,8 @@
  * e - streams and e + streams. So the filled entries are at the front, and looking ahead or back
  * never reaches another stream.
  *
- * An entry holds an observation and the action, reward and end that followed it. The newest
+ * An entry holds an observation and the action, reward and end that followed it. An action is one
+ * choice per part, or one float per part of a box. The newest
  * observation and the last one of every episode take an entry without an action, so that no next
  * observation is ever lost; such entries are never drawn. A sparse observation (one-hot,
  * thermometer) is kept as one index. Of a stack (base/stack.h), only the newest observation is
@@ -36,6 +37,9 @@ enum {
   REPLAY_CURSORS
 };
 
+/* Neither a choice nor the bits of a finite float: as a float it is NaN. */
+enum { REPLAY_NO_ACTION = -1 };
+
 typedef struct replay {
   lgv_env_spec env;
   lgv_env_spec one; /* of one stored observation: env without its stacks */
@@ -51,7 +55,9 @@ typedef struct replay {
   int64_t *rows;       /* (1): entries in use, of the stream with the most */
   uint8_t *obs;        /* (capacity x obs_bytes) */
   uint8_t *mask;       /* (capacity x mask_bytes): what each observation allows; or NULL */
-  int32_t *action;     /* (capacity x parts): -1 where no action has been taken */
+  bool box;            /* actions are floats */
+  int32_t *action;     /* (capacity x parts): choices, or the bits of floats; REPLAY_NO_ACTION where
+                        * no action has been taken */
   float *reward;       /* (capacity) */
   uint8_t *terminated; /* (capacity): whether the action there ended the task */
   int32_t *age;        /* (capacity): steps since the episode began */
@@ -68,7 +74,8 @@ typedef struct replay_batch {
                                       * the episode began, or NULL if it was not asked for */
   uint8_t *obs_mask, *first_mask, *next_mask; /* (size x choices) each, bytes of 0 or 1, in the
                                                * same order; NULL if the spec is not masked */
-  int32_t *action;                            /* (size x parts) */
+  int32_t *action;                            /* (size x parts): choices; NULL for a box */
+  float *values;                              /* (size x parts): of a box; else NULL */
   float *reward;                              /* (size): sum over l < m of gamma^l r */
   float *discount; /* (size): gamma^m, or 0 where the episode terminated */
 } replay_batch;

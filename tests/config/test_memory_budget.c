@@ -160,7 +160,8 @@ static void a_replay_of_stacks_needs_no_more(void **state) {
 static void what_is_counted_is_what_is_taken(void **state) {
   (void)state;
   for (size_t a = 0; lgv__agents[a]; a++) {
-    lgv_plan *plan = make_plan("nchain", lgv__agents[a]->name, "run.episodes=20 run.eval_every=50");
+    lgv_plan *plan = make_plan(home_of(lgv__agents[a]), lgv__agents[a]->name,
+                               "run.episodes=20 run.eval_every=50");
     lgv_env *env;
     lgv_agent *agent;
     lgv_error err = {0};

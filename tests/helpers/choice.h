@@ -22,6 +22,19 @@ static inline const lgv_action *choice(int32_t index) {
   return action;
 }
 
+/* Whether an agent takes continuous actions, and so no others. */
+static inline bool takes_box(const lgv_agent_type *type) { return type->traits & LGV_TAKES_BOX; }
+
+/* Settings with which an agent of continuous actions learns within a short test. */
+static inline const char *quick_for(const lgv_agent_type *type) {
+  return takes_box(type) ? "agent.hidden=8 agent.batch=8 agent.warmup=40 agent.replay=300" : "";
+}
+
+/* A small environment that an agent takes. */
+static inline const char *home_of(const lgv_agent_type *type) {
+  return takes_box(type) ? "pendulum" : "nchain";
+}
+
 /* A uniform draw. */
 static inline const lgv_action *draw_action(const lgv_action_space *space, lgv_rng *rng) {
   if (space->kind == LGV_DISCRETE) return choice((int32_t)lgv_rng_below(rng, space->count));

@@ -72,14 +72,14 @@ static inline int kill_agent(const char *env, const char *agent, int kills, lgv_
   return done;
 }
 
-/* The environment: nchain is small, and its model also suits linear agents. */
+/* nchain is small, and its model also suits linear agents. */
 static inline int kill_every_agent(int kills_each, uint64_t seed) {
   int kills = 0;
   lgv_rng rng;
   lgv_rng_seed(&rng, seed, "kills");
   for (size_t a = 0; lgv__agents[a]; a++) {
     size_t usual = a % 2 ? lgv__checkpoint_fork_from(0) : 0;
-    kills += kill_agent("nchain", lgv__agents[a]->name, kills_each, &rng);
+    kills += kill_agent(home_of(lgv__agents[a]), lgv__agents[a]->name, kills_each, &rng);
     if (usual) lgv__checkpoint_fork_from(usual);
   }
   return kills;

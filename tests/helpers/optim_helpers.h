@@ -48,7 +48,9 @@ static inline void set_params(const lgv_optim_type *type, void *params, const ch
 /* All arrays start at 0. compensated in the settings gives it a residual. */
 static inline rig make_rig(const lgv_kernel_set *set, const char *name, const char *settings,
                            size_t count) {
-  rig r = {.set = set, .type = find_optimizer(set, name), .step = {.count = count, .lr_scale = 1}};
+  rig r = {.set = set,
+           .type = find_optimizer(set, name),
+           .step = {.count = count, .lr_scale = 1, .beta_scale = 1}};
   assert_true(r.type->params_size <= sizeof r.params);
   lgv__params_defaults(r.type->params, r.params);
   set_params(r.type, r.params, settings);

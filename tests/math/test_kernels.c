@@ -248,6 +248,10 @@ static void element_passes_match_the_definition(void **state) {
       memcpy(z, y, (size_t)count * sizeof *z);
       set->add_scaled(count, x, 0.75f, z);
       for (int64_t i = 0; i < count; i++) assert_true(same_bits(z[i], y[i] + 0.75f * x[i]));
+      memcpy(z, y, (size_t)count * sizeof *z);
+      set->approach(count, x, 0.25f, z);
+      for (int64_t i = 0; i < count; i++)
+        assert_true(fabsf(z[i] - (0.75f * y[i] + 0.25f * x[i])) < 1e-6f);
       set->gate(count, x, z);
       set->rectify(count, y);
       for (int64_t i = 0; i < count; i++) {

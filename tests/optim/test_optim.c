@@ -236,6 +236,22 @@ static void a_scaled_step_is_that_of_a_scaled_lr(void **state) {
   }
 }
 
+/* beta_scale changes beta and nothing else. */
+static void a_tempered_step_is_that_of_another_beta(void **state) {
+  (void)state;
+  int noisy = 0;
+  for (size_t i = 0; lgv__kernels()->optimizers[i]; i++) {
+    const lgv_optim_type *type = lgv__kernels()->optimizers[i];
+    rig a = make_rig(lgv__kernels(), type->name, "lr=0.01", COUNT);
+    rig b = make_rig(lgv__kernels(), type->name, "lr=0.01", COUNT);
+    a.step.beta_scale = 0.25;
+    noisy += ((optim_params *)(void *)b.params)->beta > 0;
+    ((optim_params *)(void *)b.params)->beta *= 0.25;
+    check_same_steps(a, b, type->name, "beta_scale=0.25", type->name, "beta / 4");
+  }
+  assert_true(noisy >= 5);
+}
+
 static void some_settings_make_one_optimizer_another(void **state) {
   (void)state;
   check_same_path("langevin-adam", "beta=inf lr=0.01", "adam", "lr=0.01");
@@ -421,6 +437,7 @@ int main(void) {
       cmocka_unit_test(plain_ulmc_shakes_the_velocity),
       cmocka_unit_test(infinite_beta_draws_nothing),
       cmocka_unit_test(a_scaled_step_is_that_of_a_scaled_lr),
+      cmocka_unit_test(a_tempered_step_is_that_of_another_beta),
       cmocka_unit_test(some_settings_make_one_optimizer_another),
       cmocka_unit_test(compensation_changes_nothing_but_rounding),
       cmocka_unit_test(l2_adds_its_multiple_of_the_parameters_to_the_gradient),

@@ -86,8 +86,13 @@ static double update(rig *r, lgv_rng *rng, double size, bool snapshot) {
   for (int row = 0; row < ROWS; row++)
     if (has[row]) lgv__lazy_rows_step(&r->lazy, row, r->g + row * WIDTH);
   lgv__lazy_rows_end(&r->lazy);
-  lgv_optim_step step = {
-      .count = ALL, .w = r->w, .g = r->g, .slot = {r->m, r->v}, .t = ++r->t, .lr_scale = 1};
+  lgv_optim_step step = {.count = ALL,
+                         .w = r->w,
+                         .g = r->g,
+                         .slot = {r->m, r->v},
+                         .t = ++r->t,
+                         .lr_scale = 1,
+                         .beta_scale = 1};
   r->adam->step(&r->p, &step);
   return most;
 }

@@ -11,6 +11,7 @@ import pytest
 from gymnasium import spaces
 
 import langevin
+from langevin import _library as library
 from langevin import _registry, gym_task
 
 SMALL = {"warmup": 50, "replay": 500}
@@ -421,7 +422,10 @@ def test_help_shows_defaults_beside_presets():
     assert "Presets (preset=...): small, atari" in langevin.DoubleDQN.__doc__
 
 
-@pytest.mark.parametrize("name", list(langevin.agents()))
+DISCRETE = [n for n, c in langevin.agents().items() if not c._entry.traits & library.TAKES_BOX]
+
+
+@pytest.mark.parametrize("name", DISCRETE)  # test_continuous.py has the others
 def test_every_agent(name):
     cls = langevin.agents()[name]
     env = gymnasium.make("langevin/RiverSwim-v0", n=4, horizon=6)

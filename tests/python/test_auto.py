@@ -50,9 +50,8 @@ def test_unknown_parameters_name_the_picked_agent():
         langevin.auto("CartPole-v1", no_such_thing=1)
 
 
-def test_continuous_actions_are_refused():
-    with pytest.raises(langevin.UsageError, match="continuous"):
-        langevin.auto("Pendulum-v1")
+def test_continuous_actions_have_sac():
+    assert type(langevin.auto("Pendulum-v1")) is langevin.SAC
 
 
 def test_runs_record_the_picked_agent(tmp_path):

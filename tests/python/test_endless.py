@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 import langevin
 from langevin import _library as library
 
-DEEP = [agent for agent in langevin.agents().values() if not agent._entry.traits & library.NEEDS_HORIZON]
+DEEP = [agent for agent in langevin.agents().values() if not agent._entry.traits & (library.NEEDS_HORIZON | library.TAKES_BOX)]
 
 
 class Circle(gymnasium.Env):

@@ -219,7 +219,7 @@ def test_copies_of_environments_are_refused():
 WRONG = [
     (lambda: langevin.DQN(None), "environment"),
     (lambda: langevin.DQN(5), "TabularMDP, not 5"),
-    (lambda: langevin.DQN("Pendulum-v1"), "continuous.*sac, td3"),
+    (lambda: langevin.DQN("Pendulum-v1"), "continuous.*take one of sac, td3"),
     (lambda: cartpole(seed=-1), "seed"),
     (lambda: cartpole(seed=1.5), "seed"),
     (lambda: cartpole(gamma=2), r"agent.gamma = '2' is not valid: it takes a number in \[0, 1\]"),

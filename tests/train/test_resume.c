@@ -84,7 +84,9 @@ static void check_all(const char *extra, int64_t first_stop, int64_t second_stop
   for (size_t e = 0; lgv__envs[e]; e++)
     for (size_t a = 0; lgv__agents[a]; a++) {
       if (lgv__envs[e]->connect) continue; /* needs Python: test_env_gym resumes it */
-      lgv_settings *settings = make_settings(lgv__envs[e]->name, lgv__agents[a]->name, extra);
+      char all[300];
+      snprintf(all, sizeof all, "%s %s", extra, quick_for(lgv__agents[a]));
+      lgv_settings *settings = make_settings(lgv__envs[e]->name, lgv__agents[a]->name, all);
       lgv_error err = {0};
       lgv_plan *plan;
       lgv_status status = lgv_plan_create(settings, &plan, &err);

@@ -36,6 +36,7 @@ static const lgv_param poison_table[] = {
 /* No text can say NaN: these are set beside the parameters. */
 static double bad_reward, bad_entry;
 static lgv_obs_form form; /* of observations: some agents take one alone */
+static bool box;          /* actions are continuous */
 
 static lgv_status poison_spec(const void *params, lgv_env_spec *spec, lgv_error *err) {
   (void)params, (void)err;
@@ -47,6 +48,7 @@ static lgv_status poison_spec(const void *params, lgv_env_spec *spec, lgv_error 
                          .horizon = HORIZON,
                          .stationary = true,
                          .reward_max = 1};
+  if (box) spec->actions = lgv_box(1, (float[]){0}, (float[]){1});
   return LGV_OK;
 }
 
@@ -69,7 +71,9 @@ static lgv_status poison_step(void *self, const lgv_action *action, lgv_rng *rng
                               lgv_outcome *outcome, lgv_error *err) {
   (void)err;
   poison *e = self;
-  e->at[0] = (e->at[0] + action->choice + lgv_rng_below(rng, 2)) % STATES;
+  e->at[0] =
+      (e->at[0] + (box ? action->values[0] > 0.5f : action->choice) + lgv_rng_below(rng, 2)) %
+      STATES;
   bool bad = ++e->at[2] == BAD_STEP;
   outcome->reward = bad ? bad_reward : e->p->always ? e->p->reward : 1;
   outcome->truncated = ++e->at[1] == HORIZON;
@@ -99,13 +103,14 @@ static const lgv_env_type poison_type = {.size = sizeof(lgv_env_type),
                                          .state_index = poison_state};
 
 static lgv_plan *plan_agent(const char *agent, const char *extra) {
-  const lgv_obs_form forms[] = {LGV_FORM_DENSE, LGV_FORM_ONE_HOT};
+  const lgv_obs_form forms[] = {LGV_FORM_DENSE, LGV_FORM_ONE_HOT, LGV_FORM_DENSE};
   lgv_settings *settings = make_settings("poison", agent, extra);
   lgv_plan *plan = NULL;
   lgv_error err = {0};
   assert_int_equal(lgv_settings_add_env(settings, &poison_type, &err), LGV_OK);
-  for (int i = 0; i < 2 && !plan; i++) {
+  for (int i = 0; i < 3 && !plan; i++) {
     form = forms[i];
+    box = i == 2;
     if (lgv_plan_create(settings, &plan, &err) != LGV_OK) plan = NULL;
   }
   lgv_settings_free(settings);
@@ -201,7 +206,8 @@ static void rewards_that_are_too_large_never_pass_in_silence(void **state) {
       char directory[TEMP_SIZE], extra[160];
       lgv_error err = {0};
       bad_reward = rewards[i];
-      snprintf(extra, sizeof extra, "run.steps=1500 env.always=true env.reward=%g", rewards[i]);
+      snprintf(extra, sizeof extra, "run.steps=1500 env.always=true env.reward=%g %s", rewards[i],
+               quick_for(lgv__agents[a]));
       make_temp(directory);
       lgv_status status = run_agent(agent, extra, directory, &err);
       stopped += status != LGV_OK;

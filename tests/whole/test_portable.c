@@ -13,7 +13,7 @@
 
 /* Environments that call sines, cosines and powers, and settings that reach every function of
  * portable_math.h and dense_portable.h. `agents`: those that need states, or the others, or one by
- * its name. */
+ * its name; `box`: those with continuous actions. */
 #define FEW "agent.warmup=20 agent.replay=400 agent.batch=8 run.eval_episodes=1 run.eval_steps=20 "
 static const struct group {
   const char *env, *agents, *settings;
@@ -30,11 +30,13 @@ static const struct group {
     {"deepsea", "bootstrapped-dqn",
      FEW "run.steps=100 env.n=6 agent.members=networks agent.heads=3"},
     {"deepsea", "dqn", FEW "run.steps=40 env.n=6 env.features=pixels"},
+    {"pendulum", "box", FEW "run.steps=60 agent.hidden=16 run.eval_every=50"},
 };
 
 static bool belongs(const struct group *g, const lgv_agent_type *type) {
   bool linear = type->traits & LGV_NEEDS_STATES;
-  return strcmp(g->agents, linear ? "linear" : "deep") == 0 || strcmp(g->agents, type->name) == 0;
+  const char *kind = linear ? "linear" : takes_box(type) ? "box" : "deep";
+  return strcmp(g->agents, kind) == 0 || strcmp(g->agents, type->name) == 0;
 }
 
 /* Settings that an agent does not have are left out. */

@@ -127,6 +127,7 @@ double lgv__cell_network_update(cell_network *n, double prior) {
                          .g = n->grad,
                          .t = ++*n->updates,
                          .lr_scale = 1,
+                         .beta_scale = 1,
                          .noise = n->optim_noise};
   for (int32_t i = 0; i < n->optimizer->slots; i++) step.slot[i] = n->slot[i];
   n->optimizer->step(n->optim_params, &step);

@@ -281,6 +281,7 @@ void lgv__dqn_step(dqn *c, int64_t copy) {
                          .residual = c->residual ? c->residual + at : NULL,
                          .t = ++c->t[copy],
                          .lr_scale = c->lr_scale,
+                         .beta_scale = 1,
                          .noise = c->noise};
   for (int32_t i = 0; i < c->optimizer->slots; i++) step.slot[i] = c->slot[i] + at;
   c->optimizer->step(c->optim_params, &step);

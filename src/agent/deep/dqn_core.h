@@ -70,20 +70,24 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[],
   LGV_INTS_ROW(dqn_params, hidden, "hidden", "0", 0, 1e6, "widths of the hidden dense layers; 0: 32,32 (mlp), 128 (conv), 512 (nature)"), \
   LGV_BOOL_ROW(dqn_params, layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier"), \
   LGV_CHOICE_ROW(dqn_params, precision, "precision", "float", lgv__dqn_precision_names, "products of hidden layers: float; bf16x3: bf16 with both factors split in two, nearly float; bf16: 8 bits of precision, sums in float. The bf16 precisions have the same bits on every machine")
-/* The rows after the first. */
-#define DQN_PARAM_ROWS \
-  DQN_NET_ROWS, \
-  LGV_BOOL_ROW(dqn_params, dueling, "dueling", "false", "split the last hidden layer into two streams, for the value and the advantages: Q = V + A - mean A"), \
+#define DQN_SCALE_ROWS \
   LGV_CHOICE_ROW(dqn_params, scale.input, "scale_input", "auto", lgv__scale_input_names, "true: divide bytes by 255; channels: divide them by the largest seen so far in their channel; auto: true for pictures of at least 36 x 36, channels for smaller ones"), \
   LGV_CHOICE_ROW(dqn_params, scale.obs, "normalize_obs", "false", lgv__normalize_names, "for dense floats: subtract the running mean of the observations, divide by their running deviation, clip at -10 and 10; auto: true if there are dense floats"), \
-  LGV_CHOICE_ROW(dqn_params, scale.rewards, "scale_rewards", "false", lgv__scale_rewards_names, "true: learn from rewards divided by the running deviation of the discounted return; limited: from rewards times 20 / that deviation, where rare rewards of about 1 become 50 at most and small ones, against 1 or against others, are not magnified. Values are in these units, records are not"), \
+  LGV_CHOICE_ROW(dqn_params, scale.rewards, "scale_rewards", "false", lgv__scale_rewards_names, "true: learn from rewards divided by the running deviation of the discounted return; limited: from rewards times 20 / that deviation, where rare rewards of about 1 become 50 at most and small ones, against 1 or against others, are not magnified. Values are in these units, records are not")
+#define DQN_LOOP_ROWS \
   LGV_REAL_ROW(dqn_params, gamma, "gamma", "0.99", 0, 1, 0, "discount"), \
   LGV_INT_ROW(dqn_params, n_step, "n_step", "1", 1, 1000, "rewards in a target before it bootstraps"), \
   LGV_INT_ROW(dqn_params, batch, "batch", "32", 1, 65536, "transitions in a minibatch"), \
   LGV_INT_ROW(dqn_params, replay, "replay", "10000", 2, 1e9, "steps the replay holds; the last observation of an episode counts as one"), \
   LGV_INT_ROW(dqn_params, warmup, "warmup", "32", 1, 1e9, "transitions before the first update"), \
   LGV_INT_ROW(dqn_params, update_every, "update_every", "10", 0, 1e9, "environment steps between updates; 0: update between episodes only"), \
-  LGV_INT_ROW(dqn_params, updates, "updates", "1", 1, 1e9, "J: gradient steps each time"), \
+  LGV_INT_ROW(dqn_params, updates, "updates", "1", 1, 1e9, "J: gradient steps each time")
+/* The rows after the first. */
+#define DQN_PARAM_ROWS \
+  DQN_NET_ROWS, \
+  LGV_BOOL_ROW(dqn_params, dueling, "dueling", "false", "split the last hidden layer into two streams, for the value and the advantages: Q = V + A - mean A"), \
+  DQN_SCALE_ROWS, \
+  DQN_LOOP_ROWS, \
   LGV_INT_ROW(dqn_params, target_every, "target_every", "100", 1, 1e9, "gradient steps between copies to the target network"), \
   LGV_BOOL_ROW(dqn_params, double_q, "double", "false", "the online network chooses the action that the target network values")
 /* For agents whose loss is lgv__dqn_loss_add's. */
@@ -199,6 +203,11 @@ static inline int64_t dqn_rows(const dqn *c) { return c->p->batch * (1 + c->size
 /* ---- setup (dqn_setup.c) ---- */
 LGV_CHECK lgv_status lgv__dqn_resolve(dqn_params *params, const lgv_problem *problem,
                                       dqn_sizes sizes, lgv_error *err);
+/* The same for an agent of its own design, whose network has so many plain outputs. */
+LGV_CHECK lgv_status lgv__dqn_resolve_plain(dqn_params *params, const lgv_problem *problem,
+                                            int32_t outputs, lgv_error *err);
+/* A network for these observations without its outputs; params are resolved. */
+net_shape lgv__dqn_body(const dqn_params *params, const lgv_env_spec *env);
 /* Of the whole network, for `heads` heads with `atoms` atoms. */
 net_shape lgv__dqn_shape(const dqn_params *params, const lgv_env_spec *env, int32_t heads,
                          int32_t atoms);

@@ -37,12 +37,11 @@ static float input_scale(const dqn_params *p, const lgv_env_spec *env) {
   return 1;
 }
 
-net_shape lgv__dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t heads,
-                         int32_t atoms) {
+net_shape lgv__dqn_body(const dqn_params *p, const lgv_env_spec *env) {
   net_convs convs = {0};
   lgv_status parsed = lgv__net_parse_convs(p->conv, &convs, NULL); /* lgv__dqn_resolve checked it */
   (void)parsed;
-  net_shape shape = {
+  return (net_shape){
       .family = p->net,
       .obs_kind = env->obs_kind,
       .obs_form = env->obs_form,
@@ -50,17 +49,22 @@ net_shape lgv__dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t h
       .vector = env->vector,
       .convs = convs,
       .hidden = p->hidden,
-      .outputs = env->actions.count * heads * atoms,
-      .heads = heads,
-      .atoms = atoms,
-      .parts = lgv__action_parts(&env->actions),
       .layer_norm = p->layer_norm,
-      .dueling = p->dueling,
-      .shared_bias = p->shared_bias,
       .input_scale = input_scale(p, env),
       .maps_input = lgv__running_scale_maps(&p->scale),
       .precision = p->precision,
   };
+}
+
+net_shape lgv__dqn_shape(const dqn_params *p, const lgv_env_spec *env, int32_t heads,
+                         int32_t atoms) {
+  net_shape shape = lgv__dqn_body(p, env);
+  shape.outputs = env->actions.count * heads * atoms;
+  shape.heads = heads;
+  shape.atoms = atoms;
+  shape.parts = lgv__action_parts(&env->actions);
+  shape.dueling = p->dueling;
+  shape.shared_bias = p->shared_bias;
   for (int32_t i = 0; i < shape.parts; i++)
     shape.part_sizes[i] = lgv__part_choices(&env->actions, i);
   return shape;
@@ -103,6 +107,31 @@ static void notify_of_precision(const net *n, const lgv_problem *problem) {
   full->notice(full->notice_context, text);
 }
 
+static lgv_status resolve_inputs(dqn_params *p, const lgv_problem *problem, lgv_error *err) {
+  net_convs convs;
+  LGV_TRY(lgv__net_parse_convs(p->conv, &convs, err));
+  return lgv__running_scale_resolve(&p->scale, &problem->env, err);
+}
+
+static lgv_status resolve_net(dqn_params *p, const lgv_problem *problem, const net_shape *shape,
+                              lgv_error *err) {
+  net built;
+  LGV_TRY(lgv__net_build(&built, shape, err));
+  p->net = built.shape.family;
+  p->hidden = built.shape.hidden;
+  lgv__net_format_convs(&built.shape.convs, p->conv, sizeof p->conv);
+  notify_of_precision(&built, problem);
+  return check_replay(p, problem, err);
+}
+
+lgv_status lgv__dqn_resolve_plain(dqn_params *p, const lgv_problem *problem, int32_t outputs,
+                                  lgv_error *err) {
+  LGV_TRY(resolve_inputs(p, problem, err));
+  net_shape shape = lgv__dqn_body(p, &problem->env);
+  shape.outputs = outputs;
+  return resolve_net(p, problem, &shape, err);
+}
+
 lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes sizes,
                             lgv_error *err) {
   const lgv_env_spec *env = &problem->env;
@@ -110,17 +139,9 @@ lgv_status lgv__dqn_resolve(dqn_params *p, const lgv_problem *problem, dqn_sizes
   if ((double)env->actions.count * sizes.heads * sizes.atoms > INT32_MAX)
     return lgv_fail(err, LGV_ERR_USAGE, "%d actions are too many for a network",
                     env->actions.count);
-  net_convs convs;
-  LGV_TRY(lgv__net_parse_convs(p->conv, &convs, err));
-  LGV_TRY(lgv__running_scale_resolve(&p->scale, env, err));
+  LGV_TRY(resolve_inputs(p, problem, err));
   net_shape shape = shape_of(p, env, sizes);
-  net built;
-  LGV_TRY(lgv__net_build(&built, &shape, err));
-  p->net = built.shape.family;
-  p->hidden = built.shape.hidden;
-  lgv__net_format_convs(&built.shape.convs, p->conv, sizeof p->conv);
-  notify_of_precision(&built, problem);
-  return check_replay(p, problem, err);
+  return resolve_net(p, problem, &shape, err);
 }
 
 /* ---- memory ---- */

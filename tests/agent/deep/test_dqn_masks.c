@@ -178,6 +178,7 @@ static void no_agent_takes_a_forbidden_action(void **state) {
   lgv_summary summary;
   steps_taken = forbidden_taken = 0;
   for (size_t a = 0; lgv__agents[a]; a++) {
+    if (takes_box(lgv__agents[a])) continue;
     int taken = 0;
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
       char extra[300];

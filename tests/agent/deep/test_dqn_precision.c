@@ -106,7 +106,7 @@ static int32_t play_step(player *p) {
 /* ---- Every agent ---- */
 
 static bool is_deep(const lgv_agent_type *type) {
-  return type->presets && !(type->traits & LGV_NEEDS_STATES);
+  return type->presets && !(type->traits & LGV_NEEDS_STATES) && !takes_box(type);
 }
 
 static bool has_cells(const char *agent) { return strcmp(agent, "pathwise-lmcdqn") == 0; }
