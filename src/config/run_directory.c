@@ -56,8 +56,8 @@ static bool is_budget(const char *section, const char *key) {
 
 static lgv_status refuse(const char *directory, const char *what, lgv_error *err) {
   return lgv_fail(err, LGV_ERR_USAGE,
-                  "%.200s already holds a run with other settings (%s); choose another directory "
-                  "with --out, or remove it",
+                  "%.200s already holds a run with other settings (%s); choose another directory, "
+                  "or remove it",
                   directory, what);
 }
 
@@ -104,21 +104,28 @@ static lgv_status compare(const char *old, const char *new, const char *director
   return LGV_OK;
 }
 
-lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *directory,
-                             lgv_config_match match, lgv_error *err) {
+lgv_status lgv__config_check_text(const char *text, const char *directory, lgv_config_match match,
+                                  lgv_error *err) {
   char path[PATH_MAX];
   LGV_TRY(lgv__join_path(directory, "config.json", path, sizeof path, err));
   FILE *file = fopen(path, "rb");
   if (!file) return LGV_OK;
+  size_t most = strlen(text) + SLACK;
+  char *old = lgv__calloc(most + 1, 1);
+  if (old) old[fread(old, 1, most, file)] = '\0';
+  fclose(file);
+  if (!old) return lgv__out_of_memory(err, "config.json");
+  lgv_status status = compare(old, text, directory, match, err);
+  lgv__free(old);
+  return status;
+}
+
+lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *directory,
+                             lgv_config_match match, lgv_error *err) {
   lgv_json json = {0};
   lgv__plan_json(plan, seed, &json);
-  char *old = lgv__calloc(json.length + SLACK + 1, 1);
-  bool ready = old && !json.failed;
-  if (ready) old[fread(old, 1, json.length + SLACK, file)] = '\0';
-  fclose(file);
-  lgv_status status = ready ? compare(old, json.text, directory, match, err)
-                            : lgv__out_of_memory(err, "config.json");
-  lgv__free(old);
+  lgv_status status = json.failed ? lgv__out_of_memory(err, "config.json")
+                                  : lgv__config_check_text(json.text, directory, match, err);
   lgv__json_free(&json);
   return status;
 }
