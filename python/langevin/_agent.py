@@ -20,6 +20,7 @@ from langevin._feature_map import FeatureMap
 from langevin._library import EVAL, TRAIN, CAction, CObs, CTransition, UsageError, call, lib
 from langevin._progress import NO_BOUND, Progress, Slices
 from langevin._records import Metrics, Recording
+from langevin._sb3_names import translate_names
 from langevin._training_loops import EPISODE, TrainingLoop
 
 DTYPES = ("|u1", "<i4", "<i8", "<u8", "<f4", "<f8")  # lgv_dtype
@@ -65,8 +66,10 @@ class Agent:
             values["optim.name"] = optimizer
         chosen = registry.entries("optimizer").get(optimizer or entry.optimizer or "")
         feature_map = registry.entries("features").get(str(params.get("features")))
+        tables = (("agent", entry), ("optim", chosen), ("features", feature_map))
+        params = translate_names(cls.__name__, params, lambda name: any(t and t.find(name) for _, t in tables))
         for name, value in params.items():
-            for prefix, table in (("agent", entry), ("optim", chosen), ("features", feature_map)):
+            for prefix, table in tables:
                 param = table.find(name) if table else None
                 if param:
                     values[f"{prefix}.{param.name}"] = value
@@ -212,7 +215,7 @@ class Agent:
             self._learning = True
             try:
                 loop = self._open_loop()
-                recording = Recording(self, loop, log, log_every, budget, callbacks.evaluate)
+                recording = Recording(self, loop, log, log_every, budget, callbacks.evaluates)
                 self._learn(loop, budget, callbacks, limit, recording, Progress(progress_bar, *budget))
             finally:
                 self._learning = False
@@ -289,9 +292,11 @@ class Agent:
                 self._warn(limit)
                 progress.show(steps, ended, episodes)
                 last = steps >= most_steps or ended >= most_episodes
-                stop = callbacks.call(self, steps - made, steps, last)
-                recording.finish_slice(made, len(episodes), last or stop)
-                if stop:
+                last |= callbacks.call(self, steps - made, steps, last, evaluations=True)
+                recording.finish_slice(made, len(episodes), last)
+                last |= callbacks.call(self, steps - made, steps, last, evaluations=False)
+                if last:
+                    recording.finish_slice(0, 0, True)
                     break
 
     # ---- Records of learn()

@@ -1,7 +1,8 @@
 """Callbacks of learn(): functions of the agent, and objects that are called like functions.
 
 A callback that has an attribute `every` is called every so many steps, any other one every callback_every steps; all of
-them at the end of learn(). If one returns False, training stops.
+them at the end of learn(). If one returns False, training stops. Evaluations come first, then the row of the records
+that holds their result, then the other callbacks, which find this row in agent.metrics.
 """
 
 from __future__ import annotations
@@ -34,16 +35,17 @@ class Callbacks:
             if not callable(one):
                 raise UsageError(f"callback is a function of the agent, or a list of them, not {one!r:.40}")
         self.listed: List[Tuple[Callback, int]] = [(one, getattr(one, "every", usual)) for one in listed]
-        self.evaluate = any(isinstance(one, EvalCallback) for one in listed)
+        self.evaluates = any(isinstance(one, EvalCallback) for one in listed)
 
     def most(self, steps: int) -> int:
         """Steps until the next call is due."""
         return min((every - steps % every for _, every in self.listed), default=NO_BOUND)
 
-    def call(self, agent: Any, before: int, steps: int, last: bool) -> bool:
-        """Calls those that are due between two counts of steps; returns whether one wants to stop."""
-        due = [one for one, every in self.listed if last or steps // every > before // every]
-        answers = [one(agent) for one in due]
+    def call(self, agent: Any, before: int, steps: int, last: bool, evaluations: bool) -> bool:
+        """Calls those that are due between two counts of steps, evaluations or the others; returns whether one wants to
+        stop."""
+        wanted = [(one, every) for one, every in self.listed if isinstance(one, EvalCallback) == evaluations]
+        answers = [one(agent) for one, every in wanted if last or steps // every > before // every]
         return any(isinstance(answer, (bool, np.bool_)) and not answer for answer in answers)
 
 

@@ -34,7 +34,7 @@ class Metrics:
         self.evaluated = math.nan  # the evaluation that belongs to the next row
 
     def as_arrays(self) -> Dict[str, np.ndarray]:
-        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        names = dict.fromkeys(["step", "episode", "return", *(name for row in self.rows for name in row)])
         return {name: np.array([row.get(name, math.nan) for row in self.rows]) for name in names}
 
     def add_episodes(self, ended: np.ndarray) -> None:
