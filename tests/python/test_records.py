@@ -172,6 +172,18 @@ def test_mistakes(tmp_path, corridor):
         agent.learn(200, log=tmp_path / "log", callback=nested)
 
 
+def test_figures_without_cairo(tmp_path, corridor, monkeypatch):
+    """A file that is no library stands for a system without cairo."""
+    log = tmp_path / "log"
+    langevin.DQN(corridor()).learn(300, log=log, log_every=100)
+    (tmp_path / "libcairo.so.2").write_text("")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        command("plot", log, "--out", tmp_path / "plot.png")
+    assert "figures need the library cairo" in failed.value.stderr and "apt-get install libcairo2" in failed.value.stderr
+    assert command("show", log)
+
+
 def test_vectors(tmp_path):
     envs = gymnasium.make_vec("CartPole-v1", num_envs=3)
     agent = langevin.DQN(envs, seed=0)
