@@ -25,7 +25,7 @@ run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 .PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check \
   bench-growth golden test test-report test-all test-asan test-tsan test-clang test-kills \
-  test-valgrind test-arm test-slurm test-wheel test-site site fuzz mutants coverage soak abi \
+  test-valgrind test-arm test-slurm test-wheel test-site site wheel fuzz mutants coverage soak abi \
   abi-check format check-format install clean
 
 all: build
@@ -173,6 +173,9 @@ test-kills: build ## kill runs two hundred times (LANGEVIN_KILLS_SEED=S: at othe
 test-slurm: build ## run a sweep on a Slurm cluster of one node, started for the test (needs root)
 	@scripts/setup-slurm
 	@$(CTEST) --test-dir $(BUILD) --output-on-failure --verbose -L slurm
+
+wheel: $(SETUP) ## build the Python wheel for other machines and the source distribution into dist/
+	@scripts/wheel dist
 
 test-wheel: $(SETUP) ## build the Python wheel and test it in a fresh virtual environment
 	@tests/whole/wheel_test.sh

@@ -37,6 +37,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/langevin-config.cmake
 
 # pkg-config finds the prefix relative to its own file, so a moved tree still works.
 file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+if(LANGEVIN_BLAS)
+  set(pc_blas "-llapacke -llapack -lblas ")
+endif()
 configure_file(cmake/langevin.pc.in langevin.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/langevin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -305,6 +305,10 @@ LGV_API LGV_CHECK lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_
  * stage, the others data. No state of the agent changes, random streams included. */
 LGV_API LGV_CHECK lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count,
                                                 double *q, lgv_error *err);
+/* The statistics that the records of a run have of an agent (loss, q_mean, ...): the name of one,
+ * NULL past the end, and the current values of all. */
+LGV_API const char *lgv_agent_stat_name(const lgv_agent *agent, size_t index);
+LGV_API void lgv_agent_stats(const lgv_agent *agent, double *values);
 /* A resolved value as text: lgv_agent_get(agent, "optim.lr", ...). */
 LGV_API LGV_CHECK lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text,
                                            size_t size, lgv_error *err);
@@ -366,6 +370,8 @@ LGV_API LGV_CHECK lgv_status lgv_trainer_set_episode_steps(lgv_trainer *trainer,
                                                            lgv_error *err);
 /* That default, for loops of your own. steps: of training in each environment; 0: unknown. */
 LGV_API int64_t lgv_episode_steps(const lgv_env_spec *env, int64_t steps);
+/* Which fields of its episodes are numbers, not NaN. */
+LGV_API void lgv_trainer_knows(const lgv_trainer *trainer, bool *value, bool *regret);
 /* Steps until *steps = max_steps or *ended = max_episodes; the episodes that ended are described in
  * their order. The next call continues an episode that has not ended, unless a step failed: then
  * the episode is abandoned. */
@@ -557,6 +563,10 @@ LGV_API LGV_CHECK lgv_status lgv_env_from_model(const lgv_model *model, const do
                                                 lgv_error *err);
 /* The exact model of an environment; NULL if it has none. */
 LGV_API const lgv_model *lgv_env_get_model(const lgv_env *env);
+/* The events that an environment counts (games, goal_visits, ...): the name of one, NULL past the
+ * end, and the counts of all so far. */
+LGV_API const char *lgv_env_counter_name(const lgv_env *env, size_t index);
+LGV_API void lgv_env_counters(const lgv_env *env, int64_t *values);
 
 /* ---- Environments of your own ---- */
 
@@ -869,6 +879,37 @@ LGV_API LGV_CHECK lgv_status lgv_run_advance(lgv_run *run, int64_t max_steps, bo
 LGV_API void lgv_run_summary(const lgv_run *run, lgv_summary *summary);
 /* Writes summary.json and timing.json; call once, whether or not the budget is spent. */
 LGV_API LGV_CHECK lgv_status lgv_run_finish(lgv_run *run, lgv_error *err);
+
+/* ---- Recorder ---- */
+
+/* The records of a run, for a loop of your own: config.json, metrics.csv, TensorBoard's event file,
+ * summary.json and timing.json, which every command that reads runs can read. */
+typedef struct lgv_recorder lgv_recorder;
+
+/* What a recorder writes, and where. */
+typedef struct lgv_recorder_options {
+  size_t size;             /* sizeof(lgv_recorder_options) */
+  const char *directory;   /* created, and this recorder's alone until it is freed */
+  const char *config;      /* the text of config.json: JSON as runs write it, one value per line */
+  const char *env, *agent; /* their names in summary.json */
+  const char *const *columns; /* of metrics.csv, as "group/name" for TensorBoard; NULL ends them.
+                                 The first is "run/step" */
+  int64_t last_step; /* continue after the rows up to this step, if the directory holds records with
+                        this config (run.steps and run.episodes may differ); -1: begin anew */
+} lgv_recorder_options;
+
+/* Opens the records. A directory with other settings or columns is refused. */
+LGV_API LGV_CHECK lgv_status lgv_recorder_create(const lgv_recorder_options *options,
+                                                 lgv_recorder **recorder, lgv_error *err);
+/* Writes a row: a value for every column, steps in ascending order; NaN becomes an empty field. */
+LGV_API LGV_CHECK lgv_status lgv_recorder_row(lgv_recorder *recorder, const double *values,
+                                              lgv_error *err);
+/* Writes all rows to the disk, then summary.json and timing.json. failure: why training stopped
+ * early, or NULL. */
+LGV_API LGV_CHECK lgv_status lgv_recorder_finish(lgv_recorder *recorder, const lgv_summary *summary,
+                                                 const char *failure, lgv_error *err);
+/* Frees a recorder. The files stay. */
+LGV_API void lgv_recorder_free(lgv_recorder *recorder);
 
 /* ---- Batches ---- */
 

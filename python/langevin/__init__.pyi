@@ -4,6 +4,8 @@ from typing_extensions import TypedDict, Unpack
 
 from ._agent import Agent as Agent
 from ._agent_files import load as load
+from ._callbacks import CheckpointCallback as CheckpointCallback, EvalCallback as EvalCallback
+from ._callbacks import StopOnReward as StopOnReward
 from ._classes import auto as auto
 from ._feature_map import FeatureMap as FeatureMap
 from ._linear_agent import LinearAgent as LinearAgent

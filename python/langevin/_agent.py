@@ -13,18 +13,20 @@ import numpy as np
 from langevin import _agent_files
 from langevin import _library as library
 from langevin import _registry as registry
-from langevin._checks import check_callbacks, check_count, check_range, compare_specs, unknown_parameter
+from langevin._callbacks import Callback, Callbacks
+from langevin._checks import check_count, check_range, compare_specs, unknown_parameter
 from langevin._env_adapters import EnvAdapter, NoEnv, make_adapter
 from langevin._feature_map import FeatureMap
 from langevin._library import EVAL, TRAIN, CAction, CObs, CTransition, UsageError, call, lib
 from langevin._progress import NO_BOUND, Progress, Slices
+from langevin._records import Metrics, Recording
+from langevin._sb3_names import translate_names
 from langevin._training_loops import EPISODE, TrainingLoop
 
 DTYPES = ("|u1", "<i4", "<i8", "<u8", "<f4", "<f8")  # lgv_dtype
 # What parameters() shows.
 PARAMETERS = ("w", "w_target", "w_mean", "prior.w", "actor", "actor_target", "critic", "critic_target", "log_alpha")
 SCHEDULES = ("schedule_steps", "schedule_episodes")  # arguments of the constructor, for hints
-Callback = Callable[["Agent"], Any]
 
 
 class Agent:
@@ -65,8 +67,10 @@ class Agent:
             values["optim.name"] = optimizer
         chosen = registry.entries("optimizer").get(optimizer or entry.optimizer or "")
         feature_map = registry.entries("features").get(str(params.get("features")))
+        tables = (("agent", entry), ("optim", chosen), ("features", feature_map))
+        params = translate_names(cls.__name__, params, lambda name: any(t and t.find(name) for _, t in tables))
         for name, value in params.items():
-            for prefix, table in (("agent", entry), ("optim", chosen), ("features", feature_map)):
+            for prefix, table in tables:
                 param = table.find(name) if table else None
                 if param:
                     values[f"{prefix}.{param.name}"] = value
@@ -85,6 +89,7 @@ class Agent:
         self._learning = False
         self._loop: Optional[TrainingLoop] = None
         self._episodes: List[np.ndarray] = []
+        self._metrics = Metrics()
         self.num_timesteps = 0
         self._spec, self._streams, self._planned = spec, streams, planned
         self._use_env(adapter)
@@ -180,6 +185,8 @@ class Agent:
         callback_every: int = 1000,
         episode_steps: Optional[int] = None,
         progress_bar: bool = False,
+        log: Any = None,
+        log_every: Optional[int] = None,
     ) -> "Agent":
         """Trains for total_timesteps steps, or until so many episodes have ended, whichever comes first.
 
@@ -192,19 +199,25 @@ class Agent:
         episode_steps truncates episodes after so many steps; 0: only the environment ends them. If it is left out, an
         environment without a time limit has its episodes truncated, with a warning: after 10,000 steps (108,000 for
         large pictures), but at most a twentieth of schedule_steps, where that was stated, and at least 100.
+
+        log names a directory for the records of a run: config.json, metrics.csv, TensorBoard's event file, summary.json.
+        learn() with the same log continues them, also after load(). A row is written every log_every steps, after every
+        evaluation (EvalCallback), and at the end; agent.metrics has the same rows. If log_every is left out, it is 1000,
+        or, where episodes have exact values, every episode has its row.
         """
         budget = self._check_budget(total_timesteps, episodes)
-        callbacks = check_callbacks(callback)
-        every = check_count("callback_every", callback_every)
-        if every < 1:
-            raise UsageError("callback_every: at least 1")
+        callbacks = Callbacks(callback, callback_every)
+        if log_every is not None and check_count("log_every", log_every) < 1:
+            raise UsageError("log_every: at least 1")
         limit = self._check_limit(episode_steps)
         with self._only:
             if self._learning:
                 raise RuntimeError("learn() was called within learn(): a callback can look at the agent, not train it")
             self._learning = True
             try:
-                self._learn(budget, callbacks, every, limit, Progress(progress_bar, *budget))
+                loop = self._open_loop()
+                recording = Recording(self, loop, log, log_every, budget, callbacks.evaluates)
+                self._learn(loop, budget, callbacks, limit, recording, Progress(progress_bar, *budget))
             finally:
                 self._learning = False
         return self
@@ -242,40 +255,50 @@ class Agent:
             text = f"{adapter.name()} has not ended an episode for {patience} steps; set episode_steps to truncate episodes"
             warnings.warn(f"{text} earlier", stacklevel=4)
 
+    def _open_loop(self) -> TrainingLoop:
+        if self.handle and self._loop is None:  # a closed agent has no handle
+            self._loop = self.adapter.loop(self, self.seed)
+        assert self._loop is not None
+        return self._loop
+
     def _learn(
-        self, budget: Tuple[int, int], callbacks: List[Callback], every: int, limit: int, progress: Progress
+        self,
+        loop: TrainingLoop,
+        budget: Tuple[int, int],
+        callbacks: Callbacks,
+        limit: int,
+        recording: Recording,
+        progress: Progress,
     ) -> None:
         most_steps, most_episodes = budget
-        if self.handle and self._loop is None:
-            self._loop = self.adapter.loop(self, self.seed)
-        loop = self._loop
-        assert loop is not None
         loop.limit(limit)
         slices = Slices()
-        steps = ended = since = 0
-        with progress:
+        steps = ended = 0
+        with recording, progress:
             while steps < most_steps and ended < most_episodes:
-                size = slices.next(min(most_steps - steps, every - since if callbacks else NO_BOUND))
+                until_row, until_episode = recording.most(most_episodes - ended)
+                size = slices.next(min(most_steps - steps, callbacks.most(steps), until_row))
                 try:
-                    loop.advance(size, most_episodes - ended)
+                    loop.advance(size, until_episode)
                 finally:  # steps before an error or Ctrl-C count
                     made, episodes = loop.done()
                     self.num_timesteps += made
                     if len(episodes):
                         self._episodes.append(episodes)
+                        recording.add(episodes)
                 slices.done(made)
                 steps += made
                 ended += len(episodes)
-                since += made
                 self._waited = 0 if len(episodes) else self._waited + made
                 self._warn(limit)
                 progress.show(steps, ended, episodes)
                 last = steps >= most_steps or ended >= most_episodes
-                if callbacks and (since >= every or last):
-                    since = 0
-                    answers = [callback(self) for callback in callbacks]
-                    if any(isinstance(answer, (bool, np.bool_)) and not answer for answer in answers):
-                        break
+                last |= callbacks.call(self, steps - made, steps, last, evaluations=True)
+                recording.finish_slice(made, len(episodes), last)
+                last |= callbacks.call(self, steps - made, steps, last, evaluations=False)
+                if last:
+                    recording.finish_slice(0, 0, True)
+                    break
 
     # ---- Records of learn()
 
@@ -285,6 +308,13 @@ class Agent:
         if len(self._episodes) > 1:
             self._episodes = [np.concatenate(self._episodes)]
         return self._episodes[0] if self._episodes else np.zeros(0, EPISODE)
+
+    @property
+    def metrics(self) -> Dict[str, np.ndarray]:
+        """The rows of all learn() calls, an array per column: step, episode, return (the mean since the last row),
+        eval_return with an EvalCallback, exact value and regret where they are known, and the statistics of the agent
+        (loss, q_mean, ...). NaN where a row has no such number."""
+        return self._metrics.as_arrays()
 
     @property
     def returns(self) -> np.ndarray:

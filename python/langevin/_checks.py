@@ -69,12 +69,3 @@ def unknown_parameter(cls: str, name: str, known: List[str]) -> str:
     near = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(known)}"
     return f"{cls}() has no parameter '{name}'{hint}"
-
-
-def check_callbacks(callback: Any) -> List[Any]:
-    """One callable, a list of them, or None."""
-    callbacks = [] if callback is None else list(callback) if isinstance(callback, (list, tuple)) else [callback]
-    for one in callbacks:
-        if not callable(one):
-            raise UsageError(f"callback is a function of the agent, or a list of them, not {one!r:.40}")
-    return callbacks

@@ -207,6 +207,18 @@ class CSummary(Structure):
     ]
 
 
+class CRecorderOptions(Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("directory", c_char_p),
+        ("config", c_char_p),
+        ("env", c_char_p),
+        ("agent", c_char_p),
+        ("columns", c_void_p),
+        ("last_step", c_int64),
+    ]
+
+
 class CProgress(Structure):
     _fields_ = [
         ("runs", c_int64),
@@ -321,6 +333,8 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_env_seed", None, [P, c_uint64]),
     ("lgv_env_get_spec", POINTER(CSpec), [P]),
     ("lgv_env_get_model", P, [P]),
+    ("lgv_env_counter_name", c_char_p, [P, c_size_t]),
+    ("lgv_env_counters", None, [P, P]),
     ("lgv_env_reset", STATUS, [P, P]),
     ("lgv_env_step", STATUS, [P, P, P, P]),
     ("lgv_env_step_all", STATUS, [P, c_size_t, P, P, P, P, P]),
@@ -336,6 +350,8 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_agent_policy", STATUS, [P, P, P]),
     ("lgv_agent_q_values", STATUS, [P, P, c_size_t, P]),
     ("lgv_agent_array", P, [P, c_size_t, P, P, P]),
+    ("lgv_agent_stat_name", c_char_p, [P, c_size_t]),
+    ("lgv_agent_stats", None, [P, P]),
     ("lgv_agent_get", STATUS, [P, c_char_p, c_char_p, c_size_t]),
     ("lgv_agent_save", STATUS, [P, c_char_p, P]),
     ("lgv_agent_load", STATUS, [P, c_char_p]),
@@ -344,10 +360,15 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_trainer_free", None, [P]),
     ("lgv_trainer_set_episode_steps", STATUS, [P, c_int64]),
     ("lgv_episode_steps", c_int64, [P, c_int64]),
+    ("lgv_trainer_knows", None, [P, P, P]),
     ("lgv_trainer_advance", STATUS, [P, c_int64, P, c_int64, P, P]),
     ("lgv_plan_create", STATUS, [P, P]),
     ("lgv_plan_free", None, [P]),
     ("lgv_plan_get", STATUS, [P, c_char_p, c_char_p, c_size_t]),
+    ("lgv_recorder_create", STATUS, [P, P]),
+    ("lgv_recorder_row", STATUS, [P, P]),
+    ("lgv_recorder_finish", STATUS, [P, P, c_char_p]),
+    ("lgv_recorder_free", None, [P]),
     ("lgv_batch_run", STATUS, [P, P]),
     ("lgv_evaluate", STATUS, [c_char_p, c_int64, c_uint64, P]),
     ("lgv_sweep_load", STATUS, [c_char_p, c_char_p, P]),
@@ -438,6 +459,14 @@ def create(function: str, free: str, *arguments: Any, keeps: tuple = ()) -> Hand
     pointer = c_void_p()
     call(function, *arguments, ctypes.byref(pointer))
     return Handle(pointer.value or 0, getattr(lib, free), keeps)
+
+
+def names_of(function: str, pointer: int) -> "list[str]":
+    """What a function names by numbers from 0 on."""
+    found: "list[str]" = []
+    while (name := getattr(lib, function)(pointer, len(found))) is not None:
+        found.append(name.decode())
+    return found
 
 
 class Memory:

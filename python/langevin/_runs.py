@@ -220,12 +220,21 @@ def _sweep(file: Any, out: Any, scale: Optional[str], threads: Optional[int], pr
     return found
 
 
-def evaluate(path: Any, episodes: int = 10, seed: int = 0) -> np.ndarray:
-    """Returns of fresh evaluation episodes, as `langevin eval` plays them. path: a run's directory, a checkpoint in it, or
-    an agent that save() has written."""
+def evaluate(agent: Any, episodes: int = 10, seed: int = 0, *, env: Any = None) -> np.ndarray:
+    """Returns of fresh evaluation episodes, as `langevin eval` plays them. agent: an agent, a run's directory, a checkpoint
+    in it, or a file that save() has written.
+
+    env: where an agent plays; left out, a new environment like its own. Its training environment stays as it is."""
     count = check_count("episodes", episodes)
     returns = np.empty(count)
     number = library.check_seed(seed)
+    if not isinstance(agent, (str, os.PathLike)):
+        from langevin._evaluation import Evaluation
+
+        return Evaluation(agent, env, library.CRng.stream(number, "env.fresh")).play(agent, count)
+    if env is not None:
+        raise UsageError("env: only where an agent plays; a run or a file names its own environment")
+    path = agent
     library.call("lgv_evaluate", library.encode_path(path), count, number, returns.ctypes.data)
     return returns
 
@@ -243,7 +252,7 @@ def _load_json(directory: str, name: str) -> Optional[Dict[str, Any]]:
         raise library.FileError(f"{os.path.join(directory, name)} is damaged: {error}") from None
 
 
-def _load_metrics(directory: str) -> Dict[str, np.ndarray]:
+def load_metrics(directory: str) -> Dict[str, np.ndarray]:
     path = os.path.join(directory, "metrics.csv")
     try:
         with open(path, encoding="utf-8") as file:
@@ -270,7 +279,7 @@ def read_run(directory: Any) -> Dict[str, Any]:
         "config": config,
         "summary": _load_json(path, "summary.json"),
         "timing": _load_json(path, "timing.json"),
-        "metrics": _load_metrics(path),
+        "metrics": load_metrics(path),
     }
 
 

@@ -28,6 +28,7 @@ from langevin._library import (
     call,
     create,
     lib,
+    names_of,
     raise_error,
 )
 from langevin._observation_reader import SpaceReader
@@ -49,6 +50,18 @@ class TrainingLoop:
         """Trains until so many steps are made or so many episodes have ended."""
         raise NotImplementedError
 
+    def knows(self) -> Tuple[bool, bool]:
+        """Whether episodes have an exact value and a regret."""
+        return False, False
+
+    def counter_names(self) -> List[str]:
+        """Events that the environment counts."""
+        return []
+
+    def counters(self) -> Dict[str, float]:
+        """How many there were so far."""
+        return {}
+
     def done(self) -> Tuple[int, np.ndarray]:
         """The steps of the last advance() and the episodes that ended (EPISODE), also if it raised."""
         raise NotImplementedError
@@ -60,6 +73,7 @@ class NativeTrainingLoop(TrainingLoop):
         self.trainer = create(
             "lgv_trainer_create", "lgv_trainer_free", handle.pointer, env_handle.pointer, keeps=(handle, env_handle)
         )
+        self.env_handle = env_handle
         self.episodes = np.zeros(MOST_EPISODES, EPISODE)
         assert EPISODE.itemsize == ctypes.sizeof(CEpisode)
         self.steps, self.ended, self.error = ctypes.c_int64(), ctypes.c_int64(), CError()
@@ -67,6 +81,20 @@ class NativeTrainingLoop(TrainingLoop):
     def limit(self, episode_steps: int) -> None:
         with self.only:
             call("lgv_trainer_set_episode_steps", self.trainer.pointer, episode_steps)
+
+    def knows(self) -> Tuple[bool, bool]:
+        value, regret = ctypes.c_bool(), ctypes.c_bool()
+        lib.lgv_trainer_knows(self.trainer.pointer, ctypes.byref(value), ctypes.byref(regret))
+        return value.value, regret.value
+
+    def counter_names(self) -> List[str]:
+        return names_of("lgv_env_counter_name", self.env_handle.pointer)
+
+    def counters(self) -> Dict[str, float]:
+        names = self.counter_names()
+        counts = np.zeros(len(names), np.int64)
+        lib.lgv_env_counters(self.env_handle.pointer, counts.ctypes.data)
+        return dict(zip(names, counts.astype(float).tolist()))
 
     def advance(self, most_steps: int, most_episodes: int) -> None:
         self.steps.value = self.ended.value = 0

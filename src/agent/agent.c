@@ -218,7 +218,14 @@ void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed) {
   lgv_rng_seed(agent->problem.given.eval, seed, "agent.fresh");
 }
 
-void lgv__agent_stats(const lgv_agent *agent, double *values) {
+const char *lgv_agent_stat_name(const lgv_agent *agent, size_t index) {
+  const char *const *names = agent->type->stat_names;
+  for (size_t i = 0; names && names[i]; i++)
+    if (i == index) return names[i];
+  return NULL;
+}
+
+void lgv_agent_stats(const lgv_agent *agent, double *values) {
   if (!agent->type->stats) return;
   const lgv_kernel_set *previous = lgv__kernels_begin(agent->problem.portable);
   agent->type->stats(agent->self, values);

@@ -38,7 +38,6 @@ LGV_CHECK lgv_status lgv__agent_check_finite(const lgv_agent *agent, lgv_error *
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed); /* a fresh evaluation stream */
 /* Whether the agent can be written as code, and its parts. */
 bool lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts);
-void lgv__agent_stats(const lgv_agent *agent, double *values);
 
 /* lgv_agent_act and lgv_agent_observe for observations that came out of an lgv_env, which has
  * already checked that they are finite. */

@@ -57,8 +57,8 @@ static bool is_budget(const char *section, const char *key) {
 
 static lgv_status refuse(const char *directory, const char *what, lgv_error *err) {
   return lgv_fail(err, LGV_ERR_USAGE,
-                  "%.200s already holds a run with other settings (%s); choose another directory "
-                  "with --out, or remove it",
+                  "%.200s already holds a run with other settings (%s); choose another directory, "
+                  "or remove it",
                   directory, what);
 }
 
@@ -122,8 +122,8 @@ static lgv_status check_text(const char *old, const char *new, const char *direc
   return compare(old, new, match, what, sizeof what) ? LGV_OK : refuse(directory, what, err);
 }
 
-lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *directory,
-                             lgv_config_match match, lgv_error *err) {
+lgv_status lgv__config_check_text(const char *text, const char *directory, lgv_config_match match,
+                                  lgv_error *err) {
   char path[PATH_MAX];
   LGV_TRY(lgv__join_path(directory, "config.json", path, sizeof path, err));
   bool there;
@@ -131,17 +131,24 @@ lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *di
   if (!there) return LGV_OK;
   FILE *file = fopen(path, "rb");
   if (!file) return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", path, strerror(errno));
-  lgv_json json = {0};
-  lgv__plan_json(plan, seed, &json);
-  char *old = lgv__calloc(json.length + SLACK + 1, 1);
-  bool ready = old && !json.failed;
-  if (ready) old[fread(old, 1, json.length + SLACK, file)] = '\0';
+  size_t most = strlen(text) + SLACK;
+  char *old = lgv__calloc(most + 1, 1);
+  if (old) old[fread(old, 1, most, file)] = '\0';
   bool failed = ferror(file);
   fclose(file);
-  lgv_status status = failed  ? lgv_fail(err, LGV_ERR_IO, "cannot read %.300s", path)
-                      : ready ? check_text(old, json.text, directory, match, err)
-                              : lgv__out_of_memory(err, "config.json");
+  lgv_status status = failed ? lgv_fail(err, LGV_ERR_IO, "cannot read %.300s", path)
+                      : old  ? check_text(old, text, directory, match, err)
+                             : lgv__out_of_memory(err, "config.json");
   lgv__free(old);
+  return status;
+}
+
+lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, const char *directory,
+                             lgv_config_match match, lgv_error *err) {
+  lgv_json json = {0};
+  lgv__plan_json(plan, seed, &json);
+  lgv_status status = json.failed ? lgv__out_of_memory(err, "config.json")
+                                  : lgv__config_check_text(json.text, directory, match, err);
   lgv__json_free(&json);
   return status;
 }

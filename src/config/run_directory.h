@@ -18,6 +18,9 @@ LGV_CHECK lgv_status lgv__config_check(const lgv_plan *plan, uint64_t seed, cons
  * what (size bytes) names the first difference: "agent.batch is 32 there, here 64". */
 LGV_CHECK lgv_status lgv__config_compare(const lgv_plan *plan, uint64_t seed, const char *settings,
                                          bool *same, char *what, size_t size, lgv_error *err);
+/* The same for the text that config.json would have. */
+LGV_CHECK lgv_status lgv__config_check_text(const char *text, const char *directory,
+                                            lgv_config_match match, lgv_error *err);
 /* Refuses a plan whose budget is less than its run has done already: config.json would contradict
  * the records. A round of run.envs steps may exceed a budget. */
 LGV_CHECK lgv_status lgv__config_check_budget(const lgv_plan *plan, int64_t steps, int64_t episodes,

@@ -224,7 +224,14 @@ const lgv_model *lgv_env_get_model(const lgv_env *env) {
 const lgv_env_type *lgv__env_type(const lgv_env *env) { return env->type; }
 const lgv_arena *lgv__env_arena(const lgv_env *env) { return &env->arena; }
 
-void lgv__env_counters(const lgv_env *env, int64_t *values) {
+const char *lgv_env_counter_name(const lgv_env *env, size_t index) {
+  const char *const *names = env->type->counter_names;
+  for (size_t i = 0; names && names[i]; i++)
+    if (i == index) return names[i];
+  return NULL;
+}
+
+void lgv_env_counters(const lgv_env *env, int64_t *values) {
   if (env->type->counters) env->type->counters(env->self, values);
 }
 

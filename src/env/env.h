@@ -38,8 +38,6 @@ const lgv_env_type *lgv__env_type(const lgv_env *env);
 void lgv__env_name(const lgv_env_type *type, const void *params, char *text, size_t size);
 /* Passes a notice to the user: the name of the environment, a blank, and the text. */
 void lgv__env_notify(const lgv_env *env, const char *text);
-/* The events counted so far, one value per name in the type's counter_names. */
-void lgv__env_counters(const lgv_env *env, int64_t *values);
 /* The regret of the current episode as the environment has it, or NaN. */
 double lgv__env_regret(const lgv_env *env);
 

@@ -1,8 +1,8 @@
 /* Small dense linear algebra in double. Symmetric matrices are d x d, and either triangle may be
  * read; a Cholesky factor L is lower triangular and column-major, because its updates run along
  * columns. LAPACK and BLAS do the cubic work on the caller's thread only: the first call sets
- * OpenBLAS to one thread in the whole process. While the thread computes portably, dense_portable.h
- * does it, since the bits of BLAS depend on the machine. */
+ * OpenBLAS to one thread in the whole process. While the thread computes portably, and in a build
+ * without BLAS, dense_portable.h does it, since the bits of BLAS depend on the machine. */
 #ifndef LGV_MATH_DENSE_H
 #define LGV_MATH_DENSE_H
 

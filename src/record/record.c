@@ -45,8 +45,7 @@ lgv_status lgv__record_lock(lgv_record *record, double patience, lgv_error *err)
   LGV_TRY(lgv__lock_take(&record->lock, record->directory, patience, err));
   if (record->lock.descriptor >= 0) return LGV_OK;
   return lgv_fail(err, LGV_ERR_IO,
-                  "%s is writing into %.300s; wait until it ends, or choose another directory with "
-                  "--out",
+                  "%s is writing into %.300s; wait until it ends, or choose another directory",
                   record->lock.holder, record->directory);
 }
 
@@ -89,31 +88,52 @@ static lgv_status write_header(lgv_record *record, lgv_error *err) {
   return end_row(record, err);
 }
 
-static lgv_status write_config(const lgv_plan *plan, uint64_t seed, const char *directory,
+static lgv_status write_config(const lgv_record *record, const lgv_record_config *config,
                                lgv_error *err) {
+  write_fn write_text = config->only_summary ? lgv__write_file_unsynced : lgv__write_file;
+  return write_text(record->directory, "config.json", config->text, strlen(config->text), err);
+}
+
+lgv_status lgv__record_begin(lgv_record *record, const lgv_record_config *config, lgv_error *err) {
+  const char *directory = record->directory;
+  char path[PATH_MAX];
+  LGV_TRY(lgv__make_directory(directory, err));
+  LGV_TRY(lgv__record_lock(record, 0, err));
+  LGV_TRY(lgv__config_check_text(config->text, directory, LGV_EXACTLY, err));
+  LGV_TRY(remove_old(directory, err));
+  LGV_TRY(write_config(record, config, err));
+  if (config->only_summary) return LGV_OK;
+  LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
+  if (!lgv__out_open(&record->metrics, path, 0)) return metrics_error(record, err);
+  LGV_TRY(write_header(record, err));
+  return config->tensorboard ? lgv__event_file_open(&record->events, directory, -1, err) : LGV_OK;
+}
+
+/* The configuration of a plan; the caller frees json. */
+static lgv_status config_of(const lgv_plan *plan, uint64_t seed, lgv_json *json,
+                            lgv_record_config *config, lgv_error *err) {
+  *json = (lgv_json){0};
   if (seed > UINT64_C(1) << 53) /* more than run.seed accepts: config.json could not be read back */
     return lgv_fail(err, LGV_ERR_USAGE, "seed %llu is too large to be recorded: at most 2^53",
                     (unsigned long long)seed);
-  lgv_json json = {0};
-  lgv__plan_json(plan, seed, &json);
-  return write_json(writer_of(plan), directory, "config.json", &json, err);
+  lgv__plan_json(plan, seed, json);
+  if (json->failed) return lgv__out_of_memory(err, "config.json");
+  *config = (lgv_record_config){.text = json->text,
+                                .only_summary = plan->run.records == LGV_RECORDS_SUMMARY,
+                                .tensorboard = plan->run.tensorboard,
+                                .accept_changes = plan->run.accept_changes};
+  return LGV_OK;
 }
 
 lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
                             lgv_error *err) {
-  const char *directory = record->directory;
-  if (!directory) return LGV_OK;
-  char path[PATH_MAX];
-  LGV_TRY(lgv__make_directory(directory, err));
-  LGV_TRY(lgv__record_lock(record, 0, err));
-  LGV_TRY(lgv__config_check(plan, seed, directory, LGV_EXACTLY, err));
-  LGV_TRY(remove_old(directory, err));
-  LGV_TRY(write_config(plan, seed, directory, err));
-  if (plan->run.records == LGV_RECORDS_SUMMARY) return LGV_OK;
-  LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
-  if (!lgv__out_open(&record->metrics, path, 0)) return metrics_error(record, err);
-  LGV_TRY(write_header(record, err));
-  return plan->run.tensorboard ? lgv__event_file_open(&record->events, directory, -1, err) : LGV_OK;
+  if (!record->directory) return LGV_OK;
+  lgv_json json;
+  lgv_record_config config;
+  lgv_status status = config_of(plan, seed, &json, &config, err);
+  if (status == LGV_OK) status = lgv__record_begin(record, &config, err);
+  lgv__json_free(&json);
+  return status;
 }
 
 lgv_status lgv__record_row(lgv_record *record, const double *values, lgv_error *err) {
@@ -167,24 +187,34 @@ const char *lgv__record_rows_fault(const lgv_record *record, lgv_rows rows) {
   return sum == rows.sum ? NULL : "rows of metrics.csv have changed since then";
 }
 
-lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
-                              lgv_rows rows, int64_t last_step, lgv_error *err) {
+lgv_status lgv__record_continue(lgv_record *record, const lgv_record_config *config, lgv_rows rows,
+                                int64_t last_step, lgv_error *err) {
   const char *directory = record->directory;
   char path[PATH_MAX];
-  if (!plan->run.accept_changes)
-    LGV_TRY(lgv__config_check(plan, seed, directory, LGV_UP_TO_BUDGET, err));
+  if (!config->accept_changes)
+    LGV_TRY(lgv__config_check_text(config->text, directory, LGV_UP_TO_BUDGET, err));
   LGV_TRY(lgv__checkpoint_tidy(directory, err));
-  lgv_status exact = lgv__config_check(plan, seed, directory, LGV_EXACTLY, err);
+  lgv_status exact = lgv__config_check_text(config->text, directory, LGV_EXACTLY, err);
   if (exact == LGV_ERR_USAGE) { /* another budget: the old results are not those of the end */
     LGV_TRY(remove_results(directory, err));
-    exact = write_config(plan, seed, directory, err);
+    exact = write_config(record, config, err);
   }
   LGV_TRY(exact);
   LGV_TRY(lgv__join_path(directory, "metrics.csv", path, sizeof path, err));
   if (!lgv__out_open(&record->metrics, path, rows.size)) return metrics_error(record, err);
   record->metrics.sum = rows.sum;
-  if (!plan->run.tensorboard) return LGV_OK;
+  if (!config->tensorboard) return LGV_OK;
   return lgv__event_file_open(&record->events, directory, last_step, err);
+}
+
+lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
+                              lgv_rows rows, int64_t last_step, lgv_error *err) {
+  lgv_json json;
+  lgv_record_config config;
+  lgv_status status = config_of(plan, seed, &json, &config, err);
+  if (status == LGV_OK) status = lgv__record_continue(record, &config, rows, last_step, err);
+  lgv__json_free(&json);
+  return status;
 }
 
 void lgv__record_close(lgv_record *record) {

@@ -21,8 +21,19 @@ typedef struct lgv_record {
   double shown;          /* when readers of the files last got every row */
 } lgv_record;
 
+/* How the records of a run begin. */
+typedef struct lgv_record_config {
+  const char *text;    /* of config.json */
+  bool only_summary;   /* run.records = summary */
+  bool tensorboard;    /* run.tensorboard */
+  bool accept_changes; /* run.accept_changes: other settings than before are no error */
+} lgv_record_config;
+
 /* Creates the directory, writes config.json, begins metrics.csv and the event file. Refuses a
  * directory that another run is writing into. */
+LGV_CHECK lgv_status lgv__record_begin(lgv_record *record, const lgv_record_config *config,
+                                       lgv_error *err);
+/* The same for the run of a plan; without a directory it writes nothing. */
 LGV_CHECK lgv_status lgv__record_open(lgv_record *record, const lgv_plan *plan, uint64_t seed,
                                       lgv_error *err);
 /* No other run may write into the directory until the record is closed. Refuses a directory that
@@ -40,6 +51,9 @@ typedef struct lgv_rows {
 const char *lgv__record_rows_fault(const lgv_record *record, lgv_rows rows);
 /* Continues the records of the same run in a locked directory, after these rows of metrics.csv and
  * the events of step `last_step`. */
+LGV_CHECK lgv_status lgv__record_continue(lgv_record *record, const lgv_record_config *config,
+                                          lgv_rows rows, int64_t last_step, lgv_error *err);
+/* The same for the run of a plan. */
 LGV_CHECK lgv_status lgv__record_reopen(lgv_record *record, const lgv_plan *plan, uint64_t seed,
                                         lgv_rows rows, int64_t last_step, lgv_error *err);
 /* Writes one row of metrics.csv, a value for every column; NaN becomes an empty field. */

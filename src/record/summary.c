@@ -49,8 +49,15 @@ static void json_env(lgv_json *json, const lgv_plan *plan) {
 
 void lgv__summary_json(lgv_json *json, const lgv_plan *plan, const lgv_summary *summary,
                        const char *failure) {
-  json_env(json, plan);
-  lgv__json_string(json, "agent", plan->agent_type->name);
+  char env[2 * LGV_TEXT_SIZE];
+  lgv__plan_env_name(plan, env, sizeof env);
+  lgv__summary_json_of(json, env, plan->agent_type->name, summary, failure);
+}
+
+void lgv__summary_json_of(lgv_json *json, const char *env, const char *agent,
+                          const lgv_summary *summary, const char *failure) {
+  lgv__json_string(json, "env", env);
+  lgv__json_string(json, "agent", agent);
   lgv__json_int(json, "seed", (int64_t)summary->seed);
   lgv__json_int(json, "steps", summary->steps);
   lgv__json_int(json, "episodes", summary->episodes);

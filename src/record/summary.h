@@ -8,6 +8,9 @@
 /* The members of summary.json, without the braces. failure: why it stopped early, or NULL. */
 void lgv__summary_json(lgv_json *json, const lgv_plan *plan, const lgv_summary *summary,
                        const char *failure);
+/* The same where there is no plan, only names. */
+void lgv__summary_json_of(lgv_json *json, const char *env, const char *agent,
+                          const lgv_summary *summary, const char *failure);
 /* The members of aggregate.json, without the braces; over the runs that finished. */
 LGV_CHECK lgv_status lgv__aggregate_json(lgv_json *json, const lgv_plan *plan,
                                          const lgv_summary *summaries, size_t count,

@@ -204,7 +204,7 @@ static void remember(lgv_run *run, double value) {
 static void count_events(lgv_run *run, double *sums) {
   for (size_t i = 0; i < run->n_counters; i++) sums[i] = 0;
   for (int32_t k = 0; k < run->n_streams; k++) {
-    lgv__env_counters(run->streams[k].env, run->counters);
+    lgv_env_counters(run->streams[k].env, run->counters);
     for (size_t i = 0; i < run->n_counters; i++) sums[i] += (double)run->counters[i];
   }
 }
@@ -219,7 +219,7 @@ static lgv_status write_row(lgv_run *run, lgv_error *err) {
   if (run->eval_env) row[n++] = run->at.eval_return;
   if (run->exact) row[n++] = run->at.value;
   if (knows_regret(run)) row[n++] = run->at.regret;
-  lgv__agent_stats(run->agent, row + n);
+  lgv_agent_stats(run->agent, row + n);
   n += run->n_stats;
   count_events(run, row + n);
   run->at.window_return = 0;

@@ -80,6 +80,11 @@ lgv_status lgv_trainer_set_episode_steps(lgv_trainer *trainer, int64_t steps, lg
   return LGV_OK;
 }
 
+void lgv_trainer_knows(const lgv_trainer *trainer, bool *value, bool *regret) {
+  *value = trainer->exact;
+  *regret = trainer->exact || lgv__env_type(trainer->stream.env)->regret;
+}
+
 static lgv_status begin_episode(lgv_trainer *trainer, lgv_error *err) {
   trainer->stream.index = (trainer->stream.index + 1) % lgv__agent_streams(trainer->agent);
   LGV_TRY(lgv__stream_begin(&trainer->stream, trainer->agent, err));

@@ -103,7 +103,7 @@ static void call_all_hooks(const lgv_full_problem *problem) {
   assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
   assert_int_equal(lgv_agent_policy(agent, &obs, out, &err), LGV_OK);
   assert_int_equal(lgv_agent_q_values(agent, &obs, 1, out, &err), LGV_OK);
-  lgv__agent_stats(agent, out);
+  lgv_agent_stats(agent, out);
   lgv_agent_free(agent);
   assert_int_equal(calls, 11); /* layout twice */
 }

@@ -24,7 +24,7 @@ static lgv_env *make_deepsea(int n, const char *extra) {
 
 static void assert_counters(const lgv_env *env, int64_t goal_visits, int64_t bad_episodes) {
   int64_t values[COUNTERS];
-  lgv__env_counters(env, values);
+  lgv_env_counters(env, values);
   assert_true(values[GOAL_VISITS] == goal_visits && values[BAD_EPISODES] == bad_episodes);
 }
 
@@ -138,7 +138,7 @@ static void the_stochastic_version_has_its_noise(void **state) {
   double error = sqrt((right_squares / EPISODES - mean * mean) / EPISODES);
   assert_near(mean, found - 0.01, 5 * error);
   int64_t counters[COUNTERS];
-  lgv__env_counters(env, counters);
+  lgv_env_counters(env, counters);
   assert_true(counters[BAD_EPISODES] == EPISODES);
   assert_near((double)counters[GOAL_VISITS] / EPISODES, found,
               5 * sqrt(found * (1 - found) / EPISODES));

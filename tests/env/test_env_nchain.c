@@ -30,10 +30,10 @@ static void scripted_returns_are_exact(void **state) {
       assert_true(play(env, go_right, m, &last, &steps) == 10);
       assert_true(steps == sizes[i] + 8 && lgv_env_get_spec(env)->horizon == steps);
       assert_true(last.terminated && !last.truncated);
-      lgv__env_counters(env, &visits);
+      lgv_env_counters(env, &visits);
       assert_true(visits == 10);
       assert_near(play(env, go_left, m, NULL, NULL), 0.001 * (double)(sizes[i] + 7), 1e-12);
-      lgv__env_counters(env, &visits);
+      lgv_env_counters(env, &visits);
       assert_true(visits == 10);
       assert_near(optimal_value(m), 10, 1e-12);
       lgv_env_free(env);

@@ -49,7 +49,7 @@ enum { GAMES, LAST_SCORE, SCORE_SUM, COUNTERS };
 
 static inline int64_t counter(const lgv_env *env, int which) {
   int64_t values[COUNTERS];
-  lgv__env_counters(env, values);
+  lgv_env_counters(env, values);
   return values[which];
 }
 

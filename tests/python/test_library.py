@@ -28,6 +28,7 @@ STRUCTS = {
     "lgv_save_options": library.CSaveOptions,
     "lgv_episode": library.CEpisode,
     "lgv_summary": library.CSummary,
+    "lgv_recorder_options": library.CRecorderOptions,
     "lgv_progress": library.CProgress,
     "lgv_run_news": library.CRunNews,
     "lgv_batch": library.CBatch,

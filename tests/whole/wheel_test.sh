@@ -1,7 +1,7 @@
 #!/bin/sh
-# wheel_test.sh: builds the wheel as `pip install .` does, installs it into a fresh virtual environment with NumPy and
-# Gymnasium alone, and runs the tests of the Python package and the command line from there. PYTHON names the Python
-# (default python3).
+# wheel_test.sh: builds the wheel with scripts/wheel, checks that it is small and needs nothing but the C library, installs
+# it into a fresh virtual environment with NumPy and Gymnasium alone, and runs the tests of the Python package and the
+# command line from there. PYTHON names the Python (default python3).
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
@@ -11,11 +11,13 @@ quiet() { "$@" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }; }
 
 quiet "${PYTHON:-python3}" -m venv "$work/venv"
 pip="$work/venv/bin/python -m pip --disable-pip-version-check"
-quiet $pip wheel "$root" --no-deps -w "$work/dist"
-wheel=$(echo "$work"/dist/langevin-*.whl)
+quiet "$root/scripts/wheel" "$work/dist"
+wheel=$(echo "$work"/dist/langevin-*-manylinux_2_*.whl)
+[ "$(stat -c %s "$wheel")" -lt 10000000 ]
+test -s "$work"/dist/langevin-*.tar.gz
 
 # It is complete with NumPy alone.
-quiet $pip install "$wheel"
+quiet $pip install --only-binary :all: "$wheel"
 cd "$work"
 venv/bin/python -c '
 import langevin, numpy, os
@@ -29,6 +31,10 @@ version=$(venv/bin/langevin version | head -1)
 [ -n "$version" ] && [ "$(venv/bin/python -m langevin version | head -1)" = "$version" ]
 quiet venv/bin/langevin reproduce --list
 quiet venv/bin/langevin run --env riverswim --agent dqn --set run.steps=500 --out "$work/run"
+# No library beside those of the system's C library.
+for file in venv/lib/python*/site-packages/langevin/liblangevin.so venv/lib/python*/site-packages/langevin/bin/langevin; do
+  ! ldd "$file" | grep -v -e linux-vdso -e libm.so -e libc.so -e ld-linux
+done
 
 quiet $pip install "$wheel[gym]" pytest safetensors
 quiet venv/bin/langevin run --env gym:CartPole-v1 --agent dqn --set run.steps=500 --out "$work/gym"

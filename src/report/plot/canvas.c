@@ -4,8 +4,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-#include <cairo-pdf.h>
-#include <cairo-svg.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,13 +38,13 @@ static cairo_status_t collect(void *context, const unsigned char *data, unsigned
 
 static cairo_surface_t *make_surface(lgv_canvas *c) {
   switch (kind_of(c->path)) {
-  case SVG: return cairo_svg_surface_create_for_stream(collect, c, c->width, c->height);
-  case PDF: return cairo_pdf_surface_create_for_stream(collect, c, c->width, c->height);
+  case SVG: return lgv__cairo.svg_surface_create_for_stream(collect, c, c->width, c->height);
+  case PDF: return lgv__cairo.pdf_surface_create_for_stream(collect, c, c->width, c->height);
   default: break;
   }
-  cairo_surface_t *s = cairo_image_surface_create(
+  cairo_surface_t *s = lgv__cairo.image_surface_create(
       CAIRO_FORMAT_RGB24, (int)(c->width * png_scale + 0.5), (int)(c->height * png_scale + 0.5));
-  cairo_surface_set_device_scale(s, png_scale, png_scale);
+  lgv__cairo.surface_set_device_scale(s, png_scale, png_scale);
   return s;
 }
 
@@ -55,23 +53,24 @@ lgv_status lgv__canvas_open(lgv_canvas *c, const char *path, double width, doubl
   *c = (lgv_canvas){.path = path, .width = width, .height = height};
   if (!lgv__canvas_knows(path))
     return lgv_fail(err, LGV_ERR_USAGE, "%.300s: the name must end in .svg, .png or .pdf", path);
+  LGV_TRY(lgv__cairo_load(err));
   c->surface = make_surface(c);
-  c->cr = cairo_create(c->surface);
-  if (cairo_status(c->cr) != CAIRO_STATUS_SUCCESS) {
-    const char *what = cairo_status_to_string(cairo_status(c->cr));
-    cairo_destroy(c->cr);
-    cairo_surface_destroy(c->surface);
+  c->cr = lgv__cairo.create(c->surface);
+  if (lgv__cairo.status(c->cr) != CAIRO_STATUS_SUCCESS) {
+    const char *what = lgv__cairo.status_to_string(lgv__cairo.status(c->cr));
+    lgv__cairo.destroy(c->cr);
+    lgv__cairo.surface_destroy(c->surface);
     return lgv_fail(err, LGV_ERR_MEMORY, "cannot draw %.300s: %s", path, what);
   }
-  cairo_set_source_rgb(c->cr, 1, 1, 1);
-  cairo_paint(c->cr);
-  cairo_set_line_join(c->cr, CAIRO_LINE_JOIN_ROUND);
+  lgv__cairo.set_source_rgb(c->cr, 1, 1, 1);
+  lgv__cairo.paint(c->cr);
+  lgv__cairo.set_line_join(c->cr, CAIRO_LINE_JOIN_ROUND);
   return LGV_OK;
 }
 
 void lgv__canvas_discard(lgv_canvas *c) {
-  cairo_destroy(c->cr);
-  cairo_surface_destroy(c->surface); /* may still write into bytes */
+  lgv__cairo.destroy(c->cr);
+  lgv__cairo.surface_destroy(c->surface); /* may still write into bytes */
   lgv__free(c->bytes);
   *c = (lgv_canvas){0};
 }
@@ -83,17 +82,17 @@ static lgv_status save(const lgv_canvas *c, lgv_error *err) {
 }
 
 lgv_status lgv__canvas_close(lgv_canvas *c, lgv_error *err) {
-  cairo_status_t drawn = cairo_status(c->cr);
+  cairo_status_t drawn = lgv__cairo.status(c->cr);
   if (drawn == CAIRO_STATUS_SUCCESS && kind_of(c->path) == PNG)
-    drawn = cairo_surface_write_to_png_stream(c->surface, collect, c);
-  cairo_destroy(c->cr);
-  cairo_surface_finish(c->surface);
-  if (drawn == CAIRO_STATUS_SUCCESS) drawn = cairo_surface_status(c->surface);
-  cairo_surface_destroy(c->surface);
+    drawn = lgv__cairo.surface_write_to_png_stream(c->surface, collect, c);
+  lgv__cairo.destroy(c->cr);
+  lgv__cairo.surface_finish(c->surface);
+  if (drawn == CAIRO_STATUS_SUCCESS) drawn = lgv__cairo.surface_status(c->surface);
+  lgv__cairo.surface_destroy(c->surface);
   lgv_status status = drawn == CAIRO_STATUS_SUCCESS
                           ? save(c, err)
                           : lgv_fail(err, LGV_ERR_MEMORY, "cannot draw %.300s: %s", c->path,
-                                     cairo_status_to_string(drawn));
+                                     lgv__cairo.status_to_string(drawn));
   lgv__free(c->bytes);
   *c = (lgv_canvas){0};
   return status;
@@ -113,29 +112,30 @@ lgv_color lgv__grey(double lightness) { return (lgv_color){lightness, lightness,
 lgv_color lgv__darker(lgv_color c) { return (lgv_color){0.8 * c.red, 0.8 * c.green, 0.8 * c.blue}; }
 
 void lgv__set_color(lgv_canvas *c, lgv_color color, double opacity) {
-  cairo_set_source_rgba(c->cr, color.red, color.green, color.blue, opacity);
+  lgv__cairo.set_source_rgba(c->cr, color.red, color.green, color.blue, opacity);
 }
 
 void lgv__font(lgv_canvas *c, double size, bool bold) {
-  cairo_select_font_face(c->cr, "Helvetica", CAIRO_FONT_SLANT_NORMAL,
-                         bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-  cairo_set_font_size(c->cr, size);
+  lgv__cairo.select_font_face(c->cr, "Helvetica", CAIRO_FONT_SLANT_NORMAL,
+                              bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  lgv__cairo.set_font_size(c->cr, size);
 }
 
 double lgv__text_width(lgv_canvas *c, const char *text) {
   cairo_text_extents_t e;
-  cairo_text_extents(c->cr, text, &e);
+  lgv__cairo.text_extents(c->cr, text, &e);
   return e.x_advance;
 }
 
 void lgv__text(lgv_canvas *c, double x, double y, lgv_anchor anchor, const char *text) {
   cairo_text_extents_t digit;
-  cairo_text_extents(c->cr, "0", &digit);
+  lgv__cairo.text_extents(c->cr, "0", &digit);
   double width = lgv__text_width(c, text);
   double shift = anchor == LGV_LEFT ? 0 : anchor == LGV_MIDDLE ? width / 2 : width;
-  cairo_move_to(c->cr, x - shift, y + digit.height / 2);
-  cairo_show_text(c->cr, text);
-  cairo_new_path(c->cr); /* show_text leaves a current point, where the next line would begin */
+  lgv__cairo.move_to(c->cr, x - shift, y + digit.height / 2);
+  lgv__cairo.show_text(c->cr, text);
+  lgv__cairo.new_path(
+      c->cr); /* show_text leaves a current point, where the next line would begin */
 }
 
 void lgv__text_fit(lgv_canvas *c, const char *text, double width, char *fitted, size_t size) {
@@ -148,17 +148,17 @@ void lgv__text_fit(lgv_canvas *c, const char *text, double width, char *fitted, 
 }
 
 void lgv__text_upwards(lgv_canvas *c, double x, double y, const char *text) {
-  cairo_save(c->cr);
-  cairo_translate(c->cr, x, y);
-  cairo_rotate(c->cr, -1.5707963267948966);
+  lgv__cairo.save(c->cr);
+  lgv__cairo.translate(c->cr, x, y);
+  lgv__cairo.rotate(c->cr, -1.5707963267948966);
   lgv__text(c, 0, 0, LGV_MIDDLE, text);
-  cairo_restore(c->cr);
+  lgv__cairo.restore(c->cr);
 }
 
 void lgv__line(lgv_canvas *c, double x1, double y1, double x2, double y2) {
-  cairo_move_to(c->cr, x1, y1);
-  cairo_line_to(c->cr, x2, y2);
-  cairo_stroke(c->cr);
+  lgv__cairo.move_to(c->cr, x1, y1);
+  lgv__cairo.line_to(c->cr, x2, y2);
+  lgv__cairo.stroke(c->cr);
 }
 
 /* ---- Hover ---- */

@@ -4,8 +4,8 @@
 #define LGV_REPORT_PLOT_CANVAS_H
 
 #include "langevin.h"
+#include "report/plot/cairo_calls.h"
 
-#include <cairo.h>
 #include <stdio.h>
 
 typedef struct lgv_canvas {

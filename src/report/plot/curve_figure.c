@@ -96,7 +96,7 @@ static void draw_end_label(figure *f, const end_label *label) {
   double x = lgv__frame_x(&f->frame, c->x[c->count - 1]), start = f->frame.right + label_gap;
   lgv__set_color(&f->canvas, lgv__darker(lgv__color(label->curve)), 1);
   if (fabs(label->end - label->at) > 2 || x < f->frame.right - 2) { /* lead the eye to the label */
-    cairo_set_line_width(f->canvas.cr, 0.4);
+    lgv__cairo.set_line_width(f->canvas.cr, 0.4);
     lgv__line(&f->canvas, x + 1, label->end, start - 1, label->at);
   }
   lgv__text(&f->canvas, start, label->at, LGV_LEFT, c->label);
@@ -141,23 +141,23 @@ static void draw_band(figure *f, const lgv_curve *c, lgv_color color) {
   if (c->seeds < 2) return;
   cairo_t *cr = f->canvas.cr;
   for (size_t i = 0; i < c->count; i++)
-    cairo_line_to(cr, lgv__frame_x(&f->frame, c->x[i]), lgv__frame_y(&f->frame, c->high[i]));
+    lgv__cairo.line_to(cr, lgv__frame_x(&f->frame, c->x[i]), lgv__frame_y(&f->frame, c->high[i]));
   for (size_t i = c->count; i-- > 0;)
-    cairo_line_to(cr, lgv__frame_x(&f->frame, c->x[i]), lgv__frame_y(&f->frame, c->low[i]));
-  cairo_close_path(cr);
+    lgv__cairo.line_to(cr, lgv__frame_x(&f->frame, c->x[i]), lgv__frame_y(&f->frame, c->low[i]));
+  lgv__cairo.close_path(cr);
   lgv__set_color(&f->canvas, color, 0.2);
-  cairo_fill(cr);
+  lgv__cairo.fill(cr);
 }
 
 static void draw_curve(figure *f, size_t index) {
   const lgv_curve *c = &f->curves[index];
   cairo_t *cr = f->canvas.cr;
   for (size_t i = 0; i < c->count; i++)
-    cairo_line_to(cr, lgv__frame_x(&f->frame, c->x[i]), lgv__frame_y(&f->frame, c->value[i]));
+    lgv__cairo.line_to(cr, lgv__frame_x(&f->frame, c->x[i]), lgv__frame_y(&f->frame, c->value[i]));
   lgv__set_color(&f->canvas, lgv__color(index), 1);
-  cairo_set_line_width(cr, 1.1);
+  lgv__cairo.set_line_width(cr, 1.1);
   lgv__dashes_begin(&f->canvas, index);
-  cairo_stroke(cr);
+  lgv__cairo.stroke(cr);
   lgv__dashes_end(&f->canvas);
 }
 
@@ -166,10 +166,10 @@ static void draw_optimum(figure *f) {
   const double dashes[] = {2, 2};
   double y = lgv__frame_y(&f->frame, f->optimum);
   lgv__set_color(&f->canvas, lgv__grey(0.45), 1);
-  cairo_set_line_width(f->canvas.cr, 0.7);
-  cairo_set_dash(f->canvas.cr, dashes, 2, 0);
+  lgv__cairo.set_line_width(f->canvas.cr, 0.7);
+  lgv__cairo.set_dash(f->canvas.cr, dashes, 2, 0);
   lgv__line(&f->canvas, f->frame.left, y, f->frame.right, y);
-  cairo_set_dash(f->canvas.cr, NULL, 0, 0);
+  lgv__cairo.set_dash(f->canvas.cr, NULL, 0, 0);
 }
 
 /* Above the curves, on a white ground that keeps it readable. */
@@ -179,8 +179,8 @@ static void name_optimum(figure *f) {
   lgv__font(&f->canvas, LGV_FONT_TICK, false);
   double width = lgv__text_width(&f->canvas, "optimal");
   lgv__set_color(&f->canvas, lgv__grey(1), 0.75);
-  cairo_rectangle(f->canvas.cr, x - 1, y - 4, width + 2, 8.5);
-  cairo_fill(f->canvas.cr);
+  lgv__cairo.rectangle(f->canvas.cr, x - 1, y - 4, width + 2, 8.5);
+  lgv__cairo.fill(f->canvas.cr);
   lgv__set_color(&f->canvas, lgv__grey(0.4), 1);
   lgv__text(&f->canvas, x, y, LGV_LEFT, "optimal");
 }

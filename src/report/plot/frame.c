@@ -114,7 +114,7 @@ static void draw_ticks(const lgv_frame *f, lgv_canvas *c) {
   for (size_t i = 0; i < f->y.count; i++) {
     double y = lgv__frame_y(f, f->y.at[i]);
     lgv__set_color(c, lgv__grey(0.9), 1);
-    cairo_set_line_width(c->cr, 0.5);
+    lgv__cairo.set_line_width(c->cr, 0.5);
     lgv__line(c, f->left, y, f->right, y);
     lgv__set_color(c, lgv__grey(0.2), 1);
     lgv__line(c, f->left - tick_length, y, f->left, y);
@@ -135,7 +135,7 @@ void lgv__frame_draw(const lgv_frame *f, lgv_canvas *c, const char *title, const
                      const char *y_label) {
   draw_ticks(f, c);
   lgv__set_color(c, lgv__grey(0.2), 1);
-  cairo_set_line_width(c->cr, 0.6);
+  lgv__cairo.set_line_width(c->cr, 0.6);
   lgv__line(c, f->left, f->top, f->left, f->bottom);
   lgv__line(c, f->left, f->bottom, f->right, f->bottom);
   lgv__set_color(c, lgv__grey(0), 1);

@@ -4,25 +4,25 @@ static const double swatch = 12, gap = 3, distance = 9;
 
 void lgv__fill_block(lgv_canvas *c, size_t index, double x, double y, double width, double height) {
   lgv__set_color(c, lgv__color(index), 0.75);
-  cairo_rectangle(c->cr, x, y, width, height);
-  cairo_fill(c->cr);
+  lgv__cairo.rectangle(c->cr, x, y, width, height);
+  lgv__cairo.fill(c->cr);
   if (index < LGV_PALETTE) return;
-  cairo_save(c->cr);
-  cairo_rectangle(c->cr, x, y, width, height);
-  cairo_clip(c->cr);
+  lgv__cairo.save(c->cr);
+  lgv__cairo.rectangle(c->cr, x, y, width, height);
+  lgv__cairo.clip(c->cr);
   lgv__set_color(c, lgv__grey(1), 0.8);
-  cairo_set_line_width(c->cr, 0.7);
+  lgv__cairo.set_line_width(c->cr, 0.7);
   for (double shift = -height; shift < width; shift += 3)
     lgv__line(c, x + shift, y + height, x + shift + height, y);
-  cairo_restore(c->cr);
+  lgv__cairo.restore(c->cr);
 }
 
 void lgv__dashes_begin(lgv_canvas *c, size_t index) {
   const double dashes[] = {3, 2};
-  if (index >= LGV_PALETTE) cairo_set_dash(c->cr, dashes, 2, 0);
+  if (index >= LGV_PALETTE) lgv__cairo.set_dash(c->cr, dashes, 2, 0);
 }
 
-void lgv__dashes_end(lgv_canvas *c) { cairo_set_dash(c->cr, NULL, 0, 0); }
+void lgv__dashes_end(lgv_canvas *c) { lgv__cairo.set_dash(c->cr, NULL, 0, 0); }
 
 static void draw_entry(const lgv_legend *l, lgv_canvas *c, size_t i, const char *label, double x,
                        double y) {
@@ -30,7 +30,7 @@ static void draw_entry(const lgv_legend *l, lgv_canvas *c, size_t i, const char 
     lgv__fill_block(c, i, x, y - 3.5, swatch - 2, 7);
   } else {
     lgv__set_color(c, lgv__color(i), 1);
-    cairo_set_line_width(c->cr, 1.4);
+    lgv__cairo.set_line_width(c->cr, 1.4);
     lgv__dashes_begin(c, i);
     lgv__line(c, x, y, x + swatch, y);
     lgv__dashes_end(c);

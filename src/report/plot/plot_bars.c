@@ -124,7 +124,7 @@ static void draw_whisker(chart *ch, const bar *b, double x, double width) {
   double low = clamp_y(&ch->frame, b->estimate.low), high = clamp_y(&ch->frame, b->estimate.high);
   double half = fmin(2.5, 0.3 * width);
   lgv__set_color(c, lgv__grey(0), 1);
-  cairo_set_line_width(c->cr, fmin(0.9, 0.2 * width));
+  lgv__cairo.set_line_width(c->cr, fmin(0.9, 0.2 * width));
   lgv__line(c, x, low, x, high);
   lgv__line(c, x - half, low, x + half, low);
   lgv__line(c, x - half, high, x + half, high);
@@ -140,10 +140,10 @@ static void draw_bar(chart *ch, const bar *b, size_t color, double x, double wid
   for (size_t k = 0; n > 1 && k < n; k++) { /* spread so that equal ones show */
     double spread = ((double)k + 0.5) / (double)n - 0.5;
     if (!isfinite(b->runs.values[k])) continue;
-    cairo_arc(c->cr, x + 0.55 * width * spread, lgv__frame_y(f, b->runs.values[k]),
-              fmin(1.1, 0.14 * width), 0, 6.2832);
+    lgv__cairo.arc(c->cr, x + 0.55 * width * spread, lgv__frame_y(f, b->runs.values[k]),
+                   fmin(1.1, 0.14 * width), 0, 6.2832);
     lgv__set_color(c, lgv__grey(0.15), 0.45);
-    cairo_fill(c->cr);
+    lgv__cairo.fill(c->cr);
   }
   draw_whisker(ch, b, x, width);
 }
@@ -228,7 +228,7 @@ static lgv_status draw(chart *ch, lgv_error *err) {
   if (over) lgv__legend_draw(&legend, c, f);
   if (low >= 0) return LGV_OK;
   lgv__set_color(c, lgv__grey(0.2), 1);
-  cairo_set_line_width(c->cr, 0.6);
+  lgv__cairo.set_line_width(c->cr, 0.6);
   lgv__line(c, f->left, lgv__frame_y(f, 0), f->right, lgv__frame_y(f, 0));
   return LGV_OK;
 }

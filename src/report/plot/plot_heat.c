@@ -143,13 +143,13 @@ static void draw_cell(map *m, const cell *c, double width, double height) {
   lgv_color color = isinf(c->value) ? lgv__grey(0.6) : heat_color(share_of(m, c->value));
   double light = 0.3 * color.red + 0.59 * color.green + 0.11 * color.blue;
   lgv__set_color(page, color, 1);
-  cairo_rectangle(page->cr, x, y, width, height);
-  cairo_fill(page->cr);
+  lgv__cairo.rectangle(page->cr, x, y, width, height);
+  lgv__cairo.fill(page->cr);
   lgv__set_color(page, lgv__grey(light > 0.5 ? 0 : 1), 1);
   if (is_best(m, c)) {
-    cairo_set_line_width(page->cr, 1.2);
-    cairo_rectangle(page->cr, x + 1.6, y + 1.6, width - 3.2, height - 3.2);
-    cairo_stroke(page->cr);
+    lgv__cairo.set_line_width(page->cr, 1.2);
+    lgv__cairo.rectangle(page->cr, x + 1.6, y + 1.6, width - 3.2, height - 3.2);
+    lgv__cairo.stroke(page->cr);
   }
   format_value(c->value, text, sizeof text);
   double size = LGV_FONT_TICK;
@@ -198,14 +198,15 @@ static void draw_scale(map *m, const lgv_axis_ticks *ticks, double x) {
   char name[128];
   for (int i = 0; i < 100; i++) {
     lgv__set_color(c, heat_color((i + 0.5) / 100), 1);
-    cairo_rectangle(c->cr, x, m->bottom - height * (i + 1) / 100, bar_width, height / 100 + 0.3);
-    cairo_fill(c->cr);
+    lgv__cairo.rectangle(c->cr, x, m->bottom - height * (i + 1) / 100, bar_width,
+                         height / 100 + 0.3);
+    lgv__cairo.fill(c->cr);
   }
   lgv__font(c, LGV_FONT_TICK, false);
   lgv__set_color(c, lgv__grey(0.2), 1);
   for (size_t i = 0; i < ticks->count; i++) {
     double y = m->bottom - height * share_of(m, ticks->at[i]);
-    cairo_set_line_width(c->cr, 0.5);
+    lgv__cairo.set_line_width(c->cr, 0.5);
     lgv__line(c, x + bar_width, y, x + bar_width + 2, y);
     lgv__text(c, x + bar_width + 4, y, LGV_LEFT, ticks->text[i]);
   }
@@ -241,8 +242,8 @@ static lgv_status draw(map *m, lgv_error *err) {
   double width = (m->right - m->left) / (double)m->columns;
   double height = (m->bottom - m->top) / (double)m->lines;
   lgv__set_color(c, lgv__grey(0.92), 1);
-  cairo_rectangle(c->cr, m->left, m->top, m->right - m->left, m->bottom - m->top);
-  cairo_fill(c->cr);
+  lgv__cairo.rectangle(c->cr, m->left, m->top, m->right - m->left, m->bottom - m->top);
+  lgv__cairo.fill(c->cr);
   for (size_t r = 0; r < m->groups->row_count; r++) draw_cell(m, &m->cells[r], width, height);
   draw_labels(m, width, height, upwards);
   draw_scale(m, &ticks, m->right + bar_gap);

@@ -210,28 +210,28 @@ static void draw_map(picture *p, const heat_map *m, double x, double y, double w
   lgv__set_color(c, lgv__grey(0.15), 1);
   lgv__font(c, font, false);
   lgv__text(c, x, y - title_height / 2, LGV_LEFT, text);
-  cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE); /* no seams between cells */
+  lgv__cairo.set_antialias(c->cr, CAIRO_ANTIALIAS_NONE); /* no seams between cells */
   for (int64_t i = 0; i < count; i++) {
     if (!can_be_reached(p, i)) continue;
     double share = high > low ? (m->value[i] - low) / (high - low) : 0;
     double cx = x + (double)(i % p->columns) * w, cy = y + (double)(i / p->columns) * h;
     lgv__set_color(c, shade(share), 1);
-    cairo_rectangle(c->cr, cx, cy, w, h);
-    cairo_fill(c->cr);
+    lgv__cairo.rectangle(c->cr, cx, cy, w, h);
+    lgv__cairo.fill(c->cr);
   }
-  cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
+  lgv__cairo.set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
   for (int64_t i = 0; p->side && m == &p->map[0] && i < count; i++) {
     int direction = can_be_reached(p, i) ? greedy_direction(p, i) : 0;
     if (direction == 0) continue;
     lgv__set_color(c, lgv__grey(m->value[i] > (low + high) / 2 ? 1 : 0.2), 1);
-    cairo_set_line_width(c->cr, fmin(0.6, w / 12));
+    lgv__cairo.set_line_width(c->cr, fmin(0.6, w / 12));
     draw_arrow(c, x + ((double)(i % p->columns) + 0.5) * w,
                y + ((double)(i / p->columns) + 0.5) * h, 0.5 * fmin(w, h), direction);
   }
   lgv__set_color(c, lgv__grey(0.4), 1);
-  cairo_set_line_width(c->cr, 0.5);
-  cairo_rectangle(c->cr, x, y, width, height);
-  cairo_stroke(c->cr);
+  lgv__cairo.set_line_width(c->cr, 0.5);
+  lgv__cairo.rectangle(c->cr, x, y, width, height);
+  lgv__cairo.stroke(c->cr);
 }
 
 static void label_row(picture *p, double x, double y, double width, double height) {
