@@ -86,8 +86,8 @@ static void lines_may_end_as_on_other_systems(void **state) {
 static void a_quiet_sweep_says_why_it_fails(void **state) {
   (void)state;
   write_text(place, "s.yaml",
-             "env: {name: cartpole}\nagent: {name: dqn, warmup: 10}\nrun: {steps: 2000}\n"
-             "optim: {lr: 1e30}\nseeds: {first: 0, count: 1}\n");
+             "env: {name: cartpole}\nagent: {name: dqn, warmup: 32}\nrun: {steps: 2000}\n"
+             "optim: {name: sgd, lr: 1e6}\nseeds: {first: 0, count: 1}\n");
   expect("sweep s.yaml --out s -q", 1, "0 of 1 runs have finished");
 }
 
