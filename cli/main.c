@@ -66,7 +66,8 @@ int main(int argc, char **argv) {
   const cli_command *command = find(argv[1]);
   if (!command) return unknown_command(argv[1]);
   int code = command->main(command, argc - 2, argv + 2);
-  if (fflush(stdout) != 0 && code == CLI_OK) {
+  bool failed = ferror(stdout); /* of an earlier write */
+  if ((fflush(stdout) != 0 || failed) && code == CLI_OK) {
     perror("langevin: cannot write to standard output");
     code = CLI_FAILED;
   }

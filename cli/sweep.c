@@ -218,7 +218,7 @@ static int run(watcher *w) {
   int code = CLI_OK;
   if (!r->index && finished > 0) code = print_result(w, finished == all);
   print_failures(w);
-  if (finished < all && !r->quiet)
+  if (finished < all) /* with --quiet, too: the exit code needs a reason */
     fprintf(stderr, "%lld of %lld runs have finished; the same command resumes the rest\n",
             (long long)finished, (long long)all);
   if (cli_interrupted()) return 128 + cli_interrupted();

@@ -540,7 +540,9 @@ LGV_API void lgv_model_set_start(lgv_model *model, int64_t state, double probabi
 /* Forbids an action: it needs neither transitions nor a reward, and no optimal policy takes it.
  * Every state must allow at least one action. */
 LGV_API void lgv_model_forbid(lgv_model *model, int64_t stage, int64_t state, int32_t action);
-/* Checks the model. It must be called before the model is used; nothing may be added later. */
+/* Checks the model. It must be called before the model is used: the values of a model that is not
+ * sealed are NaN, and no environment takes it. Nothing may be added later: lgv_model_add fails, and
+ * the calls that set something change nothing. */
 LGV_API LGV_CHECK lgv_status lgv_model_seal(lgv_model *model, lgv_error *err);
 /* Which actions are allowed at a stage and state, (A), 1 or 0; the states of a stage follow each
  * other. NULL if the model forbids nothing, and outside of it. */

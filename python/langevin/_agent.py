@@ -22,6 +22,7 @@ from langevin._progress import NO_BOUND, Progress, Slices
 from langevin._records import Metrics, Recording
 from langevin._sb3_names import translate_names
 from langevin._training_loops import EPISODE, TrainingLoop
+from langevin.task import read_flag, read_number
 
 DTYPES = ("|u1", "<i4", "<i8", "<u8", "<f4", "<f8")  # lgv_dtype
 # What parameters() shows.
@@ -501,10 +502,10 @@ class Agent:
                 )
             (transition.obs,) = self._pack(before, np.array([stage]), self._masks[stream])
             (transition.next,) = self._pack(after, np.array([stage + 1]), masks)
-            transition.reward = float(reward)
+            transition.reward = read_number(reward)
             if not np.isfinite(transition.reward):
                 raise library.NumericError(f"the reward {reward} is not a finite number")
-            transition.terminated, transition.truncated = bool(terminated), bool(truncated)
+            transition.terminated, transition.truncated = read_flag(terminated), read_flag(truncated)
             over = transition.terminated or transition.truncated
             if not over and stage + 1 == self._spec.horizon:
                 raise UsageError(f"the episode continues after {stage + 1} steps, the horizon that the agent was made for")

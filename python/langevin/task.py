@@ -66,11 +66,26 @@ def reset_with_info(env: Any, seed: int) -> Tuple[Any, Any]:
     return result
 
 
+def read_number(value: Any) -> float:
+    """A number of an environment. Text that looks like one is a mistake."""
+    if isinstance(value, (str, bytes, bytearray)):
+        raise TypeError(f"{value!r:.40} is text, not a number")
+    return float(value)
+
+
+def read_flag(value: Any) -> bool:
+    """True or false of an environment; 0 and 1 stand for them. bool("no") would be true."""
+    number = read_number(value)
+    if number not in (0, 1):
+        raise ValueError(f"{value!r:.40} is neither true nor false")
+    return bool(number)
+
+
 def split_result(result: Any) -> Tuple[Any, float, bool, bool]:
     """The observation, the reward, terminated and truncated of what step() returned."""
     try:
         observation, reward, terminated, truncated, _ = result
-        return observation, float(reward), bool(terminated), bool(truncated)
+        return observation, read_number(reward), read_flag(terminated), read_flag(truncated)
     except (TypeError, ValueError, OverflowError):
         raise Failure(describe_bad_result(result)) from None
 

@@ -214,6 +214,27 @@ lgv_status lgv__agent_check_finite(const lgv_agent *agent, lgv_error *err) {
   return LGV_OK;
 }
 
+static bool has_nan(const lgv_layout *table, const lgv_block *b) {
+  const void *data = table->base + b->offset;
+  size_t found = 0;
+  if (b->dtype == LGV_F32)
+    for (size_t i = 0; i < b->count; i++) found += isnan(((const float *)data)[i]) != 0;
+  if (b->dtype == LGV_F64)
+    for (size_t i = 0; i < b->count; i++) found += isnan(((const double *)data)[i]) != 0;
+  return found > 0;
+}
+
+/* Whoever writes into the arrays of an agent may have made them NaN. Ranges that are still empty
+ * are infinite. */
+static lgv_status check_no_nan(const lgv_agent *agent, lgv_error *err) {
+  const lgv_layout *table = &agent->arena.table;
+  for (const lgv_block *b = table->blocks; b < table->blocks + table->n_blocks; b++)
+    if (b->keep && !b->list && !b->filled && has_nan(table, b))
+      return lgv_fail(err, LGV_ERR_NUMERIC, "%s: the array %s holds NaN", agent->type->name,
+                      b->name);
+  return LGV_OK;
+}
+
 void lgv__agent_seed_eval(lgv_agent *agent, uint64_t seed) {
   lgv_rng_seed(agent->problem.given.eval, seed, "agent.fresh");
 }
@@ -295,7 +316,12 @@ static lgv_status check_mask(const lgv_agent *agent, const lgv_obs *obs, lgv_err
 lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                          lgv_error *err) {
   const lgv_action_space *space = &agent->problem.given.env.actions;
+  if (mode != LGV_TRAIN && mode != LGV_EVAL)
+    return lgv_fail(err, LGV_ERR_USAGE, "%s: there is no mode %d", agent->type->name, (int)mode);
   LGV_TRY(check_obs(agent, obs, err));
+  bool may_have_changed =
+      agent->problem.exposed && mode == LGV_EVAL; /* training notices by itself */
+  if (may_have_changed) LGV_TRY(check_no_nan(agent, err));
   LGV_TRY(check_mask(agent, obs, err));
   LGV_TRY(lgv__agent_act(agent, obs, mode, action, err));
   return lgv__action_check(space, obs->mask, action, agent->type->name, err);
@@ -375,6 +401,15 @@ lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs, double *
   return LGV_OK;
 }
 
+static lgv_status check_values(const lgv_agent *agent, const double *q, size_t count,
+                               lgv_error *err) {
+  for (size_t a = 0; a < count; a++)
+    if (isnan(q[a]))
+      return lgv_fail(err, LGV_ERR_NUMERIC, "%s: the value of action %zu is not a number",
+                      agent->type->name, a);
+  return LGV_OK;
+}
+
 lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count, double *q,
                               lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
@@ -387,6 +422,7 @@ lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count
     lgv_status status = agent->type->q_values(agent->self, &obs[i], q + i * actions, err);
     lgv__kernels_end(agent->problem.portable, previous);
     LGV_TRY(status);
+    LGV_TRY(check_values(agent, q + i * actions, actions, err));
   }
   return LGV_OK;
 }
@@ -428,6 +464,7 @@ lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text, si
 lgv_status lgv_agent_save(const lgv_agent *agent, const char *path, const lgv_save_options *options,
                           lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
+  LGV_TRY(check_no_nan(agent, err));
   if (options) LGV_TRY(lgv__check_size("lgv_save_options", options->size, sizeof *options, err));
   lgv_tensors tensors = {.about = options ? options->about : NULL};
   lgv_status status = lgv__tensors_add_arena(&tensors, "agent", &agent->arena, err);

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 64, LARGE = 4 << 20 };
+enum { ALIGNMENT = 64, LARGE = 4 << 20, VAST = 1 << 30 };
 
 size_t lgv__dtype_size(lgv_dtype dtype) {
   switch (dtype) {
@@ -81,7 +81,9 @@ lgv_status lgv__arena_build(lgv_arena *arena, lgv_layout_fn layout, void *contex
   if (counted.too_large)
     return lgv_fail(err, LGV_ERR_MEMORY, "%s needs more memory than this machine can address",
                     what);
-  arena->memory = lgv__calloc(counted.used + ALIGNMENT, 1);
+  size_t size = counted.used + ALIGNMENT;
+  arena->mapped = size >= VAST ? size : 0;
+  arena->memory = arena->mapped ? lgv__map(size) : lgv__calloc(size, 1);
   arena->table.blocks = lgv__calloc(counted.n_blocks + 1, sizeof(lgv_block));
   if (!arena->memory || !arena->table.blocks) {
     lgv__arena_free(arena);
@@ -140,7 +142,10 @@ lgv_status lgv__list_reserve(lgv_list *list, size_t size, size_t extra, lgv_erro
 void lgv__arena_free(lgv_arena *arena) {
   for (size_t i = 0; arena->table.blocks && i < arena->table.n_blocks; i++)
     if (arena->table.blocks[i].list) lgv__free(arena->table.blocks[i].list->data);
-  lgv__free(arena->memory);
+  if (arena->mapped)
+    lgv__unmap(arena->memory, arena->mapped);
+  else
+    lgv__free(arena->memory);
   lgv__free(arena->table.blocks);
   *arena = (lgv_arena){0};
 }

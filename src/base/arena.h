@@ -39,7 +39,8 @@ struct lgv_layout {
 
 typedef struct lgv_arena {
   lgv_layout table;
-  void *memory; /* the allocation; base is its first aligned address */
+  void *memory;  /* the allocation; base is its first aligned address */
+  size_t mapped; /* bytes of lgv__map; 0: it is of lgv__calloc */
 } lgv_arena;
 
 typedef void (*lgv_layout_fn)(void *context, lgv_layout *layout);

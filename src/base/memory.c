@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- Allocation ---- */
 
@@ -29,6 +30,17 @@ char *lgv__strdup(const char *text) {
 }
 
 void lgv__free(void *block) { free(block); }
+
+void *lgv__map(size_t size) {
+  if (refused()) return NULL;
+  void *block =
+      mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return block == MAP_FAILED ? NULL : block;
+}
+
+void lgv__unmap(void *block, size_t size) {
+  if (block) munmap(block, size);
+}
 
 /* ---- Memory that is left ---- */
 

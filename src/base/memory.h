@@ -1,7 +1,7 @@
 /* Allocation, and how much memory is left.
  *
- * Every allocation of the library goes through the first four functions, so that tests can make the
- * n-th one fail. */
+ * Every allocation of the library goes through the functions up to lgv__unmap, so that tests can
+ * make the n-th one fail. */
 #ifndef LGV_BASE_MEMORY_H
 #define LGV_BASE_MEMORY_H
 
@@ -11,6 +11,10 @@ void *lgv__calloc(size_t count, size_t size); /* zeroed; NULL on failure or over
 void *lgv__realloc(void *block, size_t size);
 char *lgv__strdup(const char *text);
 void lgv__free(void *block);
+/* Zeroed memory of which the system reserves nothing: only pages that are written count. A replay
+ * may be far larger than what its run can fill, which is all that lgv_plan_memory counts. */
+void *lgv__map(size_t size);
+void lgv__unmap(void *block, size_t size);
 
 /* Test hook: the n-th allocation on this thread from now (1 = the next) fails; 0 switches it off.
  * Returns the rest of the previous count: 0 if its allocation was reached and failed. */

@@ -28,6 +28,7 @@ typedef struct line {
 static line next_line(const char **at) {
   line l = {*at, (int)strcspn(*at, "\n")};
   *at += l.length + ((*at)[l.length] == '\n');
+  l.length -= l.length > 0 && l.text[l.length - 1] == '\r'; /* an editor may end lines so */
   l.length -= l.length > 0 && l.text[l.length - 1] == ',';
   return l;
 }

@@ -130,6 +130,9 @@ static lgv_status check_spec(const lgv_env *env, lgv_error *err) {
 static lgv_status check_opened(const lgv_env *env, lgv_error *err) {
   const lgv_env_spec *s = &env->spec;
   const lgv_model *m = lgv_env_get_model(env);
+  if (m && !m->sealed)
+    return lgv_fail(err, LGV_ERR_ENV, "%s: the model is not sealed: call lgv_model_seal",
+                    env->type->name);
   if (s->feature_dim > 0 && !s->features)
     return lgv_fail(err, LGV_ERR_ENV, "%s: the spec has a feature_dim, but no table of features",
                     env->type->name);

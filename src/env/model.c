@@ -67,6 +67,9 @@ static bool is_inside(const lgv_model *m, int64_t stage, int64_t state, int32_t 
 
 lgv_status lgv_model_add(lgv_model *m, int64_t stage, int64_t state, int32_t action, int64_t next,
                          double probability, lgv_error *err) {
+  if (m->sealed)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "model: it is sealed: add transitions before lgv_model_seal");
   if (!is_inside(m, stage, state, action) || next < LGV_END || next >= m->states)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "model: (stage %lld, state %lld, action %d) -> %lld lies outside the model",
@@ -97,6 +100,7 @@ lgv_status lgv_model_add_row(lgv_model *m, int64_t stage, int64_t state, int32_t
 }
 
 void lgv_model_set_reward(lgv_model *m, int64_t stage, int64_t state, int32_t action, double mean) {
+  if (m->sealed) return;
   if (is_inside(m, stage, state, action))
     m->reward[row_index(m, stage, state, action)] = mean;
   else
@@ -104,6 +108,7 @@ void lgv_model_set_reward(lgv_model *m, int64_t stage, int64_t state, int32_t ac
 }
 
 void lgv_model_set_start(lgv_model *m, int64_t state, double probability) {
+  if (m->sealed) return;
   if (is_inside(m, 0, state, 0))
     m->start[state] = probability;
   else
@@ -111,6 +116,7 @@ void lgv_model_set_start(lgv_model *m, int64_t state, double probability) {
 }
 
 void lgv_model_forbid(lgv_model *m, int64_t stage, int64_t state, int32_t action) {
+  if (m->sealed) return;
   if (!is_inside(m, stage, state, action)) {
     m->misplaced = true;
     return;
@@ -171,6 +177,7 @@ static lgv_status check_start(const lgv_model *m, lgv_error *err) {
 }
 
 lgv_status lgv_model_seal(lgv_model *m, lgv_error *err) {
+  if (m->sealed) return LGV_OK;
   if (m->misplaced)
     return lgv_fail(err, LGV_ERR_USAGE,
                     "model: a reward, a start probability or a forbidden action was set outside "
@@ -198,12 +205,14 @@ lgv_status lgv_model_seal(lgv_model *m, lgv_error *err) {
     else
       LGV_TRY(check_row(m, r, sum, err));
   }
-  return check_start(m, err);
+  LGV_TRY(check_start(m, err));
+  m->sealed = true;
+  return LGV_OK;
 }
 
-/* r + sum over next states of probability times value. */
+/* r + sum over next states of probability times value; a model that is not sealed has no values. */
 static double backup(const lgv_model *m, size_t row, const double *next_values) {
-  double q = m->reward[row];
+  double q = m->sealed ? m->reward[row] : NAN;
   for (int64_t i = m->row_start[row]; i < m->row_start[row + 1]; i++)
     if (m->edges[i].next != LGV_END) q += m->edges[i].probability * next_values[m->edges[i].next];
   return q;
@@ -213,7 +222,7 @@ void lgv_model_optimal(const lgv_model *m, double *values) {
   for (int64_t s = 0; s < m->states; s++) values[m->horizon * m->states + s] = 0;
   for (int64_t h = m->horizon - 1; h >= 0; h--)
     for (int64_t s = 0; s < m->states; s++) {
-      double best = -INFINITY;
+      double best = m->sealed ? -INFINITY : NAN;
       for (int32_t a = 0; a < m->actions; a++)
         best = fmax(best, backup(m, row_index(m, h, s, a), values + (h + 1) * m->states));
       values[h * m->states + s] = best;

@@ -21,6 +21,7 @@ struct lgv_model {
   lgv_model_edge *edges; /* sorted by row after sealing */
   size_t n_edges, edge_capacity;
   uint8_t *allowed;   /* (stages x S x A): 1 or 0; NULL if nothing is forbidden */
+  bool sealed;        /* complete and sound: rows are sorted, nothing may change any more */
   bool misplaced;     /* a value was set out of range; sealing fails */
   bool out_of_memory; /* allowed could not be made; sealing fails */
 };

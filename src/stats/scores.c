@@ -214,6 +214,8 @@ lgv_status lgv_scores_estimate(const lgv_scores *scores, lgv_statistic statistic
                                lgv_error *err) {
   sample s;
   *e = none;
+  if ((int)statistic < 0 || !lgv_statistic_name((size_t)statistic))
+    return lgv_fail(err, LGV_ERR_USAGE, "there is no statistic %d", (int)statistic);
   LGV_TRY(sample_open(&s, scores, "bootstrap", err));
   take_all(&s);
   e->count = (int64_t)s.count;

@@ -227,6 +227,56 @@ static void nothing_comes_out_of_a_corrupt_agent(void **state) {
   remove_tree(directory);
 }
 
+/* Numbers that a program writes into the arrays (Python does) are neither acted on nor saved. */
+static void numbers_written_from_outside_are_checked(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE], path[TEMP_SIZE + 16];
+  make_temp(directory);
+  snprintf(path, sizeof path, "%s/agent", directory);
+  lgv_env_spec dense = spec;
+  dense.obs_form = LGV_FORM_DENSE;
+  for (size_t a = 0; lgv__agents[a]; a++) {
+    if (lgv__agents[a]->traits & (LGV_NEEDS_STATES | LGV_TAKES_BOX)) continue;
+    lgv_agent *agent = make_agent(lgv__agents[a]->name, &dense);
+    const char *name;
+    lgv_dtype dtype;
+    size_t count;
+    lgv_error err = {0};
+    lgv_action action;
+    double q[ACTIONS];
+    lgv_obs obs = {.data = here};
+    float *weights = NULL;
+    for (size_t i = 0; !weights; i++) {
+      const void *array = lgv_agent_array(agent, i, &name, &dtype, &count);
+      assert_non_null(array);
+      if (strcmp(name, "w") == 0 || strstr(name, ".w")) weights = (float *)array;
+    }
+    assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
+    if (lgv_agent_act(agent, &obs, LGV_EVAL, &action, &err) != LGV_OK) fail_msg("%s", err.message);
+    assert_int_equal(lgv_agent_save(agent, path, NULL, &err), LGV_OK);
+    for (size_t i = 0; i < count; i++) weights[i] = NAN;
+    assert_refused(lgv_agent_act(agent, &obs, LGV_EVAL, &action, &err), LGV_ERR_NUMERIC, &err,
+                   "holds NaN");
+    assert_refused(lgv_agent_save(agent, path, NULL, &err), LGV_ERR_NUMERIC, &err, "holds NaN");
+    lgv_status status = lgv_agent_q_values(agent, &obs, 1, q, &err);
+    for (int i = 0; status == LGV_OK && i < ACTIONS; i++) assert_true(isfinite(q[i]));
+    lgv_agent_free(agent);
+  }
+  remove_tree(directory);
+}
+
+static void there_are_two_modes(void **state) {
+  (void)state;
+  lgv_agent *agent = make_agent("lmc-lsvi", &spec);
+  lgv_error err = {0};
+  lgv_action action;
+  lgv_obs obs = {.data = here};
+  assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
+  assert_refused(lgv_agent_act(agent, &obs, (lgv_mode)2, &action, &err), LGV_ERR_USAGE, &err,
+                 "no mode 2");
+  lgv_agent_free(agent);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(impossible_specs_are_refused),
@@ -236,6 +286,8 @@ int main(void) {
       cmocka_unit_test(numbers_that_are_not_finite_reach_no_network),
       cmocka_unit_test(a_file_that_could_not_be_read_is_not_written),
       cmocka_unit_test(nothing_comes_out_of_a_corrupt_agent),
+      cmocka_unit_test(numbers_written_from_outside_are_checked),
+      cmocka_unit_test(there_are_two_modes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,8 +73,44 @@ static void closed_descriptors_spoil_no_records(void **state) {
   }
 }
 
+/* An editor on another system may have saved config.json. */
+static void lines_may_end_as_on_other_systems(void **state) {
+  (void)state;
+  expect("run --env riverswim --agent psrl --episodes 20 --out a", 0, "");
+  char line[1024];
+  snprintf(line, sizeof line, "sed -i 's/$/\\r/' '%s/a/config.json'", place);
+  assert_int_equal(system(line), 0);
+  expect("run --resume a --episodes 30", 0, "");
+}
+
+static void a_quiet_sweep_says_why_it_fails(void **state) {
+  (void)state;
+  write_text(place, "s.yaml",
+             "env: {name: cartpole}\nagent: {name: dqn, warmup: 32}\nrun: {steps: 2000}\n"
+             "optim: {name: sgd, lr: 1e6}\nseeds: {first: 0, count: 1}\n");
+  expect("sweep s.yaml --out s -q", 1, "0 of 1 runs have finished");
+}
+
+/* A disk that is full for a moment: the first part of the output is lost, the end is not. */
+static void output_that_cannot_be_written_is_an_error(void **state) {
+  (void)state;
+  char line[1024];
+  const char *const commands[] = {"version", "help dqn", "list"};
+  for (size_t i = 0; i < 3; i++) {
+    snprintf(line, sizeof line, "'%s' %s >/dev/full 2>'%s/err'", TEST_CLI, commands[i], place);
+    int status = system(line);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    char *err = read_text(place, "err");
+    assert_non_null(strstr(err, "cannot write to standard output"));
+    free(err);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(lines_may_end_as_on_other_systems, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_quiet_sweep_says_why_it_fails, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(output_that_cannot_be_written_is_an_error, set_up, tear_down),
       cmocka_unit_test_setup_teardown(closed_descriptors_spoil_no_records, set_up, tear_down),
       cmocka_unit_test_setup_teardown(numbers_that_no_integer_holds_are_refused, set_up, tear_down),
       cmocka_unit_test_setup_teardown(an_aggregate_that_cannot_be_written_is_reported, set_up,

@@ -282,8 +282,24 @@ static void sweeps_that_do_not_fit_are_refused(void **state) {
   lgv_sweep_free(sweep);
 }
 
+/* The count says that a run fits, so it must be possible to make it: what its steps cannot fill is
+ * not reserved, however large agent.replay is. */
+static void a_replay_that_cannot_be_filled_is_not_reserved(void **state) {
+  (void)state;
+  lgv_plan *plan = make_plan("cartpole", "dqn", "run.steps=100 agent.replay=1000000000");
+  lgv_error err = {0};
+  lgv_run *run;
+  bool done;
+  assert_true(lgv_plan_memory(plan) < 10 << 20);
+  if (lgv_run_create(plan, 1, NULL, &run, &err) != LGV_OK) fail_msg("%s", err.message);
+  assert_int_equal(lgv_run_advance(run, 100, &done, &err), LGV_OK);
+  lgv_run_free(run);
+  lgv_plan_free(plan);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_replay_that_cannot_be_filled_is_not_reserved),
       cmocka_unit_test_setup_teardown(the_least_of_machine_and_groups_is_available, make_root,
                                       remove_root),
       cmocka_unit_test_setup_teardown(groups_of_the_older_kind_count, make_root, remove_root),

@@ -418,8 +418,57 @@ static void riverswim_pays_what_its_model_says(void **state) {
   }
 }
 
+static lgv_model *make_chain(void) {
+  lgv_model *m;
+  lgv_error err = {0};
+  assert_int_equal(lgv_model_create(2, 1, 2, true, &m, &err), LGV_OK);
+  for (int64_t s = 0; s < 2; s++)
+    assert_int_equal(lgv_model_add(m, 0, s, 0, 1 - s, 1, &err), LGV_OK);
+  lgv_model_set_reward(m, 0, 0, 0, 0.5);
+  lgv_model_set_start(m, 0, 1);
+  return m;
+}
+
+static void a_model_that_is_not_sealed_has_no_values(void **state) {
+  (void)state;
+  lgv_model *m = make_chain();
+  lgv_error err = {0};
+  lgv_env *env;
+  double values[6], policy[4] = {1, 1, 1, 1};
+  lgv_model_optimal(m, values);
+  assert_true(isnan(values[0]) && isnan(values[1]));
+  lgv_model_evaluate(m, policy, values);
+  assert_true(isnan(values[0]));
+  assert_true(isnan(lgv_model_q(m, 0, 0, 0, values)));
+  assert_int_equal(lgv_env_from_model(m, NULL, 0, 1, &env, &err), LGV_ERR_ENV);
+  assert_non_null(strstr(err.message, "not sealed: call lgv_model_seal"));
+  lgv_model_free(m);
+}
+
+static void a_sealed_model_does_not_change(void **state) {
+  (void)state;
+  lgv_model *m = make_chain();
+  lgv_error err = {0};
+  double before[6], after[6];
+  assert_int_equal(lgv_model_seal(m, &err), LGV_OK);
+  lgv_model_optimal(m, before);
+  assert_int_equal(lgv_model_add(m, 0, 0, 0, 0, 0.5, &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "sealed"));
+  lgv_model_set_reward(m, 0, 0, 0, 7);
+  lgv_model_set_start(m, 1, 1);
+  lgv_model_forbid(m, 0, 0, 0);
+  assert_int_equal(lgv_model_seal(m, &err), LGV_OK);
+  lgv_model_optimal(m, after);
+  assert_memory_equal(before, after, sizeof before);
+  assert_true(lgv_model_start_mean(m, before) == before[0]);
+  assert_null(lgv_model_mask(m, 0, 0));
+  lgv_model_free(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_model_that_is_not_sealed_has_no_values),
+      cmocka_unit_test(a_sealed_model_does_not_change),
       cmocka_unit_test(sizes_that_make_no_model_are_refused),
       cmocka_unit_test(transitions_outside_the_model_are_refused),
       cmocka_unit_test(rows_and_starts_must_sum_to_one),

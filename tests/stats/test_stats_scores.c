@@ -177,8 +177,24 @@ static void memory_may_run_out(void **state) {
   assert_int_equal(failures, 3 + 5 + 4);
 }
 
+static void unknown_statistics_are_refused(void **state) {
+  (void)state;
+  const double values[] = {1, 2, 3};
+  const size_t runs[] = {3};
+  const lgv_scores scores = {.values = values, .runs = runs, .tasks = 1};
+  lgv_error err = {0};
+  lgv_estimate e;
+  const int unknown[] = {-1, 99};
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(lgv_scores_estimate(&scores, (lgv_statistic)unknown[i], &e, &err),
+                     LGV_ERR_USAGE);
+    assert_non_null(strstr(err.message, "there is no statistic"));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(unknown_statistics_are_refused),
       cmocka_unit_test(the_numbers_are_rliables),
       cmocka_unit_test(tasks_may_have_different_numbers_of_runs),
       cmocka_unit_test(one_run_has_no_interval),
