@@ -101,7 +101,7 @@ typedef struct lgv_block_product {
   float *c;
   bool add;       /* C starts from its current values; otherwise it need not be initialized */
   int32_t rows;   /* of C that are wanted, the first ones; 0: all 32 */
-  int32_t blocks; /* 0: 1 */
+  int32_t blocks; /* side by side; 0: 1 */
   int64_t b_block;
 } lgv_block_product;
 
