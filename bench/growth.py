@@ -29,6 +29,7 @@ ALWAYS = ["run.eval_every=0", "run.checkpoint_final=false", "run.records=summary
 PAPER = ["agent.hidden=32,32", "agent.batch=32", "agent.n_step=1", "agent.double=false", "agent.update_every=1"]
 PAPER += ["agent.average=0", "agent.replay=10000", "agent.warmup=100", "run.steps=1000000"]
 EPISODES = ["run.episodes=1000000"]
+HISTORY = ["env.torques=3", "agent.features=random-fourier", "features.count=64"]
 MDP = ["env.kind=low-rank", "env.states=100", "env.actions=4", "env.horizon=5", *EPISODES]
 
 
@@ -62,6 +63,14 @@ PANELS = [
           lambda n: [f"env.horizon={n}", *EPISODES], lambda n: 10 * n, fixed(64000)),
     panel("lmc-lsvi, per step: episodes before", "episodes", [100, 400, 1600, 6400], 0, "riverswim", "lmc-lsvi",
           lambda n: EPISODES, lambda n: 40 * n, fixed(80000)),
+    panel("rlsvi, features, per step: observations n", "n", [2000, 8000, 32000], 1, "pendulum", "rlsvi",
+          lambda n: HISTORY, lambda n: n, fixed(2000)),
+    panel("rlsvi, features, per step: features m", "m", [32, 64, 128, 256], 2, "pendulum", "rlsvi",
+          lambda n: [*HISTORY, f"features.count={n}"], fixed(4000), fixed(2000)),
+    panel("rlsvi, features, per step: actions A", "A", [2, 8, 32], 1, "pendulum", "rlsvi",
+          lambda n: [*HISTORY, f"env.torques={n}"], fixed(4000), fixed(2000)),
+    panel("rlsvi, features, per step: sweeps", "sweeps", [10, 40, 160], 1, "pendulum", "rlsvi",
+          lambda n: [*HISTORY, f"agent.sweeps={n}"], fixed(4000), fixed(2000)),
 ]  # fmt: skip
 
 
@@ -111,7 +120,10 @@ def exponent(x, y):
 
 
 def draw(results, seeds, path):
-    figure, axes = plt.subplots(3, 3, figsize=(12, 10), constrained_layout=True)
+    rows = math.ceil((len(results) + 1) / 3)
+    figure, axes = plt.subplots(rows, 3, figsize=(12, 3.3 * rows), constrained_layout=True)
+    for axis in axes.flat[len(results) + 1 :]:
+        axis.set_axis_off()
     for axis, (p, times) in zip(axes.flat, results):
         x, us = p["values"], [1e6 * t for t in times]
         axis.loglog(x, us, "o-", label="measured")

@@ -1,6 +1,7 @@
 #include "agent/agent.h"
 
 #include "agent/export.h"
+#include "agent/linear/lsvi_core.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/param.h"
@@ -190,7 +191,8 @@ bool lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts) {
   parts->by_stage = by_stage;
   parts->self = agent->self;
   if (builtin && builtin->policy_parts) builtin->policy_parts(agent->self, parts);
-  return (agent->type->q_values || parts->is_actor) && (builtin || by_stage);
+  if (agent->type->q_values == lgv__lsvi_q_values) lgv__lsvi_policy_parts(agent->self, parts);
+  return (agent->type->q_values || parts->is_actor) && (builtin || by_stage || parts->linear);
 }
 
 static bool is_finite_block(const lgv_layout *table, const lgv_block *b) {

@@ -66,7 +66,8 @@ static void set_parameters(export_writer *w) {
 /* Sets what follows from the parts. */
 static void prepare(export_writer *w) {
   const lgv_policy_parts *p = &w->parts;
-  w->is_table = of_states(w) || (w->env->obs_form != LGV_FORM_DENSE && !p->is_actor);
+  bool by_input = p->is_actor || p->linear; /* even where observations are indices */
+  w->is_table = of_states(w) || (w->env->obs_form != LGV_FORM_DENSE && !by_input);
   int64_t members = p->by_stage || p->net == NULL ? 1 : p->copies * p->heads;
   if (w->is_table) members = p->votes ? p->copies * p->heads : 1; /* values can be averaged here */
   w->members = members;
@@ -241,7 +242,9 @@ static lgv_status put_policy(export_writer *w, lgv_error *err) {
   put_head(w);
   if (w->parts.is_actor) return lgv__export_network(w, err);
   if (parts_of(w) > 1) put_choices(w);
-  LGV_TRY(w->is_table ? lgv__export_table(w, err) : lgv__export_network(w, err));
+  LGV_TRY(w->is_table       ? lgv__export_table(w, err)
+          : w->parts.linear ? lgv__export_features(w, err)
+                            : lgv__export_network(w, err));
   if (w->members > 1) put_mean(w);
   if (!w->by_rank) put_act(w);
   return LGV_OK;
@@ -256,7 +259,7 @@ static lgv_status check(const export_writer *w, bool has_parts, lgv_error *err) 
   for (const char *c = w->name; *c; c++) good &= isalnum((unsigned char)*c) || *c == '_';
   if (!good)
     return lgv_fail(err, LGV_ERR_USAGE, "'%.80s' cannot begin the name of a C function", w->name);
-  if (!has_parts || (!w->is_table && !w->parts.net))
+  if (!has_parts || (!w->is_table && !w->parts.net && !w->parts.linear))
     return lgv_fail(err, LGV_ERR_USAGE, "%s cannot be exported", type->name);
   return LGV_OK;
 }

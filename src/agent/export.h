@@ -1,9 +1,10 @@
 /* A policy as one C file that needs nothing of this library: lgv_agent_export.
  *
- * Two forms. Where observations are indices, a table of values by row: of agents that plan over
+ * Three forms. Where observations are indices, a table of values by row: of agents that plan over
  * states by (stage, state), of others by the index of a one-hot or thermometer observation (and the
  * stage, if there is a network per stage). Tables are exact for every kind of agent. Over other
- * observations, the weights of the network and a forward pass.
+ * observations, the weights of the network and a forward pass; of a linear agent with a feature
+ * map, the map and its weights.
  *
  * The exported values are those of lgv_agent_q_values: with the mean parameters of noisy layers,
  * and the mean over atoms, over quantiles (those of IQN at fixed tau, so that the embedding of tau
@@ -22,12 +23,13 @@
 
 /* An agent fills this in; all zero: it has values and nothing else to export. */
 struct lgv_policy_parts {
-  bool is_actor;  /* the network's first outputs, one per part of a box, are actions before their
-                     tanh, and there are no values */
-  bool by_stage;  /* its values depend on the stage; copy h of the network is that of stage h */
-  bool votes;     /* in evaluations the members vote */
-  const net *net; /* NULL: there is no single network over whole observations */
-  const float *w; /* (copies x stride): of each the first net->params are used */
+  bool is_actor; /* the network's first outputs, one per part of a box, are actions before their
+                    tanh, and there are no values */
+  bool by_stage; /* its values depend on the stage; copy h of the network is that of stage h */
+  bool votes;    /* in evaluations the members vote */
+  const struct lsvi *linear; /* of an agent with a feature map; else NULL */
+  const net *net;            /* NULL: there is no single network over whole observations */
+  const float *w;            /* (copies x stride): of each the first net->params are used */
   int64_t copies, stride;
   net_map input; /* in place of net->shape.input_scale; its gain is NULL if there is no map */
   int32_t heads, atoms;

@@ -1,6 +1,6 @@
-/* The file that lgv_agent_export is writing, and the two forms that a policy takes in it: a table
- * (export_table.c) or a network (export_net.c). A form writes one function of values; what acts by
- * these values is the same for both (export.c). */
+/* The file that lgv_agent_export is writing, and the forms that a policy takes in it: a table
+ * (export_table.c), a network (export_net.c) or a feature map (export_features.c). A form writes
+ * one function of values; what acts by these values is the same for all (export.c). */
 #ifndef LGV_AGENT_EXPORT_WRITER_H
 #define LGV_AGENT_EXPORT_WRITER_H
 
@@ -32,11 +32,13 @@ void lgv__export_separator(export_writer *w, int64_t i, int64_t per_line);
 /* Of each of `copies` rows, `stride` apart, the first `count`. */
 void lgv__export_floats(export_writer *w, const char *name, const float *x, int64_t copies,
                         int64_t stride, int64_t count);
+void lgv__export_doubles(export_writer *w, const char *name, const double *x, int64_t count);
 /* The first line of the function of values, void NAME(..., double *q) {; with one member that is
  * NAME_q itself. */
 void lgv__export_begin_values(export_writer *w);
 
 LGV_CHECK lgv_status lgv__export_table(export_writer *w, lgv_error *err);
 LGV_CHECK lgv_status lgv__export_network(export_writer *w, lgv_error *err);
+LGV_CHECK lgv_status lgv__export_features(export_writer *w, lgv_error *err);
 
 #endif

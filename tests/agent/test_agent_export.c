@@ -467,6 +467,74 @@ static void agents_over_vectors(void **state) {
   check_problem(PARTS);
 }
 
+/* ---- feature maps ---- */
+
+static const float six_low[6] = {-1, -1, -1, -INFINITY, -2, -2},
+                   six_high[6] = {1, 1, INFINITY, INFINITY, 2, 2};
+static const lgv_env_spec six = {SPEC,
+                                 THREE,
+                                 .obs_shape = {6, 1, 1},
+                                 .obs_low = six_low,
+                                 .obs_high = six_high,
+                                 .stationary = true,
+                                 .clock_truncates = true,
+                                 .reward_max = 1,
+                                 .masked = true};
+
+static void add_map(const char *agent_name, const char *map, const lgv_env_spec *env, bool stages) {
+  policy p = {.rule = ACT, .by_stage = stages};
+  char settings[300];
+  snprintf(settings, sizeof settings, "agent.features=%s agent.lambda=0.1 agent.form=%s %s %s", map,
+           stages ? "stages" : "discounted", stages ? "" : "agent.sweeps=3",
+           strcmp(map, "tiles") == 0 ? "features.tiles=1 features.tilings=4" : "");
+  snprintf(p.label, sizeof p.label, "%s, %s", agent_name, settings);
+  lgv_agent *agent = make_agent(agent_name, settings, env);
+  train(agent, env, STEPS);
+  add_policy(agent, env, p);
+}
+
+static void linear_agents_over_every_feature_map(void **state) {
+  (void)state;
+  static const char *const agents[] = {"lmc-lsvi", "lsvi-ucb", "ms-lmc-lsvi", "opt-rlsvi"};
+  for (int i = 0; lgv__features[i]; i++) {
+    add_map(agents[i % 4], lgv__features[i]->name, &six, i % 2);
+    add_map(agents[(i + 1) % 4], lgv__features[i]->name, &six, i % 2 == 0);
+  }
+  add_map("rlsvi", "rbf", &problems[FLOATS_AND_VECTOR].env, false);
+  add_map("lsvi-phe", "random-fourier", &problems[BYTES].env, false);
+  check_all();
+}
+
+static lgv_status own_dim(const void *params, const lgv_env_spec *env, int64_t inputs, int64_t *dim,
+                          lgv_error *err) {
+  (void)params, (void)env, (void)inputs, (void)err;
+  *dim = 1;
+  return LGV_OK;
+}
+
+static lgv_status own_map(const void *self, const float *x, int64_t count, float *out,
+                          lgv_error *err) {
+  (void)self, (void)err;
+  for (int64_t i = 0; i < count; i++) out[i] = x[6 * i];
+  return LGV_OK;
+}
+
+static void a_map_of_the_user_is_refused(void **state) {
+  (void)state;
+  const lgv_feature_type own = {.size = sizeof own, .name = "own", .dim = own_dim, .map = own_map};
+  lgv_settings *s = make_settings(NULL, "rlsvi", "agent.features=own agent.form=discounted");
+  lgv_agent *agent;
+  lgv_error err = {0};
+  char path[PATH_MAX];
+  assert_int_equal(lgv_settings_add_features(s, &own, &err), LGV_OK);
+  assert_int_equal(lgv_agent_create(s, &six, 100, 0, 1, &agent, &err), LGV_OK);
+  lgv_settings_free(s);
+  join(path, root, "own.c");
+  assert_int_equal(lgv_agent_export(agent, path, "own", &err), LGV_ERR_USAGE);
+  assert_non_null(strstr(err.message, "the feature map own cannot be exported"));
+  lgv_agent_free(agent);
+}
+
 static void agents_over_pictures(void **state) {
   (void)state;
   check_problem(BYTES);
@@ -581,6 +649,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_agent_is_in_the_table),
       cmocka_unit_test(agents_over_vectors),
+      cmocka_unit_test(linear_agents_over_every_feature_map),
+      cmocka_unit_test(a_map_of_the_user_is_refused),
       cmocka_unit_test(agents_over_pictures),
       cmocka_unit_test(agents_over_pictures_and_vectors),
       cmocka_unit_test(agents_over_indices),

@@ -12,6 +12,14 @@
   LGV_TEXT_ROW(lgv_feature_bounds, high, "high", "auto", "upper bounds of the inputs")
 /* clang-format on */
 
+struct export_writer;
+
+/* Writes static void features(const float *x, float *phi) in C, with the arrays that it needs. */
+typedef void lgv_feature_code(const void *self, struct export_writer *w);
+lgv_feature_code lgv__features_identity_code, lgv__features_rows_code,
+    lgv__features_polynomial_code, lgv__features_fourier_code, lgv__features_rbf_code,
+    lgv__features_random_fourier_code, lgv__features_tiles_code;
+
 /* base^exponent, or `most` + 1 if it is more than that. */
 int64_t lgv__feature_power(int64_t base, int64_t exponent, int64_t most);
 /* The most places per input, at least 1, such that a grid of all inputs has at most `most`. */

@@ -5,6 +5,7 @@
  * features.coupling bounds the inputs that one c_j combines. 0 combines all up to 4 inputs, and
  * pairs of more, or single ones where pairs are more than features.count. features.order = 0 takes
  * the highest order, at most 7, with at most features.count features. ||psi|| <= 1. */
+#include "agent/export_writer.h"
 #include "agent/linear/features.h"
 #include "base/error.h"
 #include "base/portable_math.h"
@@ -132,6 +133,20 @@ static lgv_status map(const void *self_, const float *x, int64_t count, float *o
     for (int64_t j = 0; j < s->m; j++)
       *out++ = scale * lgv__cosf(lgv__feature_angle(s->frequencies, j, x, s->inputs));
   return LGV_OK;
+}
+
+void lgv__features_fourier_code(const void *self_, export_writer *w) {
+  const self *s = self_;
+  lgv__export_floats(w, "frequencies", s->frequencies, 1, 0, s->m * s->inputs);
+  fprintf(w->file,
+          "static void features(const float *x, float *phi) {\n"
+          "  for (int j = 0; j < %lld; j++) {\n"
+          "    float angle = 0;\n"
+          "    for (int i = 0; i < %lld; i++) angle += frequencies[j * %lldL + i] * x[i];\n"
+          "    phi[j] = cosf(angle) / sqrtf(%lld.0f);\n"
+          "  }\n"
+          "}\n\n",
+          (long long)s->m, (long long)s->inputs, (long long)s->inputs, (long long)s->m);
 }
 
 const lgv_feature_type lgv__features_fourier = {

@@ -3,6 +3,8 @@
  *
  * rows: the observation has the features of every action, one after the other: phi(x, a) is row a
  * of a matrix (actions x dim). Contextual bandits show themselves in this way. */
+#include "agent/export_writer.h"
+#include "agent/linear/features.h"
 #include "langevin.h"
 
 #include <string.h>
@@ -46,6 +48,18 @@ static lgv_status map(const void *self_, const float *x, int64_t count, float *o
   (void)err;
   memcpy(out, x, (size_t)(count * ((const self *)self_)->inputs) * sizeof *out);
   return LGV_OK;
+}
+
+void lgv__features_identity_code(const void *self_, export_writer *w) {
+  fprintf(w->file,
+          "static void features(const float *x, float *phi) {\n"
+          "  for (int i = 0; i < %lld; i++) phi[i] = x[i];\n"
+          "}\n\n",
+          (long long)((const self *)self_)->inputs);
+}
+
+void lgv__features_rows_code(const void *self_, export_writer *w) {
+  lgv__features_identity_code(self_, w);
 }
 
 const lgv_feature_type lgv__features_identity = {

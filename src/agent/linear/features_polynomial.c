@@ -1,6 +1,7 @@
 /* polynomial: all products of inputs up to a total degree, x scaled to [0, 1]:
  *
  *   psi_j(x) = prod_i x_i^{c_ji} / sqrt(m),   sum_i c_ji <= degree;   ||psi|| <= 1. */
+#include "agent/export_writer.h"
 #include "agent/linear/features.h"
 #include "base/error.h"
 
@@ -92,6 +93,27 @@ static lgv_status map(const void *self_, const float *x, int64_t count, float *o
     for (int64_t j = 1; j < s->m; j++) out[j] = out[s->parent[j]] * x[s->factor[j]];
   }
   return LGV_OK;
+}
+
+static void put_ints(export_writer *w, const char *name, const int32_t *x, int64_t count) {
+  fprintf(w->file, "static const int %s[%lld] = {\n  ", name, (long long)count);
+  for (int64_t i = 0; i < count; i++) {
+    lgv__export_separator(w, i, 16);
+    fprintf(w->file, "%d", x[i]);
+  }
+  fputs("};\n\n", w->file);
+}
+
+void lgv__features_polynomial_code(const void *self_, export_writer *w) {
+  const self *s = self_;
+  put_ints(w, "parents", s->parent, s->m);
+  put_ints(w, "factors_of", s->factor, s->m);
+  fprintf(w->file,
+          "static void features(const float *x, float *phi) {\n"
+          "  phi[0] = 1 / sqrtf(%lld.0f);\n"
+          "  for (int j = 1; j < %lld; j++) phi[j] = phi[parents[j]] * x[factors_of[j]];\n"
+          "}\n\n",
+          (long long)s->m, (long long)s->m);
 }
 
 const lgv_feature_type lgv__features_polynomial = {

@@ -5,6 +5,7 @@
  *
  * x scaled to [0, 1] per input. psi(x) . psi(y) has the mean exp(-||x - y||^2 / (2 width^2)), and
  * ||psi|| = 1. The directions w_j are drawn once. */
+#include "agent/export_writer.h"
 #include "agent/linear/features.h"
 #include "base/portable_math.h"
 
@@ -72,6 +73,22 @@ static lgv_status map(const void *self_, const float *x, int64_t count, float *o
       *out++ = scale * lgv__sinf(angle);
     }
   return LGV_OK;
+}
+
+void lgv__features_random_fourier_code(const void *self_, export_writer *w) {
+  const self *s = self_;
+  lgv__export_floats(w, "directions", s->directions, 1, 0, s->pairs * s->inputs);
+  fprintf(w->file,
+          "static void features(const float *x, float *phi) {\n"
+          "  for (int j = 0; j < %lld; j++) {\n"
+          "    float angle = 0;\n"
+          "    for (int i = 0; i < %lld; i++) angle += directions[j * %lldL + i] * x[i];\n"
+          "    phi[2 * j] = cosf(angle) / sqrtf(%lld.0f);\n"
+          "    phi[2 * j + 1] = sinf(angle) / sqrtf(%lld.0f);\n"
+          "  }\n"
+          "}\n\n",
+          (long long)s->pairs, (long long)s->inputs, (long long)s->inputs, (long long)s->pairs,
+          (long long)s->pairs);
 }
 
 const lgv_feature_type lgv__features_random_fourier = {

@@ -8,6 +8,7 @@
  * features.width distances of the grid; for random centers, of a grid of as many points.
  *
  * The length 1 makes lambda and the width of a confidence interval mean the same in every task. */
+#include "agent/export_writer.h"
 #include "agent/linear/features.h"
 #include "base/error.h"
 #include "base/portable_math.h"
@@ -110,6 +111,32 @@ static lgv_status map(const void *self_, const float *x, int64_t count, float *o
   const self *s = self_;
   for (int64_t i = 0; i < count; i++) map_one(s, x + i * s->inputs, out + i * s->m);
   return LGV_OK;
+}
+
+void lgv__features_rbf_code(const void *self_, export_writer *w) {
+  const self *s = self_;
+  lgv__export_floats(w, "centers", s->centers, 1, 0, s->m * s->inputs);
+  lgv__export_floats(w, "scale", &s->scale, 1, 0, 1);
+  fprintf(w->file,
+          "static void features(const float *x, float *phi) {\n"
+          "  float nearest = 0, sum = 0;\n"
+          "  for (int j = 0; j < %lld; j++) {\n"
+          "    float distance = 0;\n"
+          "    for (int i = 0; i < %lld; i++) {\n"
+          "      float d = x[i] - centers[j * %lldL + i];\n"
+          "      distance += d * d;\n"
+          "    }\n"
+          "    phi[j] = distance * scale[0];\n"
+          "    if (j == 0 || phi[j] < nearest) nearest = phi[j];\n"
+          "  }\n"
+          "  for (int j = 0; j < %lld; j++) {\n"
+          "    phi[j] = expf(nearest - phi[j]);\n"
+          "    sum += phi[j] * phi[j];\n"
+          "  }\n"
+          "  for (int j = 0; j < %lld; j++) phi[j] /= sqrtf(sum);\n"
+          "}\n\n",
+          (long long)s->m, (long long)s->inputs, (long long)s->inputs, (long long)s->m,
+          (long long)s->m);
 }
 
 const lgv_feature_type lgv__features_rbf = {

@@ -4,6 +4,7 @@
  * Grid t is shifted in input i by (t (2 i + 1) mod tilings) / tilings of a tile, the asymmetric
  * offsets of Sutton and Barto (2018, section 9.5.4). A grid has one more tile per input than
  * features.tiles, for the shift. ||psi|| = 1. */
+#include "agent/export_writer.h"
 #include "agent/linear/features.h"
 #include "base/error.h"
 
@@ -88,6 +89,27 @@ static lgv_status map(const void *self_, const float *x, int64_t count, float *o
   for (int64_t n = 0; n < count; n++, x += s->inputs)
     for (int64_t t = 0; t < s->tilings; t++, out += s->per_grid) out[tile_of(s, t, x)] = value;
   return LGV_OK;
+}
+
+void lgv__features_tiles_code(const void *self_, export_writer *w) {
+  const self *s = self_;
+  fprintf(w->file,
+          "static void features(const float *x, float *phi) {\n"
+          "  for (int j = 0; j < %lld; j++) phi[j] = 0;\n"
+          "  for (int t = 0; t < %lld; t++) {\n"
+          "    int tile = 0;\n"
+          "    for (int i = 0; i < %lld; i++) {\n"
+          "      int at = (int)floor((double)x[i] * %lld + (double)(t * (2 * i + 1) %% %lld) / "
+          "%lld);\n"
+          "      tile = tile * %lld + (at > %lld ? %lld : at);\n"
+          "    }\n"
+          "    phi[t * %lld + tile] = 1 / sqrtf(%lld.0f);\n"
+          "  }\n"
+          "}\n\n",
+          (long long)(s->tilings * s->per_grid), (long long)s->tilings, (long long)s->inputs,
+          (long long)s->tiles, (long long)s->tilings, (long long)s->tilings,
+          (long long)s->tiles + 1, (long long)s->tiles, (long long)s->tiles, (long long)s->per_grid,
+          (long long)s->tilings);
 }
 
 const lgv_feature_type lgv__features_tiles = {

@@ -387,6 +387,13 @@ void lgv__lsvi_policy_greedy(const void *self, const lgv_obs *obs, double *p) {
   for (int32_t a = 0; a < c->A; a++) p[a] = q[a] == best ? share : 0;
 }
 
+void lgv__lsvi_policy_parts(const void *self, lgv_policy_parts *parts) {
+  const lsvi *c = self;
+  if (!c->history.map) return;
+  parts->linear = c;
+  parts->by_stage = !c->history.discounted;
+}
+
 lgv_status lgv__lsvi_observe(void *self, const lgv_transition *t, lgv_error *err) {
   lsvi *c = self;
   LGV_TRY(lgv__lsvi_check_obs(c, &t->obs, err));

@@ -42,6 +42,8 @@
 #include "base/param.h"
 #include "langevin.h"
 
+struct lgv_policy_parts; /* export.h */
+
 enum { LSVI_POOL_FALSE, LSVI_POOL_TRUE, LSVI_POOL_AUTO };
 enum { LSVI_FEATURES_AUTO, LSVI_FEATURES_ONE_HOT, LSVI_FEATURES_ENV, LSVI_FEATURES_MAP };
 enum { LSVI_FORM_AUTO, LSVI_FORM_STAGES, LSVI_FORM_DISCOUNTED };
@@ -208,6 +210,8 @@ void lgv__lsvi_receive(lsvi *core);
 lgv_status lgv__lsvi_absorb_path(lsvi *core, lgv_error *err);
 lgv_status lgv__lsvi_q_values(void *self, const lgv_obs *obs, double *q, lgv_error *err);
 void lgv__lsvi_policy_greedy(const void *self, const lgv_obs *obs, double *probabilities);
+/* For exports: the parts of an agent with a feature map. */
+void lgv__lsvi_policy_parts(const void *self, struct lgv_policy_parts *parts);
 /* What happened at stage h of the current episode; false if it was not reached. */
 bool lgv__lsvi_path_step(const lsvi *core, int64_t h, int64_t *pair, int64_t *next);
 /* Adds n(s,a,s') to counts[s'], and the number of episodes that ended there to counts[S]. */
