@@ -45,7 +45,7 @@ def langevin(path, seed):
             after = os.times()
             spent.append(after.children_user + after.children_system - before.children_user - before.children_system)
         text = subprocess.run([path, "eval", run, "--episodes", "100"], check=True, capture_output=True, text=True).stdout
-        return spent[1] - spent[0], float(re.search(r"^\\s*100\\s+(-?[\\d.]+)", text, re.M).group(1))
+        return spent[1] - spent[0], float(re.search(r"^\s*100\s+(-?[\d.]+)", text, re.M).group(1))
 
 
 def stable_baselines3(seed):

@@ -21,9 +21,9 @@ const char *lgv_auto_agent(const lgv_env_spec *env) {
 }
 
 const char *lgv_auto_rule(void) {
-  return CONTINUOUS " for continuous actions, " POSTERIOR
-                    " for one-hot and thermometer observations if an action is one choice, "
-                    "otherwise " GENERAL;
+  return POSTERIOR
+      " for one-hot and thermometer observations if an action is one choice, " CONTINUOUS
+      " for continuous actions, otherwise " GENERAL;
 }
 
 bool lgv__agent_is_auto(const lgv_settings *settings) {

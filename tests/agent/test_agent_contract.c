@@ -60,6 +60,7 @@ static void impossible_specs_are_refused(void **state) {
   wrong[7].feature_dim = 3;
   wrong[8].size -= 8;
   for (size_t a = 0; lgv__agents[a]; a++) {
+    if (takes_box(lgv__agents[a])) continue; /* test_ac_agents */
     lgv_settings *settings = make_settings("riverswim", lgv__agents[a]->name, "");
     for (size_t i = 0; i < 9; i++) {
       lgv_error err = {0};
@@ -82,6 +83,7 @@ static void problems_too_large_for_any_memory_are_refused(void **state) {
   wrong[3].states = INT64_C(1) << 31;
   wrong[3].horizon = INT64_C(1) << 33;
   for (size_t a = 0; lgv__agents[a]; a++) {
+    if (takes_box(lgv__agents[a])) continue; /* test_ac_agents */
     lgv_settings *settings = make_settings("riverswim", lgv__agents[a]->name, "");
     bool by_states = lgv__agents[a]->traits & LGV_NEEDS_STATES;
     for (size_t i = 0; i < (by_states ? 4 : 1); i++) {
@@ -99,6 +101,7 @@ static void steps_outside_the_problem_are_refused(void **state) {
   (void)state;
   const int32_t actions[] = {-1, ACTIONS, INT32_MAX, INT32_MIN};
   for (size_t a = 0; lgv__agents[a]; a++) {
+    if (takes_box(lgv__agents[a])) continue;
     lgv_agent *agent = make_agent(lgv__agents[a]->name, &spec);
     lgv_error err = {0};
     assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
@@ -117,6 +120,7 @@ static void steps_outside_the_problem_are_refused(void **state) {
 static void agents_that_see_need_an_observation(void **state) {
   (void)state;
   for (size_t a = 0; lgv__agents[a]; a++) {
+    if (takes_box(lgv__agents[a])) continue;
     bool blind = lgv__agents[a]->traits & LGV_NEEDS_STATES;
     lgv_status expected = blind ? LGV_OK : LGV_ERR_USAGE;
     lgv_agent *agent = make_agent(lgv__agents[a]->name, &spec);
@@ -143,7 +147,7 @@ static void numbers_that_are_not_finite_reach_no_network(void **state) {
   lgv_env_spec dense = spec;
   dense.obs_form = LGV_FORM_DENSE;
   for (size_t a = 0; lgv__agents[a]; a++) {
-    if (lgv__agents[a]->traits & LGV_NEEDS_STATES) continue;
+    if (lgv__agents[a]->traits & (LGV_NEEDS_STATES | LGV_TAKES_BOX)) continue;
     lgv_agent *agent = make_agent(lgv__agents[a]->name, &dense);
     lgv_error err = {0};
     lgv_action action;

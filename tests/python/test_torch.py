@@ -13,7 +13,8 @@ from langevin import _library as library
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # networks are small
 AGENTS = langevin.agents()
-DEEP = [name for name, cls in AGENTS.items() if cls._entry.find("replay") and not cls._entry.traits & library.TAKES_BOX]
+BOX = [name for name, cls in AGENTS.items() if cls._entry.traits & library.TAKES_BOX]  # test_continuous.py has them
+DEEP = [name for name, cls in AGENTS.items() if cls._entry.find("replay") and name not in BOX]
 LINEAR = [name for name, cls in AGENTS.items() if issubclass(cls, langevin.LinearAgent)]
 PARTS = [name for name in DEEP if AGENTS[name]._entry.traits & library.TAKES_MULTI_DISCRETE]
 STAGED = [name for name in DEEP if AGENTS[name]._entry.find("stages")]
@@ -169,7 +170,7 @@ def test_vector_beside_a_picture(name, kind, options):
 
 
 @pytest.mark.parametrize("identifier", ["NChain", "RiverSwim", "CartPole"])
-@pytest.mark.parametrize("name", [name for name in AGENTS if name not in LINEAR])
+@pytest.mark.parametrize("name", [name for name in AGENTS if name not in LINEAR + BOX])
 def test_own_environments(name, identifier):
     """Thermometers, one-hots and vectors; with the presets."""
     env = gymnasium.make(f"langevin/{identifier}-v0")

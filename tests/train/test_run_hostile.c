@@ -34,7 +34,7 @@ static const char *size_of(const char *env) {
                                          {"nchain", "env.n=4"},
                                          {"deepsea", "env.n=3"},
                                          {"bandit", "env.arms=3 env.dim=2"},
-                                         {"pendulum", "env.horizon=30 env.torques=3"}};
+                                         {"pendulum", "env.horizon=30"}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     if (strcmp(sizes[i][0], env) == 0) return sizes[i][1];
   return "env.horizon=30";
@@ -44,14 +44,18 @@ static const char *size_of(const char *env) {
 static lgv_plan *plan_of(const char *env, const char *agent, const char *extra) {
   static const char deep[] = "agent.hidden=4 agent.replay=24 agent.warmup=8 agent.batch=3 "
                              "agent.target_every=2",
+                    box[] = "agent.hidden=4 agent.replay=24 agent.warmup=8 agent.batch=3",
                     cells[] = "agent.hidden=4 agent.cells=10 agent.batch=3";
-  bool linear = false;
+  bool linear = false, continuous = false;
   for (size_t i = 0; lgv__agents[i]; i++)
-    if (strcmp(lgv__agents[i]->name, agent) == 0)
+    if (strcmp(lgv__agents[i]->name, agent) == 0) {
       linear = lgv__agents[i]->traits & LGV_NEEDS_HORIZON;
+      continuous = takes_box(lgv__agents[i]);
+    }
   char all[900];
   snprintf(all, sizeof all, "%s %s %s %s", small, size_of(env),
            linear                                  ? ""
+           : continuous                            ? box
            : strcmp(agent, "pathwise-lmcdqn") == 0 ? cells
                                                    : deep,
            extra);
@@ -155,9 +159,9 @@ static void spoil_all(const lgv_plan *plan) {
 
 static void every_agent_survives(void **state) {
   (void)state;
-  static const char *const envs[] = {"riverswim", "cartpole", "nchain"};
+  static const char *const envs[] = {"riverswim", "cartpole", "nchain", "pendulum"};
   for (size_t a = 0; lgv__agents[a]; a++)
-    for (size_t e = 0; e < 3; e++) {
+    for (size_t e = 0; e < 4; e++) {
       lgv_plan *plan = plan_of(envs[e], lgv__agents[a]->name, "");
       if (!plan) continue;
       spoil_all(plan);
@@ -170,9 +174,8 @@ static void every_environment_survives(void **state) {
   (void)state;
   for (size_t e = 0; lgv__envs[e]; e++) {
     if (lgv__envs[e]->connect) continue; /* of another process: it knows its own state */
-    if (strcmp(lgv__envs[e]->name, "mountain-car-continuous") == 0)
-      continue; /* no agent takes it */
     lgv_plan *plan = plan_of(lgv__envs[e]->name, "dqn", "run.eval_every=20");
+    if (!plan) plan = plan_of(lgv__envs[e]->name, "sac", "run.eval_every=20");
     assert_non_null(plan);
     spoil_all(plan);
     lgv_plan_free(plan);
@@ -239,6 +242,10 @@ static const lie lies[] = {
     {"riverswim", "dqn", "", "agent.replay.age", 5, 9, "age does not follow"},
     {"riverswim", "dqn", "", "agent.replay.action", 5, 2, "action that cannot be"},
     {"riverswim", "dqn", "", "agent.counters", 0, -1, "out of range"},
+    {"pendulum", "sac", "", "agent.counters", 1, -1, "out of range"},
+    {"pendulum", "sac", "", "agent.critic.t", 0, -1, "out of range"},
+    {"pendulum", "td3", "", "agent.replay.action", 5, 3, "action that cannot be"},
+    {"pendulum", "dsac", "", "agent.omega", 0, -1, "a deviation that cannot be"},
     {"deepsea", "bootstrapped-dqn", "agent.heads=3", "agent.member", 0, 3, "outside the ensemble"},
     {"deepsea", "bootstrapped-dqn", "agent.heads=3", "agent.rows.at", 0, 1 << 20, "another time"},
     {"deepsea", "hyperagent", "", "agent.index", 0, 3, "an index that is no direction"},

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/portable_math.h"
 #include "base/spec.h"
 #include "math/kernels.h"
 
@@ -220,7 +221,7 @@ lgv_status lgv__ac_open(void *self, lgv_error *err) {
     lgv__net_init(&c->critic_net, c->critic.w + k * c->critic.dim, c->init);
   start_target(&c->actor);
   start_target(&c->critic);
-  if (c->sizes.has_alpha) c->log_alpha.w[0] = (float)log(c->p->alpha);
+  if (c->sizes.has_alpha) c->log_alpha.w[0] = (float)lgv__log(c->p->alpha);
   lgv__noise_seed(c->noise, c->seed_noise);
   return LGV_OK;
 }

@@ -167,7 +167,7 @@ void lgv__ac_fit_critics(actor_critic *c, float weight) {
     for (int64_t i = 0; i < B; i++) {
       float error = q[i] - c->y[i];
       c->d_q[i] = 2 * weight * error / (float)B;
-      squares += (double)error * (double)error;
+      squares += (double)(error * error); /* infinite where Adam's moments would be */
       if (j == 0) sum += (double)q[i];
     }
     lgv__ac_critic_backward(c, j, j);

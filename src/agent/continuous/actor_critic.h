@@ -60,9 +60,12 @@ typedef struct ac_params {
 #define AC_PICTURES_LOOP                                                                           \
   "agent.hidden=256 agent.batch=128 agent.replay=100000 agent.update_every=1 agent.warmup=1000 "
 
+enum { AC_PAIR = 2 };     /* critics come in pairs */
+enum { AC_GAUSSIAN = 2 }; /* outputs of an actor per part of an action: mean and log sigma */
+
 /* How an agent configures the core. */
 typedef struct ac_sizes {
-  int32_t actor_outputs;  /* per part of an action: 1, or 2 of a Gaussian */
+  int32_t actor_outputs;  /* per part of an action: 1, or AC_GAUSSIAN */
   int32_t critic_outputs; /* of each critic */
   int64_t critics;        /* an even number: pairs */
   bool actor_target;      /* the policy has a target network */
@@ -84,7 +87,6 @@ typedef struct ac_weights {
 } ac_weights;
 
 enum { AC_STEPS, AC_UPDATES, AC_COUNTERS };
-enum { AC_PAIR = 2 };
 
 /* Statistics, in the order of the columns. */
 enum {
@@ -167,11 +169,12 @@ int64_t lgv__ac_updates_due_between_episodes(const actor_critic *c);
 void lgv__ac_sample(actor_critic *c);
 /* count N(0, 1) draws into x, which has room for a multiple of 32. */
 void lgv__ac_normals(actor_critic *c, float *x, int64_t count);
-/* c->outputs = the actor at s and s', or at s alone; at s': by the target actor, in rows B.. */
+/* c->outputs = the actor's at s and s', or at s alone. */
 void lgv__ac_forward_both(actor_critic *c);
 void lgv__ac_forward_obs(actor_critic *c);
+/* The outputs of the target actor at s', until the next pass of the actor. */
 const float *lgv__ac_forward_next_target(actor_critic *c);
-/* Actions of s or s' in the pairs. */
+/* Writes the actions of the pairs. */
 void lgv__ac_put_actions(actor_critic *c, unsigned char *pairs, const float *actions);
 /* Q (B x critic_outputs) of the pairs by these parameters, on one of the two tapes. */
 const float *lgv__ac_q(actor_critic *c, const float *w, int tape, const unsigned char *pairs);

@@ -18,7 +18,7 @@ static const lgv_preset presets[] = {
 static const lgv_param param_table[] = {
     DQN_SMALL_OR_ATARI_ROW, AC_PARAM_ROWS("2"), AC_ALPHA_ROWS("2.718281828"), {0}};
 
-static const ac_sizes sizes = {.actor_outputs = 2,
+static const ac_sizes sizes = {.actor_outputs = AC_GAUSSIAN,
                                .critic_outputs = VD_OUTPUTS,
                                .critics = AC_PAIR,
                                .actor_target = true,

@@ -67,7 +67,7 @@ typedef struct self {
 } self;
 
 static ac_sizes sizes_of(const params *p) {
-  return (ac_sizes){.actor_outputs = 2,
+  return (ac_sizes){.actor_outputs = AC_GAUSSIAN,
                     .critic_outputs = VD_OUTPUTS,
                     .critics = AC_PAIR * p->pairs,
                     .actor_target = true,

@@ -20,9 +20,7 @@ static const lgv_preset presets[] = {{"small", AC_SMALL_LOOP "agent.hidden=256,2
 static const lgv_param param_table[] = {
     DQN_SMALL_OR_ATARI_ROW, AC_PARAM_ROWS("1"), AC_ALPHA_ROWS("1"), {0}};
 
-enum { GAUSSIAN = 2 };
-
-static const ac_sizes sizes = {.actor_outputs = GAUSSIAN,
+static const ac_sizes sizes = {.actor_outputs = AC_GAUSSIAN,
                                .critic_outputs = 1,
                                .critics = AC_PAIR,
                                .has_alpha = true,

@@ -86,7 +86,7 @@ static double differentiate(const value_distribution *v, const actor_critic *c, 
     float of_sigma = weight * (off * off - sigma * sigma) / (sigma * sigma * sigma + bias);
     d_q[0] = -weight * error / (sigma * sigma + bias);
     d_q[1] = v->fixed_deviation ? 0 : -of_sigma * logistic(q[1]);
-    squares += (double)error * (double)error;
+    squares += (double)(error * error);
   }
   return squares / (double)B;
 }

@@ -175,6 +175,37 @@ static void wrong_usage_is_named(void **state) {
   expect_refusal("lsac", &spec, "agent.variant=fixed", "repaired");
 }
 
+static void steps_outside_the_problem_are_refused(void **state) {
+  (void)state;
+  lgv_env_spec spec = make_spec(-1, 1);
+  const float outside[] = {-1.5f, 2, NAN, INFINITY};
+  FOR_EVERY_AGENT(name) {
+    lgv_agent *agent = make_agent(name, &spec, TINY);
+    lgv_error err = {0};
+    float obs[LENGTH] = {0}, broken[LENGTH] = {0, NAN};
+    lgv_action action = {.values = {0}};
+    lgv_transition t = {.obs = {.data = obs, .state = -1},
+                        .next = {.data = obs, .state = -1, .stage = 1},
+                        .action = &action};
+    for (int i = 0; i < 4; i++) {
+      action.values[0] = outside[i];
+      assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_ERR_USAGE);
+      assert_non_null(strstr(err.message, "is outside [-1, 1]"));
+    }
+    action.values[0] = 0;
+    assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_OK);
+    t.next.data = broken;
+    assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_ERR_NUMERIC);
+    t.next.data = NULL;
+    assert_int_equal(lgv_agent_observe(agent, &t, &err), LGV_ERR_USAGE);
+    t.obs.data = broken;
+    assert_int_equal(lgv_agent_act(agent, &t.obs, LGV_TRAIN, &action, &err), LGV_ERR_NUMERIC);
+    assert_int_equal(lgv_agent_q_values(agent, &t.obs, 1, NULL, &err), LGV_ERR_USAGE);
+    assert_non_null(strstr(err.message, "no values of actions"));
+    lgv_agent_free(agent);
+  }
+}
+
 static void resolved_values_are_shown(void **state) {
   (void)state;
   lgv_env_spec spec = make_spec(-1, 1);
@@ -229,6 +260,7 @@ int main(void) {
       cmocka_unit_test(targets_follow_by_tau),
       cmocka_unit_test(the_end_of_a_task_has_no_value_beyond),
       cmocka_unit_test(wrong_usage_is_named),
+      cmocka_unit_test(steps_outside_the_problem_are_refused),
       cmocka_unit_test(resolved_values_are_shown),
       cmocka_unit_test(every_network_learns_the_same_twice),
   };

@@ -561,7 +561,7 @@ static void every_preset_of_every_agent_resolves(void **state) {
       char extra[64], text[64];
       lgv_error err = {0};
       snprintf(extra, sizeof extra, "agent.preset=%s", preset->name);
-      lgv_plan *plan = make_plan("nchain", type->name, extra);
+      lgv_plan *plan = make_plan(home_of(type), type->name, extra);
       assert_int_equal(lgv_plan_get(plan, "agent.preset", text, sizeof text, &err), LGV_OK);
       assert_string_equal(text, preset->name);
       lgv_plan_free(plan);
@@ -614,13 +614,14 @@ static bool has_ring(const lgv_agent_type *type) {
   return lgv__params_find(type->params, "replay") >= 0;
 }
 
-static lgv_agent *train(const char *agent, const char *extra, bool evaluates, int steps) {
-  lgv_settings *settings = make_settings("nchain", agent, extra);
+static lgv_agent *train(const lgv_agent_type *type, const char *extra, bool evaluates, int steps) {
+  lgv_settings *settings = make_settings(home_of(type), type->name, extra);
   lgv_error err = {0};
   lgv_env *env, *other;
   lgv_agent *made;
   lgv_obs obs, seen;
-  assert_int_equal(lgv_settings_set(settings, "env.n", "6", "test", &err), LGV_OK);
+  if (!takes_box(type))
+    assert_int_equal(lgv_settings_set(settings, "env.n", "6", "test", &err), LGV_OK);
   assert_int_equal(lgv_env_create(settings, 3, &env, &err), LGV_OK);
   assert_int_equal(lgv_env_create(settings, 4, &other, &err), LGV_OK);
   if (lgv_agent_create(settings, lgv_env_get_spec(env), 0, steps, 3, &made, &err) != LGV_OK)
@@ -657,13 +658,16 @@ static void evaluation_leaves_training_alone(void **state) {
   for (size_t i = 0; lgv__agents[i]; i++) {
     if (!is_deep(lgv__agents[i])) continue;
     bool is_epsilon_greedy = lgv__params_find(lgv__agents[i]->params, "epsilon_eval") >= 0;
-    const char *extra = is_epsilon_greedy          ? "agent.warmup=20 agent.epsilon_eval=0.5"
+    bool box = takes_box(lgv__agents[i]);
+    const char *extra = box                        ? quick_for(lgv__agents[i])
+                        : is_epsilon_greedy        ? "agent.warmup=20 agent.epsilon_eval=0.5"
                         : has_ring(lgv__agents[i]) ? "agent.warmup=20"
                                                    : NULL;
-    lgv_agent *a = train(lgv__agents[i]->name, extra, false, 150);
-    lgv_agent *b = train(lgv__agents[i]->name, extra, true, 150);
+    lgv_agent *a = train(lgv__agents[i], extra, false, 150);
+    lgv_agent *b = train(lgv__agents[i], extra, true, 150);
     size_t n, m;
-    const float *w = agent_array(a, "w", &n), *v = agent_array(b, "w", &m);
+    const char *name = box ? "critic" : "w";
+    const float *w = agent_array(a, name, &n), *v = agent_array(b, name, &m);
     assert_int_equal(n, m);
     assert_memory_equal(w, v, n * sizeof *w);
     lgv_agent_free(a);
@@ -676,10 +680,12 @@ static void nothing_is_allocated_once_a_run_has_begun(void **state) {
   (void)state;
   for (size_t i = 0; lgv__agents[i]; i++) {
     if (!is_deep(lgv__agents[i])) continue;
-    lgv_plan *plan = make_plan("nchain", lgv__agents[i]->name,
-                               has_ring(lgv__agents[i])
-                                   ? "env.n=8 run.steps=300 agent.replay=100 agent.warmup=50"
-                                   : "env.n=8 run.steps=300");
+    const char *extra = takes_box(lgv__agents[i]) ? "run.steps=300 agent.hidden=8 agent.batch=8 "
+                                                    "agent.replay=100 agent.warmup=50"
+                        : has_ring(lgv__agents[i])
+                            ? "env.n=8 run.steps=300 agent.replay=100 agent.warmup=50"
+                            : "env.n=8 run.steps=300";
+    lgv_plan *plan = make_plan(home_of(lgv__agents[i]), lgv__agents[i]->name, extra);
     lgv_error err = {0};
     lgv_run *run;
     bool done;
