@@ -596,6 +596,14 @@ class Agent:
         with self._only:
             return to_torch(self)
 
+    def to_onnx(self, path: Any) -> None:
+        """Writes the agent's network as an ONNX file: `observation`, a batch in the form that to_torch() takes it, becomes
+        `q`, the q_values. A vector beside a picture is the input `vector`."""
+        from langevin._onnx import to_onnx
+
+        with self._only:
+            to_onnx(self, path)
+
     # ---- Files
 
     def save(self, path: Any) -> None:
