@@ -247,9 +247,11 @@ class Agent:
             self._warned.add("cut")
             text = f"{adapter.name()} has no time limit: episodes are truncated after {limit} steps (episode_steps)"
             warnings.warn(text, stacklevel=4)
+        if limit or not self._waited:
+            return
         endless = library.CSpec(obs_shape=adapter.spec.obs_shape)
         patience = int(lib.lgv_episode_steps(ctypes.byref(endless), 0))
-        if limit == 0 and self._waited >= patience * adapter.streams and "waited" not in self._warned:
+        if self._waited >= patience * adapter.streams and "waited" not in self._warned:
             self._warned.add("waited")
             text = f"{adapter.name()} has not ended an episode for {patience} steps; set episode_steps to truncate episodes"
             warnings.warn(f"{text} earlier", stacklevel=4)
