@@ -460,10 +460,7 @@ class Agent:
         with self._only:
             pointer = self.handle.pointer
             batch = self._one(observation)
-            self._set_stream(pointer, stream)
-            if self._stages[stream] is None:
-                call("lgv_agent_begin_episode", pointer)
-                self._stages[stream], self._masks[stream] = 0, None
+            self._begin_if_needed(stream)
             stage = np.array([self._stages[stream]])
             masks = self._find_masks(batch, stage, action_mask)
             self._masks[stream] = self._masks[stream] if masks is None else masks.copy()
@@ -521,6 +518,12 @@ class Agent:
         with self._only:
             self._set_stream(self.handle.pointer, stream)
             self._stages[stream] = None
+
+    def _begin_if_needed(self, stream: int = 0) -> None:
+        self._set_stream(self.handle.pointer, stream)
+        if self._stages[stream] is None:
+            call("lgv_agent_begin_episode", self.handle.pointer)
+            self._stages[stream], self._masks[stream] = 0, None
 
     def _one(self, observation: Any) -> Any:
         batch = self._read(observation)
