@@ -42,7 +42,7 @@ def test_round_trip(name):
     assert dataset.total_episodes == 4 and dataset.total_steps == len(env.taken)
 
     direct, read = (langevin.DQN(gymnasium.make(name), seed=1, warmup=5_000) for _ in range(2))
-    for observation, action, reward, after, terminated, truncated in env.taken:
+    for observation, action, after, reward, terminated, truncated in env.taken:
         direct._begin_if_needed()
         direct.observe(observation, action, reward, after, terminated, truncated)
     assert langevin.read_dataset(read, "test/own-v0") == len(env.taken) == read.num_timesteps
