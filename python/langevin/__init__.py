@@ -30,6 +30,8 @@ _MODULES = {
     "LinearAgent": "_linear_agent",
     "FeatureMap": "_feature_map",
     "auto": "_classes",
+    "write_dataset": "_minari",
+    "read_dataset": "_minari",
     "EvalCallback": "_callbacks",
     "CheckpointCallback": "_callbacks",
     "StopOnReward": "_callbacks",

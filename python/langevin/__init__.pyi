@@ -12,6 +12,7 @@ from ._linear_agent import LinearAgent as LinearAgent
 from ._library import EnvironmentFailed as EnvironmentFailed, Error as Error, FileError as FileError
 from ._library import Interrupted as Interrupted, NumericError as NumericError, OutOfMemory as OutOfMemory
 from ._library import UsageError as UsageError
+from ._minari import read_dataset as read_dataset, write_dataset as write_dataset
 from ._mdp import Model as Model, TabularMDP as TabularMDP
 from ._runs import evaluate as evaluate, read_run as read_run, read_runs as read_runs, run as run, sweep as sweep
 from .envs import NativeEnv as NativeEnv, NativeVectorEnv as NativeVectorEnv

@@ -6,7 +6,7 @@ import ctypes
 import os
 import tempfile
 import warnings
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
 
@@ -249,9 +249,11 @@ class Agent:
             self._warned.add("cut")
             text = f"{adapter.name()} has no time limit: episodes are truncated after {limit} steps (episode_steps)"
             warnings.warn(text, stacklevel=4)
+        if limit or not self._waited:
+            return
         endless = library.CSpec(obs_shape=adapter.spec.obs_shape)
         patience = int(lib.lgv_episode_steps(ctypes.byref(endless), 0))
-        if limit == 0 and self._waited >= patience * adapter.streams and "waited" not in self._warned:
+        if self._waited >= patience * adapter.streams and "waited" not in self._warned:
             self._warned.add("waited")
             text = f"{adapter.name()} has not ended an episode for {patience} steps; set episode_steps to truncate episodes"
             warnings.warn(f"{text} earlier", stacklevel=4)
@@ -460,10 +462,7 @@ class Agent:
         with self._only:
             pointer = self.handle.pointer
             batch = self._one(observation)
-            self._set_stream(pointer, stream)
-            if self._stages[stream] is None:
-                call("lgv_agent_begin_episode", pointer)
-                self._stages[stream], self._masks[stream] = 0, None
+            self._begin_if_needed(stream)
             stage = np.array([self._stages[stream]])
             masks = self._find_masks(batch, stage, action_mask)
             self._masks[stream] = self._masks[stream] if masks is None else masks.copy()
@@ -521,6 +520,12 @@ class Agent:
         with self._only:
             self._set_stream(self.handle.pointer, stream)
             self._stages[stream] = None
+
+    def _begin_if_needed(self, stream: int = 0) -> None:
+        self._set_stream(self.handle.pointer, stream)
+        if self._stages[stream] is None:
+            call("lgv_agent_begin_episode", self.handle.pointer)
+            self._stages[stream], self._masks[stream] = 0, None
 
     def _one(self, observation: Any) -> Any:
         batch = self._read(observation)
@@ -600,6 +605,14 @@ class Agent:
 
         with self._only:
             return to_torch(self)
+
+    def to_onnx(self, path: Any) -> None:
+        """Writes the agent's network as an ONNX file: `observation`, a batch in the form that to_torch() takes it, becomes
+        `q`, the q_values. A vector beside a picture is the input `vector`."""
+        from langevin._onnx import to_onnx
+
+        with self._only:
+            to_onnx(self, path)
 
     # ---- Files
 

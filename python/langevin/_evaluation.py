@@ -55,10 +55,10 @@ class Evaluation:
             self.env = NativeEnv(adapter.model)
         self.most_steps = 0 if adapter.has_limit else int(lib.lgv_episode_steps(ctypes.byref(adapter.spec), 0))
 
-    def play(self, agent: Any, episodes: int) -> np.ndarray:
+    def play(self, agent: Any, episodes: int, deterministic: bool = True) -> np.ndarray:
         """The return of each episode."""
         self._adopt_statistics(agent)
-        return np.array([self._play_one(agent) for _ in range(episodes)], np.float64)
+        return np.array([self._play_one(agent, deterministic) for _ in range(episodes)], np.float64)
 
     def _adopt_statistics(self, agent: Any) -> None:
         """Wrappers (NormalizeObservation) show observations as training does, and learn nothing here."""
@@ -70,12 +70,12 @@ class Evaluation:
             for env in self.adapter.wrapped:
                 freeze_statistics(env)
 
-    def _play_one(self, agent: Any) -> float:
+    def _play_one(self, agent: Any, deterministic: bool) -> float:
         observation, info = reset_with_info(self.env, self.rng.reset_seed())
         state, total, length, over = None, 0.0, 0, False
         while not over:
             seen = info["state"] if agent._by_states and "state" in info else observation
-            action, state = agent.predict(seen, state, deterministic=True, action_masks=info.get(MASK))
+            action, state = agent.predict(seen, state, deterministic=deterministic, action_masks=info.get(MASK))
             result = self.env.step(action)
             observation, reward, terminated, truncated = split_result(result)
             info, total, length = result[4], total + reward, length + 1

@@ -74,6 +74,8 @@ class NativeTrainingLoop(TrainingLoop):
             "lgv_trainer_create", "lgv_trainer_free", handle.pointer, env_handle.pointer, keeps=(handle, env_handle)
         )
         self.env_handle = env_handle
+        self.counted = names_of("lgv_env_counter_name", env_handle.pointer)
+        self.counts = np.zeros(len(self.counted), np.int64)
         self.episodes = np.zeros(MOST_EPISODES, EPISODE)
         assert EPISODE.itemsize == ctypes.sizeof(CEpisode)
         self.steps, self.ended, self.error = ctypes.c_int64(), ctypes.c_int64(), CError()
@@ -88,13 +90,11 @@ class NativeTrainingLoop(TrainingLoop):
         return value.value, regret.value
 
     def counter_names(self) -> List[str]:
-        return names_of("lgv_env_counter_name", self.env_handle.pointer)
+        return self.counted
 
     def counters(self) -> Dict[str, float]:
-        names = self.counter_names()
-        counts = np.zeros(len(names), np.int64)
-        lib.lgv_env_counters(self.env_handle.pointer, counts.ctypes.data)
-        return dict(zip(names, counts.astype(float).tolist()))
+        lib.lgv_env_counters(self.env_handle.pointer, self.counts.ctypes.data)
+        return dict(zip(self.counted, map(float, self.counts)))
 
     def advance(self, most_steps: int, most_episodes: int) -> None:
         self.steps.value = self.ended.value = 0

@@ -23,8 +23,8 @@ def test_callback(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "log", lambda values, step: (sent.append((step, values)), real(values, step=step)))
     agent = langevin.DQN("CartPole-v1", seed=0)
     agent.learn(700, log=tmp_path / "log", log_every=200, callback=names["WandbCallback"](run), callback_every=100)
-    summary = dict(run.summary)
     run.finish()
     assert [step for step, _ in sent] == [200, 400, 600, 700]
-    assert summary["loss"] == agent.metrics["loss"][-1] and summary["episode"] == agent.metrics["episode"][-1]
+    for name in ("loss", "episode", "return"):
+        assert [values[name] for _, values in sent] == agent.metrics[name].tolist()
     assert list(tmp_path.rglob("*.wandb")), "wandb has written its file"

@@ -10,15 +10,16 @@
 #include <cairo-svg.h>
 #include <cairo.h>
 
-#define LGV_CAIRO_CALLS(X)                                                                         \
-  X(arc)                                                                                           \
-  X(clip) X(close_path) X(create) X(destroy) X(fill) X(image_surface_create) X(line_to) X(move_to) \
-      X(new_path) X(paint) X(pdf_surface_create_for_stream) X(rectangle) X(restore) X(rotate)      \
-          X(save) X(select_font_face) X(set_antialias) X(set_dash) X(set_font_size)                \
-              X(set_line_join) X(set_line_width) X(set_source_rgb) X(set_source_rgba) X(show_text) \
-                  X(status) X(status_to_string) X(stroke) X(surface_destroy) X(surface_finish)     \
-                      X(surface_set_device_scale) X(surface_status) X(surface_write_to_png_stream) \
-                          X(svg_surface_create_for_stream) X(text_extents) X(translate)
+/* clang-format off */
+#define LGV_CAIRO_CALLS(X) \
+  X(arc) X(clip) X(close_path) X(create) X(destroy) X(fill) X(image_surface_create) X(line_to) \
+  X(move_to) X(new_path) X(paint) X(pdf_surface_create_for_stream) X(rectangle) X(restore) \
+  X(rotate) X(save) X(select_font_face) X(set_antialias) X(set_dash) X(set_font_size) \
+  X(set_line_join) X(set_line_width) X(set_source_rgb) X(set_source_rgba) X(show_text) X(status) \
+  X(status_to_string) X(stroke) X(surface_destroy) X(surface_finish) X(surface_set_device_scale) \
+  X(surface_status) X(surface_write_to_png_stream) X(svg_surface_create_for_stream) \
+  X(text_extents) X(translate)
+/* clang-format on */
 
 #define LGV_CAIRO_MEMBER(name) __typeof__(&cairo_##name) name;
 typedef struct lgv_cairo {
