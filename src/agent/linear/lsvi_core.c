@@ -1,7 +1,6 @@
 #include "agent/linear/lsvi_core.h"
 
 #include "agent/agent.h"
-#include "agent/export.h"
 #include "base/error.h"
 #include "math/dense.h"
 
@@ -385,13 +384,6 @@ void lgv__lsvi_policy_greedy(const void *self, const lgv_obs *obs, double *p) {
   }
   double share = 1 / ties;
   for (int32_t a = 0; a < c->A; a++) p[a] = q[a] == best ? share : 0;
-}
-
-void lgv__lsvi_policy_parts(const void *self, lgv_policy_parts *parts) {
-  const lsvi *c = self;
-  if (!c->history.map) return;
-  parts->linear = c;
-  parts->by_stage = !c->history.discounted;
 }
 
 lgv_status lgv__lsvi_observe(void *self, const lgv_transition *t, lgv_error *err) {

@@ -2,6 +2,7 @@
 #include "agent/linear/lsvi_history.h"
 
 #include "agent/builtin.h"
+#include "agent/export.h"
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
 #include "math/dense.h"
@@ -320,4 +321,13 @@ lgv_status lgv__history_learn(lsvi *c, bool *grown, lgv_error *err) {
     if (t->action[i] >= 0) add_row(c, i);
   rows[HISTORY_LEARNED] = rows[HISTORY_ROWS];
   return LGV_OK;
+}
+
+/* ---- exports ---- */
+
+void lgv__lsvi_policy_parts(const void *self, lgv_policy_parts *parts) {
+  const lsvi *c = self;
+  if (!c->history.map) return;
+  parts->linear = c;
+  parts->by_stage = !c->history.discounted;
 }
