@@ -110,7 +110,7 @@ static void look_inside(lgv_agent *agent, FILE *seen) {
   for (size_t i = 0; lgv_agent_array(agent, i, &name, &dtype, &count); i++)
     fprintf(seen, "%s %zu\n", name, count);
   fprintf(seen, "%d", lgv_agent_get(agent, "agent.name", text, sizeof text, &err));
-  lgv__agent_stats(agent, stats);
+  lgv_agent_stats(agent, stats);
   fwrite(stats, sizeof stats, 1, seen);
 }
 
