@@ -35,6 +35,7 @@ IDS = {
     "langevin/MountainCarContinuous-v0": "mountain-car-continuous",
     "langevin/Acrobot-v0": "acrobot",
     "langevin/Pendulum-v0": "pendulum",
+    "langevin/PointMaze-v0": "point-maze",
     "langevin/Atari-v0": "atari",
 }
 NO_COPY = "the library's environments cannot be copied or pickled: make another one where it is needed"
