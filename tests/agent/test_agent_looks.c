@@ -2,6 +2,7 @@
  * settings, arrays and saving leave what training depends on as it was, bit for bit, for every
  * agent; and looking twice shows the same. */
 #include "agent/agent.h"
+#include "choice.h"
 #include "file_helpers.h"
 #include "registry.h"
 #include "run_helpers.h"
@@ -14,11 +15,13 @@ static char place[TEMP_SIZE];
 
 static const float rows[LENGTH][LENGTH] = {{1}, {0, 1}, {0, 0, 1}, {0, 0, 0, 1}, {0, 0, 0, 0, 1}};
 
-static lgv_env_spec spec_of(lgv_obs_form form) {
+static lgv_env_spec spec_of(lgv_obs_form form, bool box) {
+  const float low[] = {-1, 0}, high[] = {1, 2};
+  lgv_action_space choices = {.count = ACTIONS};
   return (lgv_env_spec){.size = sizeof(lgv_env_spec),
                         .obs_shape = {LENGTH, 1, 1},
                         .obs_form = form,
-                        .actions = {.count = ACTIONS},
+                        .actions = box ? lgv_box(2, low, high) : choices,
                         .states = LENGTH,
                         .horizon = HORIZON,
                         .stationary = true,
@@ -43,7 +46,7 @@ static void train(lgv_agent *agent) {
       lgv_transition t = {.obs = obs,
                           .next = obs_at(h + 1),
                           .action = &action,
-                          .reward = action.choice == 1,
+                          .reward = (double)(h % 2),
                           .terminated = h + 1 == HORIZON};
       if (lgv_agent_observe(agent, &t, &err) != LGV_OK) fail_msg("%s", err.message);
     }
@@ -160,9 +163,10 @@ static const struct {
              {"lgv_agent_array, _get and the statistics", look_inside},
              {"lgv_agent_save", save}};
 
-static void check(const char *agent_name, const char *extra, lgv_obs_form form) {
+static void check(const lgv_agent_type *type, const char *extra, lgv_obs_form form) {
+  const char *agent_name = type->name;
   lgv_settings *settings = make_settings(NULL, agent_name, extra);
-  lgv_env_spec spec = spec_of(form);
+  lgv_env_spec spec = spec_of(form, takes_box(type));
   lgv_error err = {0};
   lgv_agent *agent;
   if (lgv_agent_create(settings, &spec, EPISODES, EPISODES * HORIZON, 1, &agent, &err) != LGV_OK)
@@ -184,20 +188,28 @@ static void check(const char *agent_name, const char *extra, lgv_obs_form form) 
   lgv_settings_free(settings);
 }
 
+static const lgv_agent_type *agent_named(const char *name) {
+  size_t i = 0;
+  while (strcmp(lgv__agents[i]->name, name) != 0) i++;
+  return lgv__agents[i];
+}
+
 static void looking_changes_no_agent(void **state) {
   (void)state;
   make_temp(place);
   for (size_t a = 0; lgv__agents[a]; a++) {
     bool linear = lgv__agents[a]->traits & LGV_NEEDS_STATES;
-    const char *extra = linear ? NULL : "agent.hidden=6 agent.batch=4";
-    check(lgv__agents[a]->name, extra, LGV_FORM_ONE_HOT);
-    if (!linear) check(lgv__agents[a]->name, extra, LGV_FORM_DENSE);
+    const char *extra = linear                      ? NULL
+                        : takes_box(lgv__agents[a]) ? "agent.hidden=6 agent.batch=4 agent.warmup=20"
+                                                    : "agent.hidden=6 agent.batch=4";
+    check(lgv__agents[a], extra, LGV_FORM_ONE_HOT);
+    if (!linear) check(lgv__agents[a], extra, LGV_FORM_DENSE);
   }
-  const char *const sampling[] = {"bootstrapped-dqn", "hyperagent"};
-  for (size_t i = 0; i < 2; i++)
-    check(sampling[i], "agent.hidden=6 agent.batch=4 agent.eval=sample", LGV_FORM_ONE_HOT);
-  check("lmc-lsvi", "agent.features=identity", LGV_FORM_DENSE);
-  check("lsvi-phe", "agent.features=rbf features.count=4", LGV_FORM_DENSE);
+  const char *sampling = "agent.hidden=6 agent.batch=4 agent.eval=sample";
+  check(agent_named("bootstrapped-dqn"), sampling, LGV_FORM_ONE_HOT);
+  check(agent_named("hyperagent"), sampling, LGV_FORM_ONE_HOT);
+  check(agent_named("lmc-lsvi"), "agent.features=identity", LGV_FORM_DENSE);
+  check(agent_named("lsvi-phe"), "agent.features=rbf features.count=4", LGV_FORM_DENSE);
   remove_tree(place);
 }
 
