@@ -5,8 +5,7 @@
  * al. (ICML 2022, "Langevin Monte Carlo for Contextual Bandits") draws its synthetic data this way.
  *
  *   linear:   the mean is theta^T phi, the reward has Gaussian noise of deviation env.noise
- *   logistic: the mean is 1 / (1 + exp(-theta^T phi)), the reward is 1 with that probability, else
- * 0
+ *   logistic: the mean is 1 / (1 + exp(-theta^T phi)): the reward is 1 with this probability, or 0
  *
  * env.contexts = C draws C contexts once; every episode has one of them, each with probability 1/C
  * (C = 1: always the same arms). They are the states of the problem, its features are phi, and its

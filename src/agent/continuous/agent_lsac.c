@@ -13,8 +13,9 @@
  *     code      the pair is the first (the program's softmax over values overflows to it); sigma
  *               gets no gradient (the program passes it detached); c = 1e-8
  *     repaired  as the paper, with noise that moves the critics: c = agent.noise for the first
- * pair, falling geometrically to agent.ladder times that for the last, so that the chains have
- * temperatures of their own
+ *               pair, falling geometrically to agent.ladder times that for the last
+ *
+ * So the chains of the repaired variant have different temperatures.
  *
  * With c = 1e-8 and lr = 1e-3 the noise has size 4.5e-10, which a single float of size 0.01 rounds
  * away nearly always; optim.compensated = true keeps it.

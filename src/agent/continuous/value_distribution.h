@@ -5,12 +5,14 @@
  * for target networks, a' and log pi' of the next observation, zeta ~ N(0, 1) cut to [-3, 3], and m
  * the critic of the pair whose mu-bar is lower:
  *
- *     y   = r + gamma (1 - d) [mu-bar_m - alpha log pi']                      for the mean
- *     y_Z = r + gamma (1 - d) [mu-bar_m + zeta_m sigma-bar_m - alpha log pi'] for the deviation
- *     omega_j <- (1 - tau) omega_j + tau mean sigma_j                         its first value: the
- * mean y~_j = mu_j + clip(y_Z - mu_j, -3 omega_j, 3 omega_j) dL/dmu_j    = - (omega_j^2 + b) / B (y
- * - mu_j) / (sigma_j^2 + b) dL/dsigma_j = - (omega_j^2 + b) / B [(mu_j - y~_j)^2 - sigma_j^2] /
- * (sigma_j^3 + b)
+ *     y   = r + gamma (1 - d) [mu-bar_m - alpha log pi']                        for the mean
+ *     y_Z = r + gamma (1 - d) [mu-bar_m + zeta_m sigma-bar_m - alpha log pi']   for sigma
+ *     omega_j <- (1 - tau) omega_j + tau mean sigma_j
+ *     y~_j = mu_j + clip(y_Z - mu_j, -3 omega_j, 3 omega_j)
+ *     dL/dmu_j    = - (omega_j^2 + b) / B (y - mu_j) / (sigma_j^2 + b)
+ *     dL/dsigma_j = - (omega_j^2 + b) / B [(mu_j - y~_j)^2 - sigma_j^2] / (sigma_j^3 + b)
+ *
+ * The first value of omega_j is the first mean of sigma_j.
  *
  * The loss that is recorded is the sum over j of the mean of (y - mu_j)^2: the gradients above are
  * those of no loss, since each is rescaled. */
