@@ -3,8 +3,8 @@
  *   psi(x) = (cos(w_1 . x), sin(w_1 . x), cos(w_2 . x), ...) / sqrt(m / 2)
  *   w_j ~ N(0, I / width^2)
  *
- * with x scaled to [0, 1] per input. The mean of psi(x) . psi(y) is exp(-||x - y||^2 / (2 width^2)),
- * and ||psi|| = 1. The directions w_j are drawn once. */
+ * with x scaled to [0, 1] per input. The directions w_j are drawn once. ||psi|| = 1, and psi(x) .
+ * psi(y) has the mean exp(-||x - y||^2 / (2 width^2)). */
 #include "agent/export_writer.h"
 #include "agent/linear/features.h"
 #include "base/portable_math.h"
