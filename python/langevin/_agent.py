@@ -17,7 +17,7 @@ from langevin._callbacks import Callback, Callbacks
 from langevin._checks import check_count, check_range, compare_specs, unknown_parameter
 from langevin._env_adapters import EnvAdapter, NoEnv, make_adapter
 from langevin._feature_map import FeatureMap
-from langevin._library import EVAL, TRAIN, CAction, CObs, CTransition, UsageError, call, lib
+from langevin._library import DISCRETE, EVAL, TRAIN, CAction, CObs, CTransition, UsageError, call, lib
 from langevin._progress import NO_BOUND, Progress, Slices
 from langevin._records import Metrics, Recording
 from langevin._sb3_names import translate_names
@@ -436,7 +436,7 @@ class Agent:
 
     def _single(self, actions: np.ndarray) -> Any:
         """An int where the environment has Discrete actions."""
-        return actions[0] if self._actions.shape else int(actions[0])
+        return int(actions[0]) if self._actions.kind == DISCRETE else actions[0]
 
     def q_values(self, observation: Any, *, stage: Any = 0) -> np.ndarray:
         """Q of every action, (actions) or (n, actions), by which the agent acts in evaluations. The agent does not

@@ -413,7 +413,8 @@ class Actor(nn.Module):
 
     def forward(self, observations: Tensor, vector: Optional[Tensor] = None) -> Tensor:
         share = (torch.tanh(self.outputs(observations, vector)[:, : self.parts]) + 1) / 2
-        actions = (self.low + share * (self.high - self.low)).clamp(self.low, self.high).unflatten(1, self.shape)
+        actions = (self.low + share * (self.high - self.low)).clamp(self.low, self.high)
+        actions = actions.reshape(-1, *self.shape)
         return actions[0] if self.inputs.is_single(observations) else actions
 
 

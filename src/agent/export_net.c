@@ -434,7 +434,7 @@ static void put_values(export_writer *w) {
   fputs(loops ? "  }\n}\n\n" : "}\n\n", w->file);
 }
 
-/* NAME_act of a policy over a box. The product of the bounds' distance may round beyond them. */
+/* NAME_act of a policy over a box. Rounding may leave the bounds. */
 static void put_actor(export_writer *w) {
   const lgv_action_space *space = &w->env->actions;
   lgv__export_floats(w, "low", space->low, 1, 0, space->parts);

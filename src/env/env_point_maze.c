@@ -165,7 +165,7 @@ static void render(const void *self_, char *text, size_t size) {
 
 const lgv_env_type lgv__env_point_maze = {
     .name = "point-maze",
-    .summary = "push a point through a maze to a goal that alone pays",
+    .summary = "push a point through a maze to a goal",
     .params = param_table,
     .params_size = sizeof(params),
     .state_size = sizeof(self),

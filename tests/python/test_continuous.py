@@ -77,6 +77,13 @@ def test_the_shape_of_actions_is_kept():
     assert action.shape == (2, 2) and action.dtype == np.float64
 
 
+def test_an_action_that_is_one_number_stays_a_fraction():
+    agent = langevin.SAC(Push(action_space=spaces.Box(-1, 1, (), np.float32)), seed=1, **SMALL)
+    agent.learn(40)
+    actions = [agent.predict(np.full(3, x, np.float32), deterministic=True)[0] for x in (-1, 0, 1)]
+    assert np.shape(actions[0]) == () and any(a != int(a) for a in actions)
+
+
 def test_wrong_usage():
     endless = spaces.Box(-np.inf, np.inf, (2,), np.float32)
     with pytest.raises(langevin.UsageError, match="bound"):

@@ -71,7 +71,7 @@ def test_checkpoint_is_safetensors(tmp_path, agent):
     with safetensors.safe_open(next(tmp_path.rglob("checkpoint.safetensors")), framework="numpy") as file:
         metadata, arrays = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}
     assert metadata["format"] == "langevin-checkpoint-2"
-    assert set(metadata) == set(arrays) | {"format", "header"}
+    assert set(metadata) == set(arrays) | {"format", "header", "settings"}
     assert arrays["run.state"].dtype == np.uint64 and arrays["run.state"][0] == 300  # steps
     if agent == "psrl":
         assert arrays["agent.lsvi.visits"].sum() == 300 - arrays["env.env.clock"][0]  # of finished episodes

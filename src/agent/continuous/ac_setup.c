@@ -52,6 +52,8 @@ lgv_status lgv__ac_resolve(ac_params *p, const bool *is_set, const lgv_param *ta
   lgv_full_problem own = *lgv__full_problem(problem);
   double lr = ((const optim_params *)own.optim_params)->lr;
   int32_t parts = problem->env.actions.parts;
+  bool index = problem->env.obs_form != LGV_FORM_DENSE;
+  if (index && p->deep.scale.obs == NORMALIZE_AUTO) p->deep.scale.obs = NORMALIZE_FALSE;
   own.given.env = dense(&problem->env);
   LGV_TRY(check_bounds(&problem->env.actions, err));
   if (p->actor_lr == 0) p->actor_lr = lr;
@@ -201,7 +203,6 @@ void lgv__ac_layout(actor_critic *c, const ac_params *p, const lgv_problem *prob
   c->init = problem->init;
   c->act = problem->act;
   c->draw = problem->replay;
-  c->eval = problem->eval;
   c->seed_noise = problem->noise;
   layout_all_weights(c, problem, layout);
   layout_state(c, problem->streams > 1 ? problem->streams : 1, layout);

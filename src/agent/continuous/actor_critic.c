@@ -288,10 +288,11 @@ static double norm(const float *x, int64_t count) { return sqrt(lgv__dqn_squares
 static lgv_status not_finite(const actor_critic *c, const char *what, lgv_error *err) {
   const running_scale_params *s = &c->p->deep.scale;
   bool floats = c->env.obs_kind == LGV_OBS_FLOAT;
-  return lgv_fail(
-      err, LGV_ERR_NUMERIC, "%s is not a finite number in update %lld: %s%slower optim.lr", what,
-      (long long)c->count[AC_UPDATES], floats && !s->obs ? "set agent.normalize_obs = true, " : "",
-      s->rewards ? "" : "set agent.scale_rewards = true, or ");
+  return lgv_fail(err, LGV_ERR_NUMERIC,
+                  "%s is not a finite number in update %lld: %s%slower optim.lr", what,
+                  (long long)c->count[AC_UPDATES],
+                  floats && !s->obs ? "set agent.normalize_obs = true, or " : "",
+                  s->rewards ? "" : "set agent.scale_rewards = true, or ");
 }
 
 lgv_status lgv__ac_end_update(actor_critic *c, lgv_error *err) {
@@ -299,6 +300,7 @@ lgv_status lgv__ac_end_update(actor_critic *c, lgv_error *err) {
   c->stat[AC_STAT_UPDATES] = (double)c->count[AC_UPDATES];
   c->stat[AC_STAT_LOSS] = c->loss;
   if (!isfinite(c->loss)) return not_finite(c, "the loss", err);
+  if (!isfinite(c->stat[AC_STAT_POLICY_LOSS])) return not_finite(c, "the policy's loss", err);
   if (!watch) return LGV_OK;
   c->stat[AC_STAT_GRAD_NORM] = norm(c->critic.grad, c->critic.copies * c->critic.dim);
   c->stat[AC_STAT_WEIGHT_NORM] = norm(c->critic.w, c->critic.copies * c->critic.dim);

@@ -17,7 +17,7 @@
  * policy goes through the lesser critic of each row only, and to the actions only.
  *
  * Invariants: (1) everything that decides the future is LGV_KEEP; (2) nothing is allocated after
- * open; (3) evaluation writes only scratch and the eval stream; (4) targets change in
+ * open; (3) evaluation writes only scratch; (4) targets change in
  * lgv__ac_follow only. */
 #ifndef LGV_AGENT_CONTINUOUS_ACTOR_CRITIC_H
 #define LGV_AGENT_CONTINUOUS_ACTOR_CRITIC_H
@@ -27,7 +27,7 @@
 
 /* Parameters of every agent here; the first member of its parameter struct. */
 typedef struct ac_params {
-  dqn_params deep; /* of the rows that DQN agents have as well */
+  dqn_params deep; /* parameters shared with the DQN agents */
   double tau, actor_lr;
   int64_t policy_every;
   /* of agents with a temperature */
@@ -42,7 +42,7 @@ typedef struct ac_params {
   DQN_SCALE_ROWS, \
   DQN_LOOP_ROWS, \
   LGV_REAL_ROW(ac_params, deep.grad_clip, "grad_clip", "0", 0, 1e12, 0, "greatest norm of the gradient of a critic; longer ones are scaled down to it; 0: no limit"), \
-  LGV_REAL_ROW(ac_params, tau, "tau", "0.005", 0, 1, LGV_OPEN_MIN, "share of the way that target networks go toward the others each time"), \
+  LGV_REAL_ROW(ac_params, tau, "tau", "0.005", 0, 1, LGV_OPEN_MIN, "fraction by which target networks move toward the trained ones each time"), \
   LGV_REAL_ROW(ac_params, actor_lr, "actor_lr", "0", 0, 1e6, 0, "step size of the actor's Adam; 0: optim.lr, that of the critics"), \
   LGV_INT_ROW(ac_params, policy_every, "policy_every", policy_every_, 1, 1e9, "updates of the critics for each one of the policy and the target networks")
 #define AC_ALPHA_ROWS(alpha_) \
@@ -112,7 +112,7 @@ typedef struct actor_critic {
   net actor_net, critic_net;
   ac_weights actor, critic, log_alpha;
   optim_params actor_adam, alpha_adam;
-  lgv_rng *init, *act, *draw, *eval, *seed_noise;
+  lgv_rng *init, *act, *draw, *seed_noise;
   lgv_noise *noise;
   int64_t *count; /* (AC_COUNTERS) */
   double *stat;   /* (AC_STATS) */
@@ -121,7 +121,7 @@ typedef struct actor_critic {
   replay replay;
   replay_batch batch;
   running_scale scale;
-  float *shift, *gain; /* (inputs of a critic): the map of the moment; NULL: there is none */
+  float *shift, *gain; /* (inputs of a critic): the current input map; NULL: there is none */
   net_tape act_tape, actor_tape, critic_tape[AC_PAIR];
   void *seen; /* one observation in net_input form */
   /* of the current minibatch, B rows */

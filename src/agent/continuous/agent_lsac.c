@@ -22,9 +22,11 @@
  *
  * Departures. There are no synthetic transitions: training the diffusion model takes 3.9e15
  * operations each time, hours on one core, and the released program never mixes its samples in. Of
- * the program's faults, its leak of the actions' gradient into the critics is left out. Rectifiers
- * stand in place of GELU, and an update follows every environment step (the program: every
- * twenty). */
+ * what else the program has, these are left out: its leak of the actions' gradient into the
+ * critics, a small penalty on the norm of noisy parameters, and actions that a step of Adam
+ * refines. Rectifiers stand in place of GELU, and an update follows every environment step (the
+ * program: every twenty). Pairs share omega, which follows the deviations of one pair after the
+ * other. */
 #include "agent/continuous/value_distribution.h"
 
 #include "base/error.h"

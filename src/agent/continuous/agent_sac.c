@@ -8,7 +8,9 @@
  *     L_alpha = - log alpha mean(log pi(a | s) + H)
  *
  * d is true at the end of a task, not where a clock stops an episode. alpha is that before its own
- * step throughout the update. Until agent.warmup actions are uniform. Evaluation acts by tanh m. */
+ * step throughout the update. With agent.n_step > 1, y sums the rewards of several steps as they
+ * were taken, without the entropy of those in between. Until agent.warmup actions are uniform.
+ * Evaluation acts by tanh m. */
 #include "agent/continuous/actor_critic.h"
 
 #include "base/error.h"

@@ -203,7 +203,7 @@ static inline int64_t dqn_rows(const dqn *c) { return c->p->batch * (1 + c->size
 /* ---- setup (dqn_setup.c) ---- */
 LGV_CHECK lgv_status lgv__dqn_resolve(dqn_params *params, const lgv_problem *problem,
                                       dqn_sizes sizes, lgv_error *err);
-/* The same for an agent of its own design, whose network has so many plain outputs. */
+/* The same for an agent that is not a DQN; outputs: those of its network. */
 LGV_CHECK lgv_status lgv__dqn_resolve_plain(dqn_params *params, const lgv_problem *problem,
                                             int32_t outputs, lgv_error *err);
 /* A network for these observations without its outputs; params are resolved. */
