@@ -773,8 +773,8 @@ typedef struct lgv_feature_type {
    * actions x dim) if by_action. Every row depends on its own observation alone. */
   lgv_status (*map)(const void *self, const float *x, int64_t count, float *out, lgv_error *err);
   /* Optional, of a map psi(x) most of whose features are 0, such as tiles: `active` of them are not
-   * 0, and each of these is 1 / sqrt(active). `places` writes where they are, (count x active), and
-   * the agent keeps and reads these places alone. */
+   * 0, and each of these is 1 / sqrt(active). `places` writes where they are, (count x active), no
+   * place twice in a row, and the agent keeps and reads these places alone. */
   int64_t (*active)(const void *params);
   void (*places)(const void *self, const float *x, int64_t count, int32_t *out);
 } lgv_feature_type;

@@ -226,8 +226,7 @@ static bool has_nan(const lgv_layout *table, const lgv_block *b) {
   return found > 0;
 }
 
-/* Whoever writes into the arrays of an agent may have made them NaN. Ranges that are still empty
- * are infinite. */
+/* Whoever writes into the arrays of an agent may have made them NaN. */
 static lgv_status check_no_nan(const lgv_agent *agent, lgv_error *err) {
   const lgv_layout *table = &agent->arena.table;
   for (const lgv_block *b = table->blocks; b < table->blocks + table->n_blocks; b++)
@@ -315,16 +314,50 @@ static lgv_status check_mask(const lgv_agent *agent, const lgv_obs *obs, lgv_err
                   agent->type->name, (long long)obs->stage);
 }
 
+static lgv_status check_values(const lgv_agent *agent, const double *q, size_t count,
+                               lgv_error *err) {
+  for (size_t a = 0; a < count; a++)
+    if (isnan(q[a]))
+      return lgv_fail(err, LGV_ERR_NUMERIC, "%s: the value of action %zu is not a number",
+                      agent->type->name, a);
+  return LGV_OK;
+}
+
+lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count, double *q,
+                              lgv_error *err) {
+  LGV_TRY(lgv__agent_check_usable(agent, err));
+  if (!agent->type->q_values)
+    return lgv_fail(err, LGV_ERR_USAGE, "%s has no values of actions", agent->type->name);
+  size_t actions = (size_t)agent->problem.given.env.actions.count;
+  for (size_t i = 0; i < count; i++) {
+    LGV_TRY(check_obs(agent, &obs[i], err));
+    const lgv_kernel_set *previous = lgv__kernels_begin(agent->problem.portable);
+    lgv_status status = agent->type->q_values(agent->self, &obs[i], q + i * actions, err);
+    lgv__kernels_end(agent->problem.portable, previous);
+    LGV_TRY(status);
+    LGV_TRY(check_values(agent, q + i * actions, actions, err));
+  }
+  return LGV_OK;
+}
+
+/* Whoever wrote into the arrays may have made them NaN, which would choose an action like any
+ * number. Training notices by itself, and numbers of a box are checked as actions. */
+static lgv_status check_written(lgv_agent *agent, const lgv_obs *obs, lgv_error *err) {
+  enum { MOST = 256 };
+  double q[MOST];
+  if (!agent->type->q_values) return LGV_OK;
+  if (agent->problem.given.env.actions.count > MOST) return check_no_nan(agent, err);
+  return lgv_agent_q_values(agent, obs, 1, q, err);
+}
+
 lgv_status lgv_agent_act(lgv_agent *agent, const lgv_obs *obs, lgv_mode mode, lgv_action *action,
                          lgv_error *err) {
   const lgv_action_space *space = &agent->problem.given.env.actions;
   if (mode != LGV_TRAIN && mode != LGV_EVAL)
     return lgv_fail(err, LGV_ERR_USAGE, "%s: there is no mode %d", agent->type->name, (int)mode);
   LGV_TRY(check_obs(agent, obs, err));
-  bool may_have_changed =
-      agent->problem.exposed && mode == LGV_EVAL; /* training notices by itself */
-  if (may_have_changed) LGV_TRY(check_no_nan(agent, err));
   LGV_TRY(check_mask(agent, obs, err));
+  if (agent->problem.exposed && mode == LGV_EVAL) LGV_TRY(check_written(agent, obs, err));
   LGV_TRY(lgv__agent_act(agent, obs, mode, action, err));
   return lgv__action_check(space, obs->mask, action, agent->type->name, err);
 }
@@ -400,32 +433,6 @@ lgv_status lgv_agent_policy(const lgv_agent *agent, const lgv_obs *obs, double *
                     (long long)obs->stage, (long long)obs->state);
   if (obs->mask || agent->problem.portable) return special_policy(agent, obs, probabilities, err);
   agent->type->policy(agent->self, obs, probabilities);
-  return LGV_OK;
-}
-
-static lgv_status check_values(const lgv_agent *agent, const double *q, size_t count,
-                               lgv_error *err) {
-  for (size_t a = 0; a < count; a++)
-    if (isnan(q[a]))
-      return lgv_fail(err, LGV_ERR_NUMERIC, "%s: the value of action %zu is not a number",
-                      agent->type->name, a);
-  return LGV_OK;
-}
-
-lgv_status lgv_agent_q_values(lgv_agent *agent, const lgv_obs *obs, size_t count, double *q,
-                              lgv_error *err) {
-  LGV_TRY(lgv__agent_check_usable(agent, err));
-  if (!agent->type->q_values)
-    return lgv_fail(err, LGV_ERR_USAGE, "%s has no values of actions", agent->type->name);
-  size_t actions = (size_t)agent->problem.given.env.actions.count;
-  for (size_t i = 0; i < count; i++) {
-    LGV_TRY(check_obs(agent, &obs[i], err));
-    const lgv_kernel_set *previous = lgv__kernels_begin(agent->problem.portable);
-    lgv_status status = agent->type->q_values(agent->self, &obs[i], q + i * actions, err);
-    lgv__kernels_end(agent->problem.portable, previous);
-    LGV_TRY(status);
-    LGV_TRY(check_values(agent, q + i * actions, actions, err));
-  }
   return LGV_OK;
 }
 

@@ -21,10 +21,8 @@ static const char *state_fault(const void *context) {
   return lgv__are_counts(counts, sizeof counts / sizeof *counts) ? NULL : "counter out of range";
 }
 
-/* A file of an earlier version, which says nothing of its rows, was accepted as it is. */
 static const char *rows_fault(const void *context) {
   const lgv_run *run = context;
-  if (run->former && !*run->former) return NULL;
   return lgv__record_rows_fault(&run->record, (lgv_rows){run->at.metrics_size, run->rows_sum});
 }
 
@@ -59,7 +57,6 @@ static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
   LGV_TRY(lgv__tensors_add(tensors, "run.state", LGV_U64, sizeof run->at / 8, &run->at, err));
   check_last(tensors, state_fault, run);
   LGV_TRY(lgv__tensors_add(tensors, "run.rows_sum", LGV_U64, 1, &run->rows_sum, err));
-  tensors->items[tensors->count - 1].optional = run->plan->run.accept_changes;
   check_last(tensors, rows_fault, run);
   LGV_TRY(lgv__tensors_add(tensors, "run.episodes", LGV_U64,
                            (size_t)run->n_streams * sizeof *run->episodes / 8, run->episodes, err));
@@ -96,28 +93,26 @@ static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
 
 /* ---- The run that a checkpoint belongs to ---- */
 
-static lgv_status refuse_settings(const lgv_run *run, const char *why, lgv_error *err) {
-  return lgv_fail(err, LGV_ERR_USAGE,
-                  "the checkpoint in %.150s %.500s; undo the change, or accept it with --set "
-                  "run.accept_changes=true",
-                  run->directory, why);
-}
-
-/* Keeps the former settings if others are accepted; "" if the file does not have them. */
+/* Keeps the former settings if others are accepted. */
 static lgv_status check_settings(void *context, const char *settings, lgv_error *err) {
   lgv_run *run = context;
-  char what[LGV_DIFFERENCE_SIZE], why[LGV_DIFFERENCE_SIZE + 80];
-  bool same = false, accept = run->plan->run.accept_changes;
-  if (settings)
-    LGV_TRY(lgv__config_compare(run->plan, run->seed, settings, &same, what, sizeof what, err));
+  char what[LGV_DIFFERENCE_SIZE];
+  bool same = false;
+  if (!settings)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "the checkpoint in %.150s does not say which run it belongs to: an earlier "
+                    "version wrote it; start the run again in another directory",
+                    run->directory);
+  LGV_TRY(lgv__config_compare(run->plan, run->seed, settings, &same, what, sizeof what, err));
+  lgv__free(run->former); /* of a checkpoint that was refused since */
+  run->former = NULL;
   if (same) return LGV_OK;
-  snprintf(why, sizeof why,
-           settings ? "is of a run with other settings (%s)"
-                    : "does not say which run it belongs to%s",
-           settings ? what : "");
-  if (!accept) return refuse_settings(run, why, err);
-  lgv__free(run->former);
-  run->former = lgv__strdup(settings ? settings : "");
+  if (!run->plan->run.accept_changes)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "the checkpoint in %.150s is of a run with other settings (%.500s); undo the "
+                    "change, or accept it with --set run.accept_changes=true",
+                    run->directory, what);
+  run->former = lgv__strdup(settings);
   return run->former ? LGV_OK : lgv__out_of_memory(err, "settings");
 }
 
@@ -126,8 +121,7 @@ static lgv_status record_change(const lgv_run *run, lgv_error *err) {
   char name[64];
   if (!run->former) return LGV_OK;
   snprintf(name, sizeof name, "config-until-%lld.json", (long long)run->at.steps);
-  const char *text = *run->former ? run->former : "{}\n";
-  return lgv__write_file(run->directory, name, text, strlen(text), err);
+  return lgv__write_file(run->directory, name, run->former, strlen(run->former), err);
 }
 
 static void notify(const lgv_run *run, const char *text) {

@@ -28,7 +28,7 @@ bool lgv__ac_is_warming_up(const actor_critic *c, lgv_mode mode) {
 void lgv__ac_put(const actor_critic *c, int32_t p, float a, lgv_action *action) {
   float low = c->env.actions.low[p], high = c->env.actions.high[p];
   float x = low + (a + 1) / 2 * (high - low);
-  action->values[p] = x > low ? x < high ? x : high : low;
+  action->values[p] = x < low ? low : x > high ? high : x; /* NaN has to stay */
 }
 
 void lgv__ac_uniform(actor_critic *c, lgv_action *action) {

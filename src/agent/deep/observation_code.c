@@ -5,6 +5,7 @@
 #include "base/spec.h"
 #include "replay/replay.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -83,8 +84,8 @@ void lgv__observation_code_layout(observation_code *c, const lgv_env_spec *env,
 void lgv__observation_code_open(observation_code *c) {
   if (is_index(c->env)) return;
   for (int64_t i = 0; i < picture_ranges(c->env) + vector_length(c->env); i++) {
-    c->low[i] = INFINITY;
-    c->high[i] = -INFINITY;
+    c->low[i] = FLT_MAX; /* empty, and finite, as all numbers of a checkpoint are */
+    c->high[i] = -FLT_MAX;
   }
 }
 

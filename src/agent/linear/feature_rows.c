@@ -51,12 +51,25 @@ static lgv_status check_rows(const feature_rows *r, int64_t at, int64_t n, lgv_e
                   r->map->name);
 }
 
+static bool is_twice(const int32_t *places, int64_t i) {
+  for (int64_t j = 0; j < i; j++)
+    if (places[j] == places[i]) return true;
+  return false;
+}
+
 static lgv_status check_places(const feature_rows *r, int64_t at, int64_t n, lgv_error *err) {
-  for (int64_t i = at * r->active; i < (at + n) * r->active; i++)
-    if (r->places[i] < 0 || r->places[i] >= r->m)
-      return lgv_fail(err, LGV_ERR_USAGE,
-                      "the feature map %s gave the place %d, but it has %lld features",
-                      r->map->name, r->places[i], (long long)r->m);
+  const int32_t *places = r->places + at * r->active;
+  for (int64_t row = 0; row < n; row++, places += r->active)
+    for (int64_t i = 0; i < r->active; i++) {
+      if (places[i] < 0 || places[i] >= r->m)
+        return lgv_fail(err, LGV_ERR_USAGE,
+                        "the feature map %s gave the place %d, but it has %lld features",
+                        r->map->name, places[i], (long long)r->m);
+      if (is_twice(places, i))
+        return lgv_fail(err, LGV_ERR_USAGE,
+                        "the feature map %s gave the place %d twice for one observation",
+                        r->map->name, places[i]);
+    }
   return LGV_OK;
 }
 
