@@ -1,5 +1,6 @@
 /* Agents in the loop of another program, where no environment handle has checked their inputs: they
  * refuse mistakes with a reason and stay as they were. */
+#include "agent/agent.h"
 #include "file_helpers.h"
 #include "forge.h"
 #include "registry.h"
