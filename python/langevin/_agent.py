@@ -16,7 +16,7 @@ from langevin import _registry as registry
 from langevin._callbacks import Callback, Callbacks
 from langevin._checks import check_count, check_range, compare_specs, unknown_parameter
 from langevin._env_adapters import EnvAdapter, NoEnv, make_adapter
-from langevin._feature_map import FeatureMap
+from langevin._feature_map import FeatureMap, InterruptibleMap
 from langevin._library import DISCRETE, EVAL, TRAIN, CAction, CObs, CTransition, UsageError, call, lib
 from langevin._progress import NO_BOUND, Progress, Slices
 from langevin._records import Metrics, Recording
@@ -86,7 +86,11 @@ class Agent:
     ) -> None:
         """streams: environments that the agent can learn from at once. planned: the episodes and steps over which
         schedules decay; 0 and 0: nothing decays."""
+        self._own_map = values.get("agent.features")  # kept while the library calls it
         self._only = library.OneThread("agent")
+        if isinstance(self._own_map, FeatureMap):
+            self._only = InterruptibleMap("agent", self._own_map)
+            values = {**values, "agent.features": self._own_map.name}
         self._learning = False
         self._loop: Optional[TrainingLoop] = None
         self._episodes: List[np.ndarray] = []
@@ -94,9 +98,6 @@ class Agent:
         self.num_timesteps = 0
         self._spec, self._streams, self._planned = spec, streams, planned
         self._use_env(adapter)
-        self._own_map = values.get("agent.features")  # kept while the library calls it
-        if isinstance(self._own_map, FeatureMap):
-            values = {**values, "agent.features": self._own_map.name}
         settings = registry.make_settings({**values, "run.envs": streams} if streams > 1 else values)
         if isinstance(self._own_map, FeatureMap):
             self._own_map.add_to(settings)
