@@ -297,11 +297,9 @@ class Agent:
                 self._warn(limit)
                 progress.show(steps, ended, episodes)
                 last = steps >= most_steps or ended >= most_episodes
-                last |= callbacks.call(self, steps - made, steps, last, evaluations=True)
-                recording.finish_slice(made, len(episodes), last)
-                last |= callbacks.call(self, steps - made, steps, last, evaluations=False)
-                if last:
-                    recording.finish_slice(0, 0, True)
+                ends = callbacks.call(self, steps - made, steps, last, lambda at_end: recording.add_row(made, len(episodes), at_end))
+                recording.write_row()
+                if ends:
                     break
 
     # ---- Records of learn()

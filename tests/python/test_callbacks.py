@@ -48,6 +48,42 @@ def test_stop_at():
     assert agent.num_timesteps == 200
 
 
+class Log:
+    """Keeps the order of calls and whether the row of the step was there."""
+
+    def __init__(self, calls, name, every, answer=None):
+        self.calls, self.name, self.every, self.answer = calls, name, every, answer
+
+    def __call__(self, agent):
+        self.calls.append((self.name, agent.num_timesteps, agent.metrics["eval_return"][-1]))
+        return self.answer
+
+
+@pytest.mark.parametrize("log_every", [100, 1000], ids=["with a row", "without"])
+def test_all_are_called_when_one_stops(tmp_path, log_every):
+    calls = []
+    seldom = langevin.EvalCallback(every=5000, episodes=1)
+    callbacks = [Log(calls, "early", 5000), Log(calls, "stop", 300, False), Log(calls, "late", 5000), seldom]
+    agent = langevin.DQN("CartPole-v1", seed=1)
+    agent.learn(300, callback=langevin.EvalCallback(every=300, episodes=1))  # metrics has a row and all columns
+    agent.learn(5000, callback=callbacks, log=tmp_path, log_every=log_every)
+    mean = seldom.returns[0].mean()
+    assert agent.num_timesteps == 600 and seldom.steps == [600]
+    assert [call[:2] for call in calls] == [("stop", 600), ("early", 600), ("late", 600)]
+    assert [call[2] for call in calls[1:]] == [mean, mean]  # they find the last evaluation
+    rows = langevin.read_run(tmp_path)["metrics"]
+    assert rows["step"].tolist() == agent.metrics["step"].tolist()[1:] and rows["eval_return"][-1] == mean
+    assert (np.diff(rows["step"]) > 0).all() and np.isfinite(rows["return"][-1])
+
+
+def test_all_evaluations_come_before_the_row_of_the_end():
+    calls = []
+    often = langevin.EvalCallback(every=200, episodes=1, stop_at=-1)
+    seldom = langevin.EvalCallback(every=5000, episodes=2)
+    langevin.DQN("CartPole-v1", seed=1).learn(5000, callback=[Log(calls, "end", 5000), often, seldom])
+    assert often.steps == seldom.steps == [200] and calls == [("end", 200, seldom.returns[0].mean())]
+
+
 def test_stop_on_reward(corridor):
     agent = langevin.DQN(corridor(), seed=0).learn(50_000, callback=langevin.StopOnReward(1, window=20), callback_every=10)
     assert agent.num_timesteps < 50_000 and (agent.returns[-20:] == 1).all()
