@@ -6,6 +6,7 @@ import ctypes
 import os
 import tempfile
 import warnings
+from functools import partial
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
@@ -297,7 +298,8 @@ class Agent:
                 self._warn(limit)
                 progress.show(steps, ended, episodes)
                 last = steps >= most_steps or ended >= most_episodes
-                ends = callbacks.call(self, steps - made, steps, last, lambda at_end: recording.add_row(made, len(episodes), at_end))
+                add_row = partial(recording.add_row, made, len(episodes))
+                ends = callbacks.call(self, steps - made, steps, last, add_row)
                 recording.write_row()
                 if ends:
                     break
@@ -617,7 +619,7 @@ class Agent:
 
     def save(self, path: Any) -> None:
         """Writes everything that decides the agent's future into one safetensors file: load() continues bit for bit. The
-        environment, but for the statistics of its wrappers, and the records of learn() are not in it. `langevin eval`,
+        environment, but for the statistics of its wrappers, and the rows of the records are not in it. `langevin eval`,
         `watch` and `export` read the file, too, if the environment is one that the command line can make."""
         with self._only:
             statistics = self._adapter.save_statistics()

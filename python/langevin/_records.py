@@ -18,6 +18,7 @@ from langevin._runs import load_metrics
 
 USUAL = 1000  # steps from one row to the next
 RECENT = 10  # evaluations or exact values that make up final_return
+COUNTS = ("episodes", "total", "regret", "window", "values", "evaluations", "evaluated")  # what files of agents keep
 
 
 class Metrics:
@@ -32,6 +33,7 @@ class Metrics:
         self.values: List[float] = []  # the last exact ones
         self.evaluations: List[float] = []  # the last ones
         self.evaluated = math.nan  # the evaluation that belongs to the next row
+        self.restored = False  # from the file of an agent
 
     def as_arrays(self) -> Dict[str, np.ndarray]:
         names = dict.fromkeys(["step", "episode", "return", *(name for row in self.rows for name in row)])
@@ -53,11 +55,20 @@ class Metrics:
         self.evaluated = mean
         self.evaluations = [*self.evaluations, mean][-RECENT:]
 
+    def save(self) -> Dict[str, Any]:
+        """What the next row and the summary count on; the rows themselves are in the records."""
+        return {name: getattr(self, name) for name in COUNTS}
+
+    def restore(self, counts: Dict[str, Any]) -> None:
+        self.restored = True
+        for name in COUNTS:
+            setattr(self, name, counts[name])
+
     def adopt(self, columns: Dict[str, np.ndarray]) -> None:
-        """Takes over the rows of the files that a loaded agent continues."""
+        """Takes over the rows of the files that a loaded agent continues, and of a run's checkpoint their counts."""
         names = list(columns)
         self.rows = [dict(zip(names, row)) for row in zip(*(columns[name].tolist() for name in names))]
-        if not self.rows:
+        if not self.rows or self.restored:
             return
         episodes = columns["episode"]
         self.episodes = int(episodes[-1])
