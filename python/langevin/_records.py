@@ -128,7 +128,7 @@ class Recording:
             return
         try:
             self.write_row()
-            failure = None if kind is None else f"{kind.__name__}: {error}".encode()
+            failure = None if kind is None else f"{kind.__name__}: {error}".encode("utf-8", "replace")
             summary = self._summarize(failure is None)
             library.call("lgv_recorder_finish", self.recorder.pointer, ctypes.byref(summary), failure)
         finally:

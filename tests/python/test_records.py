@@ -162,6 +162,15 @@ def test_failures_are_recorded(tmp_path, corridor):
     assert json.loads(read(tmp_path, "summary.json"))["finished"] is True
 
 
+def test_a_failure_whose_text_is_not_unicode_comes_through(tmp_path, corridor):
+    def fail(_):
+        raise RuntimeError("bad \udcff")
+
+    with pytest.raises(RuntimeError, match="bad"):
+        langevin.DQN(corridor()).learn(100, log=tmp_path, callback=fail)
+    assert json.loads(read(tmp_path, "summary.json"))["error"] == "RuntimeError: bad ?"
+
+
 def test_mistakes(tmp_path, corridor):
     langevin.DQN(corridor(), seed=1).learn(200, log=tmp_path / "log")
     with pytest.raises(langevin.UsageError, match="agent.gamma is 0.99 there, here 0.9.; choose another directory"):
