@@ -325,6 +325,15 @@ class Agent:
         """The sum of rewards of every episode."""
         return self.episodes["return"]
 
+    def _last_returns(self, count: int) -> np.ndarray:
+        """Those of the last episodes, without a look at all others."""
+        blocks: List[np.ndarray] = []
+        for block in reversed(self._episodes):
+            if sum(map(len, blocks)) >= count:
+                break
+            blocks.insert(0, block["return"])
+        return np.concatenate([np.zeros(0), *blocks])[-count:]
+
     @property
     def lengths(self) -> np.ndarray:
         """The steps of every episode."""

@@ -8,6 +8,7 @@ that holds their result, then the other callbacks, which find this row in agent.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -128,7 +129,8 @@ class CheckpointCallback:
         save(agent, path)
         self.files.append(path)
         while self.keep is not None and len(self.files) > self.keep:
-            os.unlink(self.files.pop(0))
+            with suppress(FileNotFoundError):  # somebody may have removed it
+                os.unlink(self.files.pop(0))
 
 
 class StopOnReward:
@@ -138,7 +140,7 @@ class StopOnReward:
         self.threshold, self.window = float(threshold), check_every("window", window)
 
     def __call__(self, agent: Any) -> bool:
-        recent = agent.returns[-self.window :]
+        recent = agent._last_returns(self.window)
         return len(recent) < self.window or recent.mean() < self.threshold
 
 

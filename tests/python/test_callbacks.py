@@ -91,6 +91,22 @@ def test_stop_on_reward(corridor):
     assert never.num_timesteps == 500
 
 
+def test_stop_on_reward_reads_the_last_episodes_alone():
+    agent = langevin.DQN("CartPole-v1", seed=0)
+    blocks = []
+    agent.learn(3000, callback_every=100, callback=[langevin.StopOnReward(1e9, window=4), lambda a: blocks.append(len(a._episodes))])
+    assert blocks[-1] > 4
+    last = {count: agent._last_returns(count).tolist() for count in (1, 4, 30, 10**6)}
+    assert last == {count: agent.returns[-count:].tolist() for count in last}
+    assert langevin.DQN("CartPole-v1")._last_returns(4).shape == (0,)
+
+
+def test_a_checkpoint_that_was_removed(tmp_path):
+    callback = langevin.CheckpointCallback(tmp_path, every=100, keep=1)
+    langevin.DQN("CartPole-v1").learn(300, callback=[callback, lambda _: os.unlink(callback.files[-1])], callback_every=100)
+    assert os.listdir(tmp_path) == [] and len(callback.files) == 1
+
+
 def test_checkpoints(tmp_path):
     callback = langevin.CheckpointCallback(tmp_path / "saved", every=400, keep=2)
     agent = langevin.DQN("CartPole-v1", seed=2).learn(1000, callback=callback)
@@ -147,6 +163,29 @@ def test_evaluation_uses_the_statistics_of_training():
     while not hasattr(inner, "obs_rms"):
         inner = inner.env
     assert (inner.obs_rms.mean == mean).all() and (env.obs_rms.mean == mean).all()
+
+
+def test_environments_of_evaluations_are_closed(monkeypatch):
+    closed = []
+    usual = gymnasium.make
+
+    class Closing(gymnasium.Wrapper):
+        def close(self):
+            closed.append(self)
+            super().close()
+
+    agent = langevin.DQN("CartPole-v1").learn(50)
+    monkeypatch.setattr(gymnasium, "make", lambda *args, **kwargs: Closing(usual(*args, **kwargs)))
+    langevin.evaluate(agent, 1)
+    assert len(closed) == 1
+    callback = langevin.EvalCallback(every=100, episodes=1)
+    agent.learn(200, callback=callback)
+    assert len(closed) == 1  # it stays for the next learn()
+    del callback
+    assert len(closed) == 2
+    mine = Closing(usual("CartPole-v1"))
+    langevin.evaluate(agent, 1, env=mine)
+    assert mine not in closed
 
 
 def test_mistakes(corridor):
