@@ -6,6 +6,7 @@ import ctypes
 import os
 import tempfile
 import warnings
+from functools import partial
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
@@ -16,7 +17,7 @@ from langevin import _registry as registry
 from langevin._callbacks import Callback, Callbacks
 from langevin._checks import check_count, check_range, compare_specs, unknown_parameter
 from langevin._env_adapters import EnvAdapter, NoEnv, make_adapter
-from langevin._feature_map import FeatureMap
+from langevin._feature_map import FeatureMap, InterruptibleMap
 from langevin._library import DISCRETE, EVAL, TRAIN, CAction, CObs, CTransition, UsageError, call, lib
 from langevin._progress import NO_BOUND, Progress, Slices
 from langevin._records import Metrics, Recording
@@ -86,7 +87,11 @@ class Agent:
     ) -> None:
         """streams: environments that the agent can learn from at once. planned: the episodes and steps over which
         schedules decay; 0 and 0: nothing decays."""
+        self._own_map = values.get("agent.features")  # kept while the library calls it
         self._only = library.OneThread("agent")
+        if isinstance(self._own_map, FeatureMap):
+            self._only = InterruptibleMap("agent", self._own_map)
+            values = {**values, "agent.features": self._own_map.name}
         self._learning = False
         self._loop: Optional[TrainingLoop] = None
         self._episodes: List[np.ndarray] = []
@@ -94,9 +99,6 @@ class Agent:
         self.num_timesteps = 0
         self._spec, self._streams, self._planned = spec, streams, planned
         self._use_env(adapter)
-        self._own_map = values.get("agent.features")  # kept while the library calls it
-        if isinstance(self._own_map, FeatureMap):
-            values = {**values, "agent.features": self._own_map.name}
         settings = registry.make_settings({**values, "run.envs": streams} if streams > 1 else values)
         if isinstance(self._own_map, FeatureMap):
             self._own_map.add_to(settings)
@@ -296,11 +298,10 @@ class Agent:
                 self._warn(limit)
                 progress.show(steps, ended, episodes)
                 last = steps >= most_steps or ended >= most_episodes
-                last |= callbacks.call(self, steps - made, steps, last, evaluations=True)
-                recording.finish_slice(made, len(episodes), last)
-                last |= callbacks.call(self, steps - made, steps, last, evaluations=False)
-                if last:
-                    recording.finish_slice(0, 0, True)
+                add_row = partial(recording.add_row, made, len(episodes))
+                ends = callbacks.call(self, steps - made, steps, last, add_row)
+                recording.write_row()
+                if ends:
                     break
 
     # ---- Records of learn()
@@ -323,6 +324,15 @@ class Agent:
     def returns(self) -> np.ndarray:
         """The sum of rewards of every episode."""
         return self.episodes["return"]
+
+    def _last_returns(self, count: int) -> np.ndarray:
+        """Those of the last episodes, without a look at all others."""
+        blocks: List[np.ndarray] = []
+        for block in reversed(self._episodes):
+            if sum(map(len, blocks)) >= count:
+                break
+            blocks.insert(0, block["return"])
+        return np.concatenate([np.zeros(0), *blocks])[-count:]
 
     @property
     def lengths(self) -> np.ndarray:
@@ -618,7 +628,7 @@ class Agent:
 
     def save(self, path: Any) -> None:
         """Writes everything that decides the agent's future into one safetensors file: load() continues bit for bit. The
-        environment, but for the statistics of its wrappers, and the records of learn() are not in it. `langevin eval`,
+        environment, but for the statistics of its wrappers, and the rows of the records are not in it. `langevin eval`,
         `watch` and `export` read the file, too, if the environment is one that the command line can make."""
         with self._only:
             statistics = self._adapter.save_statistics()

@@ -78,6 +78,7 @@ def describe_for_python(agent: Any) -> Dict[str, Any]:
         "actions": agent._actions.describe(),
         "seed": agent.seed,
         "timesteps": agent.num_timesteps,
+        "records": agent._metrics.save(),
     }
 
 
@@ -156,6 +157,8 @@ def load(path: Any, env: Any = None) -> Any:
     agent._create(adapter, spec, saved.streams, saved.settings, saved.planned)
     agent._check_streams(adapter)
     agent.num_timesteps = saved.timesteps
+    if saved.python and "records" in saved.python:  # older files have none
+        agent._metrics.restore(saved.python["records"])
     library.call("lgv_agent_load", agent.handle.pointer, library.encode_path(file))
     adapter.restore_statistics(saved.statistics)
     return agent

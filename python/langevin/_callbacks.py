@@ -8,6 +8,7 @@ that holds their result, then the other callbacks, which find this row in agent.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -35,18 +36,32 @@ class Callbacks:
             if not callable(one):
                 raise UsageError(f"callback is a function of the agent, or a list of them, not {one!r:.40}")
         self.listed: List[Tuple[Callback, int]] = [(one, getattr(one, "every", usual)) for one in listed]
+        self.called = [-1] * len(listed)  # at which step of this learn(), the last time
         self.evaluates = any(isinstance(one, EvalCallback) for one in listed)
 
     def most(self, steps: int) -> int:
         """Steps until the next call is due."""
         return min((every - steps % every for _, every in self.listed), default=NO_BOUND)
 
-    def call(self, agent: Any, before: int, steps: int, last: bool, evaluations: bool) -> bool:
-        """Calls those that are due between two counts of steps, evaluations or the others; returns whether one wants to
-        stop."""
-        wanted = [(one, every) for one, every in self.listed if isinstance(one, EvalCallback) == evaluations]
-        answers = [one(agent) for one, every in wanted if last or steps // every > before // every]
-        return any(isinstance(answer, (bool, np.bool_)) and not answer for answer in answers)
+    def call(self, agent: Any, before: int, steps: int, last: bool, add_row: Callable[[bool], None]) -> bool:
+        """Calls those that are due between two counts of steps; returns whether training ends. If one of them ends it,
+        those that were not due follow, in the same order."""
+        stops = self._call(agent, before, steps, last, evaluations=True)
+        if last or not stops:
+            add_row(last)
+            stops |= self._call(agent, before, steps, last, evaluations=False)
+        return last or (stops and self.call(agent, before, steps, True, add_row))
+
+    def _call(self, agent: Any, before: int, steps: int, last: bool, evaluations: bool) -> bool:
+        """Returns whether one wants to stop."""
+        stops = False
+        for i, (one, every) in enumerate(self.listed):
+            due = last or steps // every > before // every
+            if due and self.called[i] < steps and isinstance(one, EvalCallback) == evaluations:
+                self.called[i] = steps
+                answer = one(agent)
+                stops |= isinstance(answer, (bool, np.bool_)) and not answer
+        return stops
 
 
 class EvalCallback:
@@ -114,7 +129,8 @@ class CheckpointCallback:
         save(agent, path)
         self.files.append(path)
         while self.keep is not None and len(self.files) > self.keep:
-            os.unlink(self.files.pop(0))
+            with suppress(FileNotFoundError):  # somebody may have removed it
+                os.unlink(self.files.pop(0))
 
 
 class StopOnReward:
@@ -124,7 +140,7 @@ class StopOnReward:
         self.threshold, self.window = float(threshold), check_every("window", window)
 
     def __call__(self, agent: Any) -> bool:
-        recent = agent.returns[-self.window :]
+        recent = agent._last_returns(self.window)
         return len(recent) < self.window or recent.mean() < self.threshold
 
 

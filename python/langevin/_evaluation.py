@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,8 @@ class Evaluation:
             from langevin.envs import NativeEnv
 
             self.env = NativeEnv(adapter.model)
+        if env is None:
+            weakref.finalize(self, self.env.close)  # nobody else knows it
         self.most_steps = 0 if adapter.has_limit else int(lib.lgv_episode_steps(ctypes.byref(adapter.spec), 0))
 
     def play(self, agent: Any, episodes: int, deterministic: bool = True) -> np.ndarray:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import signal
+import threading
 from ctypes import CFUNCTYPE, POINTER, c_bool, c_char_p, c_float, c_int, c_int64, c_size_t, c_void_p
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import numpy as np
 
-from langevin._library import Handle, Sized, UsageError, call, lib
+from langevin._library import Handle, OneThread, Sized, UsageError, call, kept, lib
 
 DIM = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int64, POINTER(c_int64), c_void_p)
 MAP = CFUNCTYPE(c_int, c_void_p, POINTER(c_float), c_int64, POINTER(c_float), c_void_p)
@@ -39,7 +41,7 @@ class FeatureMap:
 
     function: gets observations as floats, (n, numbers of an observation), and returns their features, (n, count). Every
         row must depend on its own observation alone. Features of about length 1 suit the agents' defaults. If it
-        raises an exception, the call that needed the features raises a UsageError with its text.
+        raises an exception, the call that needed the features raises a UsageError with its text; Ctrl-C comes through.
     count: how many features an observation has.
     name: by which files refer to the map; langevin.load cannot rebuild it.
     """
@@ -49,6 +51,7 @@ class FeatureMap:
             raise UsageError("FeatureMap takes a function of a batch of observations and a number of features")
         self.function, self.count, self.name = function, int(count), name
         self._inputs = 0
+        self.waiting: Optional[Callable[[int, Any], Any]] = None  # the handler of an interrupt, see InterruptibleMap
         self._type = CFeatureType(
             name=name.encode(), summary=b"a function in Python", state_size=0, dim=DIM(self._dim), map=MAP(self._map)
         )
@@ -59,14 +62,55 @@ class FeatureMap:
 
     def _map(self, state: Any, x: Any, count: int, out: Any, err: Any) -> int:
         try:
+            self.run_waiting()
             np.ctypeslib.as_array(out, (count, self.count))[:] = self.function(
                 np.ctypeslib.as_array(x, (count, self._inputs))
             )
         except BaseException as error:  # an exception cannot pass through C
+            kept.error = error
             text = f"the feature map {self.name} raised {type(error).__name__}: {error}"
             lib.lgv_fail(c_void_p(err), WRONG_USAGE, b"%s", text.encode("utf-8", "replace")[:400])
             return WRONG_USAGE
         return 0
 
+    def run_waiting(self) -> None:
+        handler, self.waiting = self.waiting, None
+        if handler:
+            handler(signal.SIGINT, None)
+
     def add_to(self, settings: Handle) -> None:
         call("lgv_settings_add_features", settings.pointer, ctypes.byref(self._type))
+
+
+class InterruptibleMap(OneThread):
+    """Guards an agent with a FeatureMap as OneThread does, and lets Ctrl-C through.
+
+    Python runs the handler of a signal that has arrived in C when C calls the map, in the first line of _map, before its
+    `try`. What it raises there would be lost, and C would get features that nobody has written. So a handler that would
+    run in _map itself waits: for the `try`, or for the end of the agent's call."""
+
+    def __init__(self, what: str, feature_map: FeatureMap):
+        super().__init__(what)
+        self.map, self.depth = feature_map, 0
+        self.usual: Any = None  # the handler outside
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.depth += 1
+        if self.depth == 1 and threading.current_thread() is threading.main_thread():
+            self.usual = signal.getsignal(signal.SIGINT)
+            if callable(self.usual):  # else the signal is ignored or ends the process
+                signal.signal(signal.SIGINT, self._handle)
+
+    def __exit__(self, *_: Any) -> None:
+        self.depth -= 1
+        if self.depth == 0 and signal.getsignal(signal.SIGINT) == self._handle:
+            signal.signal(signal.SIGINT, self.usual)
+        super().__exit__()
+        self.map.run_waiting()
+
+    def _handle(self, number: int, frame: Any) -> None:
+        if frame is not None and frame.f_code is FeatureMap._map.__code__:
+            self.map.waiting = self.usual
+        else:
+            self.usual(number, frame)

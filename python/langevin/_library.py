@@ -56,9 +56,22 @@ class CError(Structure):
     _fields_ = [("status", c_int), ("message", c_char * 512)]
 
 
+class Kept(threading.local):
+    """What Python code that C has called raised. It cannot pass through C: it waits here until the call has failed."""
+
+    error: Optional[BaseException] = None
+
+
+kept = Kept()
+
+
 def raise_error(status: int, err: CError) -> None:
+    """An interrupt comes through as it is; any other exception becomes the cause of the library's error."""
+    error, kept.error = kept.error, None
+    if error is not None and not isinstance(error, Exception):
+        raise error
     kind = ERRORS[status] if 0 < status < len(ERRORS) else Error
-    raise kind(err.message.decode("utf-8", "replace"))  # type: ignore[misc]
+    raise kind(err.message.decode("utf-8", "replace")) from error  # type: ignore[misc]
 
 
 # ---- Structs of langevin.h

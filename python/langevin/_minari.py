@@ -11,10 +11,13 @@ from langevin._checks import check_count
 from langevin._evaluation import Evaluation
 from langevin._library import CRng, UsageError
 
-try:
-    import minari
-except ModuleNotFoundError as missing:
-    raise ImportError("datasets need the package minari: pip install 'minari[create,hdf5]'") from missing
+
+def import_minari() -> Any:
+    try:
+        import minari
+    except ModuleNotFoundError as missing:
+        raise ImportError("datasets need the package minari: pip install 'minari[create,hdf5]'") from missing
+    return minari
 
 
 def write_dataset(
@@ -24,6 +27,7 @@ def write_dataset(
 
     dataset_id: such as "cartpole/dqn-v0". env: where the agent plays; left out, a new environment like its own.
     deterministic=False acts as training does, with its exploration."""
+    minari = import_minari()
     count = check_count("episodes", episodes)
     if count < 1:
         raise UsageError("episodes: at least 1")
@@ -40,7 +44,7 @@ def read_dataset(agent: Any, dataset: Any) -> int:
     enter its replay, and it learns from them as from its own. Returns how many there were. For an agent that only fills
     its replay, make it with a warmup above this number."""
     if isinstance(dataset, str):
-        dataset = minari.load_dataset(dataset)
+        dataset = import_minari().load_dataset(dataset)
     steps = 0
     for episode in dataset.iterate_episodes():
         observations = [rows_of(episode.observations, i) for i in range(len(episode.rewards) + 1)]

@@ -18,6 +18,7 @@ from langevin._runs import load_metrics
 
 USUAL = 1000  # steps from one row to the next
 RECENT = 10  # evaluations or exact values that make up final_return
+COUNTS = ("episodes", "total", "regret", "window", "values", "evaluations", "evaluated")  # what files of agents keep
 
 
 class Metrics:
@@ -32,6 +33,7 @@ class Metrics:
         self.values: List[float] = []  # the last exact ones
         self.evaluations: List[float] = []  # the last ones
         self.evaluated = math.nan  # the evaluation that belongs to the next row
+        self.restored = False  # from the file of an agent
 
     def as_arrays(self) -> Dict[str, np.ndarray]:
         names = dict.fromkeys(["step", "episode", "return", *(name for row in self.rows for name in row)])
@@ -53,11 +55,20 @@ class Metrics:
         self.evaluated = mean
         self.evaluations = [*self.evaluations, mean][-RECENT:]
 
+    def save(self) -> Dict[str, Any]:
+        """What the next row and the summary count on; the rows themselves are in the records."""
+        return {name: getattr(self, name) for name in COUNTS}
+
+    def restore(self, counts: Dict[str, Any]) -> None:
+        self.restored = True
+        for name in COUNTS:
+            setattr(self, name, counts[name])
+
     def adopt(self, columns: Dict[str, np.ndarray]) -> None:
-        """Takes over the rows of the files that a loaded agent continues."""
+        """Takes over the rows of the files that a loaded agent continues, and of a run's checkpoint their counts."""
         names = list(columns)
         self.rows = [dict(zip(names, row)) for row in zip(*(columns[name].tolist() for name in names))]
-        if not self.rows:
+        if not self.rows or self.restored:
             return
         episodes = columns["episode"]
         self.episodes = int(episodes[-1])
@@ -80,6 +91,7 @@ class Recording:
         self.groups = self._name_columns(evaluates)
         self.names = [name for _, name in self.groups]
         self.recorder: Optional[library.Handle] = None
+        self.unwritten = False  # whether the last row is still missing in the files
         if log is not None:
             self._open(os.fspath(log), budget)
 
@@ -115,7 +127,8 @@ class Recording:
         if self.recorder is None:
             return
         try:
-            failure = None if kind is None else f"{kind.__name__}: {error}".encode()
+            self.write_row()
+            failure = None if kind is None else f"{kind.__name__}: {error}".encode("utf-8", "replace")
             summary = self._summarize(failure is None)
             library.call("lgv_recorder_finish", self.recorder.pointer, ctypes.byref(summary), failure)
         finally:
@@ -132,15 +145,20 @@ class Recording:
     def add(self, ended: np.ndarray) -> None:
         self.metrics.add_episodes(ended)
 
-    def finish_slice(self, made: int, ended: int, last: bool) -> None:
-        """Writes a row if one is due after so many more steps and episodes."""
+    def add_row(self, made: int, ended: int, last: bool) -> None:
+        """Adds a row if one is due after so many more steps and episodes. An evaluation after it still enters it."""
         metrics, step = self.metrics, self.agent.num_timesteps
         due = ended > 0 if self.every == 0 else step // self.every > (step - made) // self.every
+        evaluated = not math.isnan(metrics.evaluated)
         is_new = not metrics.rows or metrics.rows[-1]["step"] < step
-        if is_new and (due or last or not math.isnan(metrics.evaluated)):
-            self._add_row(step)
+        if is_new and (due or last or evaluated):
+            metrics.rows.append(self._make_row(step))
+            metrics.window, self.unwritten = (0.0, 0), True
+        elif evaluated:
+            metrics.rows[-1]["eval_return"] = metrics.evaluated
+        metrics.evaluated = math.nan
 
-    def _add_row(self, step: int) -> None:
+    def _make_row(self, step: int) -> Dict[str, float]:
         metrics = self.metrics
         total, count = metrics.window
         stats = np.zeros(len(self.stats))
@@ -155,12 +173,14 @@ class Recording:
             **dict(zip(self.stats, stats.tolist())),
             **self.loop.counters(),
         }
-        row = {name: known[name] for name in self.names}
-        metrics.rows.append(row)
-        metrics.window, metrics.evaluated = (0.0, 0), math.nan
-        if self.recorder:
-            values = np.array([*row.values()])
+        return {name: known[name] for name in self.names}
+
+    def write_row(self) -> None:
+        """Writes the row that add_row() has added, if there is one."""
+        if self.unwritten and self.recorder:
+            values = np.array([self.metrics.rows[-1][name] for name in self.names])
             library.call("lgv_recorder_row", self.recorder.pointer, values.ctypes.data)
+        self.unwritten = False
 
     def _summarize(self, finished: bool) -> CSummary:
         metrics, model = self.metrics, self.agent._adapter.model

@@ -10,6 +10,7 @@
 #include "record/record.h"
 #include "record/summary.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ struct lgv_recorder {
   lgv_column *columns; /* their texts are in `names` */
   char *names;         /* groups and names, each ended by NUL */
   double started, computed;
-  int64_t first_step, step; /* of the last row: before this recorder, and so far */
+  int64_t first_step, step; /* where training continues, and of the last row */
 };
 
 /* ---- Creation ---- */
@@ -56,6 +57,10 @@ static lgv_status split_columns(lgv_recorder *r, const char *const *columns, lgv
 }
 
 static lgv_status copy_texts(lgv_recorder *r, const lgv_recorder_options *o, lgv_error *err) {
+  if (!o->directory || !o->config || !o->env || !o->agent || !o->columns)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "a recorder needs a directory, a config, the names of env and agent, and "
+                    "columns");
   r->directory = lgv__strdup(o->directory);
   r->env = lgv__strdup(o->env);
   r->agent = lgv__strdup(o->agent);
@@ -81,8 +86,11 @@ static lgv_status find_end(lgv_recorder *r, int64_t last_step, int64_t *size, lg
   char path[PATH_MAX], line[LINE_SIZE];
   *size = 0;
   LGV_TRY(lgv__join_path(r->directory, "metrics.csv", path, sizeof path, err));
+  bool there;
+  LGV_TRY(lgv__is_there(path, &there, err));
+  if (!there) return LGV_OK;
   FILE *file = fopen(path, "rb");
-  if (!file) return LGV_OK;
+  if (!file) return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", path, strerror(errno));
   bool known = fgets(line, sizeof line, file) && is_header(&r->record, line);
   if (known) *size = ftell(file);
   while (known && fgets(line, sizeof line, file) && strchr(line, '\n')) {
@@ -109,7 +117,7 @@ static lgv_status open_record(lgv_recorder *r, const lgv_recorder_options *o, lg
     LGV_TRY(lgv__config_check_text(o->config, r->directory, LGV_UP_TO_BUDGET, err));
     LGV_TRY(find_end(r, o->last_step, &rows.size, err));
   }
-  r->first_step = r->step;
+  r->first_step = r->step > o->last_step ? r->step : o->last_step;
   return rows.size == 0 ? lgv__record_begin(&r->record, &config, err)
                         : lgv__record_continue(&r->record, &config, rows, r->step, err);
 }
@@ -151,10 +159,10 @@ lgv_status lgv_recorder_finish(lgv_recorder *r, const lgv_summary *summary, cons
                                lgv_error *err) {
   lgv_rows rows;
   lgv_json json = {0};
+  int64_t steps = r->step > r->first_step ? r->step - r->first_step : 0;
   LGV_TRY(lgv__record_flush(&r->record, &rows, err));
   LGV_TRY(lgv__record_timing(&r->record, lgv__now() - r->started,
-                             lgv__clock(CLOCK_THREAD_CPUTIME_ID) - r->computed,
-                             r->step - r->first_step, err));
+                             lgv__clock(CLOCK_THREAD_CPUTIME_ID) - r->computed, steps, err));
   lgv__json_open(&json, NULL, '{');
   lgv__summary_json_of(&json, r->env, r->agent, summary, failure);
   lgv__json_close(&json, '}');

@@ -48,11 +48,63 @@ def test_stop_at():
     assert agent.num_timesteps == 200
 
 
+class Log:
+    """Keeps the order of calls and whether the row of the step was there."""
+
+    def __init__(self, calls, name, every, answer=None):
+        self.calls, self.name, self.every, self.answer = calls, name, every, answer
+
+    def __call__(self, agent):
+        self.calls.append((self.name, agent.num_timesteps, agent.metrics["eval_return"][-1]))
+        return self.answer
+
+
+@pytest.mark.parametrize("log_every", [100, 1000], ids=["with a row", "without"])
+def test_all_are_called_when_one_stops(tmp_path, log_every):
+    calls = []
+    seldom = langevin.EvalCallback(every=5000, episodes=1)
+    callbacks = [Log(calls, "early", 5000), Log(calls, "stop", 300, False), Log(calls, "late", 5000), seldom]
+    agent = langevin.DQN("CartPole-v1", seed=1)
+    agent.learn(300, callback=langevin.EvalCallback(every=300, episodes=1))  # metrics has a row and all columns
+    agent.learn(5000, callback=callbacks, log=tmp_path, log_every=log_every)
+    mean = seldom.returns[0].mean()
+    assert agent.num_timesteps == 600 and seldom.steps == [600]
+    assert [call[:2] for call in calls] == [("stop", 600), ("early", 600), ("late", 600)]
+    assert [call[2] for call in calls[1:]] == [mean, mean]  # they find the last evaluation
+    rows = langevin.read_run(tmp_path)["metrics"]
+    assert rows["step"].tolist() == agent.metrics["step"].tolist()[1:] and rows["eval_return"][-1] == mean
+    assert (np.diff(rows["step"]) > 0).all() and np.isfinite(rows["return"][-1])
+
+
+def test_all_evaluations_come_before_the_row_of_the_end():
+    calls = []
+    often = langevin.EvalCallback(every=200, episodes=1, stop_at=-1)
+    seldom = langevin.EvalCallback(every=5000, episodes=2)
+    langevin.DQN("CartPole-v1", seed=1).learn(5000, callback=[Log(calls, "end", 5000), often, seldom])
+    assert often.steps == seldom.steps == [200] and calls == [("end", 200, seldom.returns[0].mean())]
+
+
 def test_stop_on_reward(corridor):
     agent = langevin.DQN(corridor(), seed=0).learn(50_000, callback=langevin.StopOnReward(1, window=20), callback_every=10)
     assert agent.num_timesteps < 50_000 and (agent.returns[-20:] == 1).all()
     never = langevin.DQN(corridor(), seed=0).learn(500, callback=langevin.StopOnReward(1.5, window=5))
     assert never.num_timesteps == 500
+
+
+def test_stop_on_reward_reads_the_last_episodes_alone():
+    agent = langevin.DQN("CartPole-v1", seed=0)
+    blocks = []
+    agent.learn(3000, callback_every=100, callback=[langevin.StopOnReward(1e9, window=4), lambda a: blocks.append(len(a._episodes))])
+    assert blocks[-1] > 4
+    last = {count: agent._last_returns(count).tolist() for count in (1, 4, 30, 10**6)}
+    assert last == {count: agent.returns[-count:].tolist() for count in last}
+    assert langevin.DQN("CartPole-v1")._last_returns(4).shape == (0,)
+
+
+def test_a_checkpoint_that_was_removed(tmp_path):
+    callback = langevin.CheckpointCallback(tmp_path, every=100, keep=1)
+    langevin.DQN("CartPole-v1").learn(300, callback=[callback, lambda _: os.unlink(callback.files[-1])], callback_every=100)
+    assert os.listdir(tmp_path) == [] and len(callback.files) == 1
 
 
 def test_checkpoints(tmp_path):
@@ -111,6 +163,29 @@ def test_evaluation_uses_the_statistics_of_training():
     while not hasattr(inner, "obs_rms"):
         inner = inner.env
     assert (inner.obs_rms.mean == mean).all() and (env.obs_rms.mean == mean).all()
+
+
+def test_environments_of_evaluations_are_closed(monkeypatch):
+    closed = []
+    usual = gymnasium.make
+
+    class Closing(gymnasium.Wrapper):
+        def close(self):
+            closed.append(self)
+            super().close()
+
+    agent = langevin.DQN("CartPole-v1").learn(50)
+    monkeypatch.setattr(gymnasium, "make", lambda *args, **kwargs: Closing(usual(*args, **kwargs)))
+    langevin.evaluate(agent, 1)
+    assert len(closed) == 1
+    callback = langevin.EvalCallback(every=100, episodes=1)
+    agent.learn(200, callback=callback)
+    assert len(closed) == 1  # it stays for the next learn()
+    del callback
+    assert len(closed) == 2
+    mine = Closing(usual("CartPole-v1"))
+    langevin.evaluate(agent, 1, env=mine)
+    assert mine not in closed
 
 
 def test_mistakes(corridor):

@@ -1,6 +1,9 @@
 """Linear agents with feature maps on Gymnasium's tasks."""
 
+import os
+import signal
 import sys
+import threading
 
 import gymnasium as gym
 import langevin
@@ -77,10 +80,55 @@ def test_an_exception_in_a_map_is_reported_at_once():
         raise RuntimeError("no sun today")
 
     agent = langevin.RLSVI(gym.make("MountainCar-v0"), features=langevin.FeatureMap(broken, 5), seed=1)
-    with pytest.raises(langevin.UsageError, match="raised RuntimeError: no sun today"):
+    with pytest.raises(langevin.UsageError, match="raised RuntimeError: no sun today") as raised:
         agent.q_values(np.float32([-0.5, 0]))
+    assert isinstance(raised.value.__cause__, RuntimeError)
     with pytest.raises(langevin.UsageError, match="no sun today"):
         agent.learn(episodes=1)
+
+
+def test_ctrl_c_ends_learning():
+    """The signal mostly arrives in C, so that Python sees it when C calls the map."""
+    calls = 0
+
+    def function(x):
+        nonlocal calls
+        calls += 1
+        if calls == 50:
+            threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
+        return np.concatenate([np.ones((len(x), 1), np.float32), x], 1) / 2
+
+    before = signal.getsignal(signal.SIGINT)
+    for seed in range(5):
+        calls = 0
+        features = langevin.FeatureMap(function, 3)
+        agent = langevin.LMCLSVI(langevin.NativeEnv("mountain-car"), features=features, sweeps=2, seed=seed)
+        with pytest.raises(KeyboardInterrupt):
+            agent.learn(10**9)
+        assert signal.getsignal(signal.SIGINT) is before
+        agent.learn(100)
+
+
+@pytest.mark.parametrize("env", [lambda: gym.make("MountainCar-v0"), lambda: langevin.NativeEnv("mountain-car")])
+@pytest.mark.parametrize("depth", [0, 1], ids=["in the function", "around it"])
+def test_an_interrupt_in_a_map_comes_through(env, depth):
+    """Its handler gets the frame where it runs: that of the function, or that of the call around it."""
+    calls = 0
+
+    def function(x):
+        nonlocal calls
+        calls += 1
+        if calls == 50:
+            signal.getsignal(signal.SIGINT)(signal.SIGINT, sys._getframe(depth))
+        return bumps(x)
+
+    agent = langevin.LMCLSVI(env(), features=langevin.FeatureMap(function, 5), sweeps=2, seed=1)
+    with pytest.raises(KeyboardInterrupt):
+        agent.learn(500)
+    assert calls == 50
+    steps = agent.num_timesteps
+    agent.learn(500)
+    assert agent.num_timesteps == steps + 500
 
 
 def test_a_map_that_is_not_finite_is_refused():

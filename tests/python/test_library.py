@@ -5,6 +5,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 from conftest import ROOT
@@ -121,6 +122,19 @@ def test_names():
     with pytest.warns(FutureWarning, match="GNLMCDQN has been replaced by langevin.PathwiseLMCDQN"):
         assert langevin.GNLMCDQN is langevin.PathwiseLMCDQN
     assert "GNLMCDQN" not in langevin.agents()
+
+
+def test_without_minari(monkeypatch):
+    """A module of None in sys.modules is one that is not installed."""
+    monkeypatch.setitem(sys.modules, "minari", None)
+    monkeypatch.delitem(sys.modules, "langevin._minari", raising=False)
+    for name in ("write_dataset", "read_dataset"):
+        monkeypatch.delitem(vars(langevin), name, raising=False)
+        assert hasattr(langevin, name)
+    with pytest.raises(ImportError, match="pip install 'minari"):
+        langevin.write_dataset(None, "cartpole/dqn-v0")
+    with pytest.raises(ImportError, match="pip install 'minari"):
+        langevin.read_dataset(None, "cartpole/dqn-v0")
 
 
 def test_import_is_lazy(tmp_path):

@@ -131,6 +131,22 @@ def test_a_loaded_agent_continues_the_files(tmp_path):
     assert np.isclose(summary["mean_return"], np.nanmean(rows["return"]))
 
 
+def test_a_loaded_agent_counts_the_episodes_between_rows(tmp_path):
+    """It is saved half way from one row to the next."""
+    checkpoints = langevin.CheckpointCallback(tmp_path / "saved", every=500)
+    first = langevin.DQN("CartPole-v1", seed=1).learn(3000, log=tmp_path / "log", log_every=1000, callback=checkpoints)
+    ends = np.cumsum(first.lengths)
+    before = first.returns[ends <= 1500]
+    again = langevin.load(tmp_path / "saved" / "agent-1500.safetensors", env="CartPole-v1")
+    again.learn(1500, log=tmp_path / "log", log_every=1000)
+    returns = [*before, *again.returns]
+    rows, summary = (langevin.read_run(tmp_path / "log")[name] for name in ("metrics", "summary"))
+    assert rows["step"].tolist() == [1000, 2000, 3000] and rows["episode"][-1] == len(returns) == summary["episodes"]
+    counted = rows["episode"].astype(int)
+    assert rows["return"][1] == np.mean(returns[counted[0] : counted[1]])
+    assert summary["mean_return"] == np.mean(returns)
+
+
 def test_failures_are_recorded(tmp_path, corridor):
     agent = langevin.DQN(corridor())
 
@@ -144,6 +160,15 @@ def test_failures_are_recorded(tmp_path, corridor):
     assert langevin.read_run(tmp_path)["metrics"]["step"].tolist() == [100, 200]
     agent.learn(250, log=tmp_path, log_every=100)
     assert json.loads(read(tmp_path, "summary.json"))["finished"] is True
+
+
+def test_a_failure_whose_text_is_not_unicode_comes_through(tmp_path, corridor):
+    def fail(_):
+        raise RuntimeError("bad \udcff")
+
+    with pytest.raises(RuntimeError, match="bad"):
+        langevin.DQN(corridor()).learn(100, log=tmp_path, callback=fail)
+    assert json.loads(read(tmp_path, "summary.json"))["error"] == "RuntimeError: bad ?"
 
 
 def test_mistakes(tmp_path, corridor):

@@ -61,6 +61,12 @@ static void assert_metrics(const char *directory, const char *expected) {
   free(text);
 }
 
+static double number_of(const char *json, const char *name) {
+  const char *at = strstr(json, name);
+  assert_non_null(at);
+  return strtod(strchr(at, ':') + 1, NULL);
+}
+
 static void test_rows_and_summary(void **state) {
   (void)state;
   char directory[PATH_MAX];
@@ -104,6 +110,49 @@ static void test_continues(void **state) {
   assert_metrics(directory, "step,return,loss\n");
 }
 
+/* The steps per second of timing.json count from where training continues, also into a new
+ * directory. */
+static void test_timing(void **state) {
+  (void)state;
+  char directory[PATH_MAX];
+  join(directory, root, "timing");
+  lgv_recorder_options options = options_for(directory);
+  options.last_step = 1000000000;
+  lgv_recorder *recorder = open_recorder(&options);
+  double row[] = {1000000001, 1, 1};
+  assert_int_equal(lgv_recorder_row(recorder, row, NULL), LGV_OK);
+  finish(recorder, 1000000001);
+  char *text = read_text(directory, "timing.json");
+  assert_true(number_of(text, "steps_per_second") * number_of(text, "seconds") < 1.5);
+  free(text);
+}
+
+/* A file that cannot be read is not taken for none, and stays. */
+static void test_unreadable(void **state) {
+  (void)state;
+  char directory[PATH_MAX], path[PATH_MAX], target[PATH_MAX];
+  join(directory, root, "unreadable");
+  lgv_recorder_options options = options_for(directory);
+  finish(open_recorder(&options), 0);
+  join(path, directory, "metrics.csv");
+  assert_int_equal(remove(path), 0);
+  assert_int_equal(symlink("metrics.csv", path), 0); /* to itself: not even root can follow it */
+  options.last_step = 5;
+  assert_refused(&options, "metrics.csv");
+  assert_true(readlink(path, target, sizeof target) > 0);
+}
+
+static void test_missing_options(void **state) {
+  (void)state;
+  char directory[PATH_MAX];
+  join(directory, root, "missing");
+  lgv_recorder_options options[5];
+  for (int i = 0; i < 5; i++) options[i] = options_for(directory);
+  options[0].directory = options[1].config = options[2].env = options[3].agent = NULL;
+  options[4].columns = NULL;
+  for (int i = 0; i < 5; i++) assert_refused(&options[i], "a recorder needs");
+}
+
 static void test_refusals(void **state) {
   (void)state;
   static const char *const other[] = {"run/step", "run/return", NULL};
@@ -138,9 +187,9 @@ static void test_refusals(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rows_and_summary),
-      cmocka_unit_test(test_continues),
-      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_rows_and_summary), cmocka_unit_test(test_continues),
+      cmocka_unit_test(test_timing),           cmocka_unit_test(test_unreadable),
+      cmocka_unit_test(test_missing_options),  cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, make_root, remove_root);
 }
