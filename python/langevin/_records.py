@@ -18,7 +18,7 @@ from langevin._runs import load_metrics
 
 USUAL = 1000  # steps from one row to the next
 RECENT = 10  # evaluations or exact values that make up final_return
-COUNTS = ("episodes", "total", "regret", "window", "values", "evaluations", "evaluated")  # what files of agents keep
+COUNTS = ("episodes", "total", "regret", "window", "values", "evaluations")  # what files of agents keep
 
 
 class Metrics:
@@ -64,10 +64,12 @@ class Metrics:
         for name in COUNTS:
             setattr(self, name, counts[name])
 
-    def adopt(self, columns: Dict[str, np.ndarray]) -> None:
+    def adopt(self, columns: Dict[str, np.ndarray], step: int) -> None:
         """Takes over the rows of the files that a loaded agent continues, and of a run's checkpoint their counts."""
         names = list(columns)
         self.rows = [dict(zip(names, row)) for row in zip(*(columns[name].tolist() for name in names))]
+        if self.rows and self.rows[-1]["step"] == step:
+            self.window = (0.0, 0)  # EvalCallback(best=...) saves before the row of its step
         if not self.rows or self.restored:
             return
         episodes = columns["episode"]
@@ -118,7 +120,7 @@ class Recording:
         )
         self.recorder = library.create("lgv_recorder_create", "lgv_recorder_free", ctypes.byref(options))
         if not self.metrics.rows and agent.num_timesteps:
-            self.metrics.adopt(load_metrics(directory))
+            self.metrics.adopt(load_metrics(directory), agent.num_timesteps)
 
     def __enter__(self) -> "Recording":
         return self

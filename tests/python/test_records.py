@@ -147,6 +147,18 @@ def test_a_loaded_agent_counts_the_episodes_between_rows(tmp_path):
     assert summary["mean_return"] == np.mean(returns)
 
 
+def test_the_best_agent_counts_no_episode_twice(tmp_path):
+    """It is saved before the row of its step."""
+    best = tmp_path / "best.safetensors"
+    evaluations = langevin.EvalCallback(every=500, episodes=1, best=best)
+    langevin.DQN("CartPole-v1", seed=1).learn(500, log=tmp_path / "log", callback=evaluations)
+    again = langevin.load(best, env="CartPole-v1")
+    again.learn(1000, log=tmp_path / "log", log_every=500, callback=langevin.EvalCallback(every=1000, episodes=1))
+    rows = again.metrics
+    assert rows["step"].tolist() == [500, 1000, 1500] and np.isnan(rows["eval_return"][1])
+    assert rows["return"][1] == again.returns[: int(rows["episode"][1] - rows["episode"][0])].mean()
+
+
 def test_failures_are_recorded(tmp_path, corridor):
     agent = langevin.DQN(corridor())
 
