@@ -43,7 +43,7 @@ static int export_main(const cli_command *command, int count, char **words) {
   lgv_status status = lgv_agent_export(lgv_trained_agent(trained), r.out, r.name, &err);
   lgv_trained_free(trained);
   if (status != LGV_OK) return cli_error(command, &err);
-  printf("wrote %s: %s_act and %s_q\n", r.out, r.name, r.name);
+  printf("wrote %s: %s_act chooses actions\n", r.out, r.name);
   return CLI_OK;
 }
 
@@ -55,9 +55,8 @@ const cli_command cli_export = {
     .notes =
         "DIR is the directory of a run, a checkpoint in it, or an agent that Python saved. The "
         "file is C99: weights and a forward pass, or a table where states are finite; NAME_act "
-        "gives an action that a mask allows, NAME_q the values of all. Random draws of evaluations "
-        "(noise, "
-        "quantiles, a member) are replaced by their mean, or by the members' vote if "
-        "agent.eval is vote.",
+        "gives an action that a mask allows, NAME_q the values of all choices (not for continuous "
+        "actions). Random draws of evaluations (noise, quantiles, a member) are replaced by their "
+        "mean, or by the members' vote if agent.eval is vote.",
     .main = export_main,
 };
