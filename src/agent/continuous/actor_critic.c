@@ -64,15 +64,11 @@ void lgv__ac_remember(actor_critic *c, const lgv_transition *transition) {
 }
 
 int64_t lgv__ac_updates_due(const actor_critic *c) {
-  const dqn_params *d = &c->p->deep;
-  int64_t learned_from = c->count[AC_STEPS] - d->warmup;
-  bool now = d->update_every > 0 && learned_from > 0 && learned_from % d->update_every == 0;
-  return now ? d->updates : 0;
+  return lgv__updates_due(&c->p->deep, c->count[AC_STEPS]);
 }
 
 int64_t lgv__ac_updates_due_between_episodes(const actor_critic *c) {
-  const dqn_params *d = &c->p->deep;
-  return d->update_every == 0 && c->count[AC_STEPS] >= d->warmup ? d->updates : 0;
+  return lgv__updates_due_between_episodes(&c->p->deep, c->count[AC_STEPS]);
 }
 
 void lgv__ac_put_actions(actor_critic *c, unsigned char *pairs, const float *actions) {

@@ -73,15 +73,20 @@ int64_t lgv__dqn_remember(dqn *c, const lgv_transition *transition) {
   return entry;
 }
 
-int64_t lgv__dqn_updates_due(const dqn *c) {
-  int64_t learned_from = c->count[DQN_STEPS] - c->p->warmup;
-  bool now = c->p->update_every > 0 && learned_from > 0 && learned_from % c->p->update_every == 0;
-  return now ? c->p->updates : 0;
+int64_t lgv__updates_due(const dqn_params *p, int64_t steps) {
+  int64_t learned_from = steps - p->warmup;
+  bool now = p->update_every > 0 && learned_from > 0 && learned_from % p->update_every == 0;
+  return now ? p->updates : 0;
 }
 
+int64_t lgv__updates_due_between_episodes(const dqn_params *p, int64_t steps) {
+  return p->update_every == 0 && steps >= p->warmup ? p->updates : 0;
+}
+
+int64_t lgv__dqn_updates_due(const dqn *c) { return lgv__updates_due(c->p, c->count[DQN_STEPS]); }
+
 int64_t lgv__dqn_updates_due_between_episodes(const dqn *c) {
-  bool now = c->p->update_every == 0 && c->count[DQN_STEPS] >= c->p->warmup;
-  return now ? c->p->updates : 0;
+  return lgv__updates_due_between_episodes(c->p, c->count[DQN_STEPS]);
 }
 
 void lgv__dqn_sample(dqn *c) {

@@ -241,7 +241,11 @@ void lgv__dqn_copy_values(const dqn *c, const float *values, double *q); /* (A),
 /* ---- learning ---- */
 /* Stores the transition, counts the step and updates c->scale; returns its entry in the replay. */
 int64_t lgv__dqn_remember(dqn *c, const lgv_transition *transition);
-/* Gradient steps to make now: after lgv__dqn_remember, and at the end of an episode. */
+/* Gradient steps that the parameters ask for after so many environment steps: within an episode,
+ * and at its end. */
+int64_t lgv__updates_due(const dqn_params *p, int64_t steps);
+int64_t lgv__updates_due_between_episodes(const dqn_params *p, int64_t steps);
+/* The same now, after lgv__dqn_remember. */
 int64_t lgv__dqn_updates_due(const dqn *c);
 int64_t lgv__dqn_updates_due_between_episodes(const dqn *c);
 void lgv__dqn_sample(dqn *c); /* also fills c->weight */
