@@ -25,7 +25,7 @@ static const struct {
       .reward_max = 1},
      10000},
     {"Nature CNN, 2 000 pictures",
-     "agent.name=adam-lmcdqn agent.preset=atari agent.replay=2010 agent.warmup=2005",
+     "agent.name=adam-lmcdqn agent.preset=authors agent.replay=2010 agent.warmup=2005",
      {.size = sizeof(lgv_env_spec),
       .obs_kind = LGV_OBS_BYTE,
       .obs_shape = {84, 84, 4},

@@ -120,7 +120,7 @@ static lgv_status open_mlp(subject *s, int precision, lgv_error *err) {
 static lgv_status open_agent(subject *s, int precision, lgv_error *err) {
   char list[400];
   snprintf(list, sizeof list,
-           "agent.name=adam-lmcdqn agent.preset=atari agent.warmup=50 agent.replay=200 "
+           "agent.name=adam-lmcdqn agent.preset=authors agent.warmup=50 agent.replay=200 "
            "agent.update_every=1 agent.updates=1 optim.lr=1e-9 agent.precision=%s",
            precision_names[precision]);
   lgv_settings *settings;

@@ -194,14 +194,10 @@ static void print_rest(lgv_table *table, const topic *t) {
     }
 }
 
-static bool has_preset(const topic *t, const char *name) {
-  for (size_t i = 0; i < t->presets; i++)
-    if (strcmp(t->entry.presets[i].name, name) == 0) return true;
-  return false;
-}
-
 static void print_auto(const topic *t) {
-  puts("agent.preset = auto takes `atari` for pictures of at least 36 x 36, else `small`.");
+  const lgv_preset *presets = t->entry.presets;
+  printf("agent.preset = auto takes `%s` for pictures of at least 36 x 36, else `%s`.\n",
+         presets[1].name, presets[0].name);
   puts(t->plan ? "* marks the one used here." : "--env NAME shows the values on an environment.");
 }
 
@@ -210,7 +206,7 @@ static void print_notes(const topic *t) {
   if (t->presets > 0)
     printf("\nThe columns after `default` are presets; an empty field keeps the default. Your "
            "own settings win.\n");
-  if (has_preset(t, "atari") && has_preset(t, "small")) print_auto(t);
+  if (t->presets > 1 && strcmp(t->kind, "agent") == 0) print_auto(t);
   printf("\nSet them with --set %s%s=VALUE, or in a file: %.*s: {%s: VALUE}\n", prefix, first,
          (int)strlen(prefix) - 1, prefix, first);
 }

@@ -40,7 +40,7 @@ def run_ours(options, part, steps, environment):
     with tempfile.TemporaryDirectory() as folder:
         command = [options.langevin, "run", "--env", f"atari:{options.game}", "--agent", "adam-lmcdqn"]
         command += ["--steps", str(steps), "--out", folder + "/run"]
-        settings = ["agent.replay=100000", "run.eval_every=0", "run.checkpoint_final=false", *PARTS[part]]
+        settings = ["agent.preset=authors", "agent.replay=100000", "run.eval_every=0", "run.checkpoint_final=false", *PARTS[part]]
         for setting in settings:
             command += ["--set", setting]
         return cpu_seconds(command, options.core, environment)[0]

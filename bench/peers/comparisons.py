@@ -113,7 +113,7 @@ def checked(kind):
     checking that PyTorch computes the same on it."""
     if kind == "nature":
         # A small lr, because these pictures are noise and have no Q to learn.
-        more = {"preset": "atari", "replay": 200, "update_every": 1, "warmup": 50, "lr": 1e-9}
+        more = {"preset": "authors", "replay": 200, "update_every": 1, "warmup": 50, "lr": 1e-9}
         agent = agent_class("adam-lmcdqn")(Pictures(), seed=1, **more)
     else:
         agent = agent_class("adam-lmcdqn")(langevin.NativeEnv("nchain", n=CHAIN), seed=1, replay=1000, **PAPER, **ALWAYS)

@@ -126,7 +126,8 @@ static lgv_status check_actions(const lgv_agent_type *type, const lgv_action_spa
 lgv_status lgv__fill_agent(const lgv_settings *settings, const lgv_agent_type *type,
                            lgv_full_problem *problem, lgv_agent_parts *parts, lgv_error *err) {
   LGV_TRY(check_actions(type, &problem->given.env.actions, err));
-  if (!type->presets) return resolve_agent(settings, settings, type, problem, parts, err);
+  if (!type->presets || !type->presets->name)
+    return resolve_agent(settings, settings, type, problem, parts, err);
   lgv_settings *completed;
   LGV_TRY(lgv__settings_with_preset(settings, type, &problem->given.env, &completed, err));
   lgv_status status = resolve_agent(completed, settings, type, problem, parts, err);

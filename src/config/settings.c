@@ -287,10 +287,15 @@ static const lgv_preset *find_preset(const lgv_preset *presets, const char *name
   return NULL;
 }
 
-static const char *preset_name(const lgv_settings *settings, const lgv_env_spec *env) {
+/* The preset in use; NULL if the agent has none of that name. auto: see lgv_agent_type. */
+static const lgv_preset *choose_preset(const lgv_settings *settings, const lgv_preset *presets,
+                                       const lgv_env_spec *env) {
   const char *name = lgv_settings_get(settings, "agent.preset");
-  if (name && strcmp(name, "auto") != 0) return name;
-  return lgv__is_large_picture(env->obs_form, env->obs_shape) ? "atari" : "small";
+  if (!name || strcmp(name, "auto") == 0)
+    return presets + (presets[1].name && lgv__is_large_picture(env->obs_form, env->obs_shape));
+  const lgv_preset *found = find_preset(presets, name);
+  bool former = !found && strcmp(name, "atari") == 0; /* what `authors` was called */
+  return former ? find_preset(presets, "authors") : found;
 }
 
 lgv_status lgv__settings_copy(const lgv_settings *from, lgv_settings *to, lgv_error *err) {
@@ -342,16 +347,15 @@ static lgv_status unknown_preset(const lgv_agent_type *type, const char *name, l
 lgv_status lgv__settings_with_preset(const lgv_settings *settings, const lgv_agent_type *type,
                                      const lgv_env_spec *env, lgv_settings **completed,
                                      lgv_error *err) {
-  const char *name = preset_name(settings, env);
-  const lgv_preset *preset = find_preset(type->presets, name);
+  const lgv_preset *preset = choose_preset(settings, type->presets, env);
   *completed = NULL;
-  if (!preset && lgv_settings_get(settings, "agent.preset")) return unknown_preset(type, name, err);
+  if (!preset) return unknown_preset(type, lgv_settings_get(settings, "agent.preset"), err);
   LGV_TRY(lgv_settings_create(completed, err));
   lgv_status status = lgv__settings_copy(settings, *completed, err);
-  if (status == LGV_OK && preset)
+  if (status == LGV_OK)
     status = apply_preset(*completed, preset, suits_optimizer(settings, preset, type), err);
-  if (status == LGV_OK && preset)
-    status = lgv_settings_set(*completed, "agent.preset", name, "auto", err);
+  if (status == LGV_OK)
+    status = lgv_settings_set(*completed, "agent.preset", preset->name, "auto", err);
   if (status != LGV_OK) {
     lgv_settings_free(*completed);
     *completed = NULL;

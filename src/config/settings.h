@@ -42,9 +42,8 @@ LGV_CHECK lgv_status lgv__settings_feature_type(const lgv_settings *settings,
 LGV_CHECK lgv_status lgv__settings_optim_type(const lgv_settings *settings,
                                               const char *default_text, const lgv_optim_type **type,
                                               lgv_error *err);
-/* A copy of the settings, completed by the agent's preset. agent.preset names it; auto is `atari`
- * for pictures of at least 36 x 36, else `small`. Values for an optimizer other than the one the
- * user chose are left out. */
+/* A copy of the settings, completed by the agent's preset. agent.preset names it; auto: see
+ * lgv_agent_type. Values for an optimizer other than the one the user chose are left out. */
 LGV_CHECK lgv_status lgv__settings_with_preset(const lgv_settings *settings,
                                                const lgv_agent_type *type, const lgv_env_spec *env,
                                                lgv_settings **completed, lgv_error *err);

@@ -73,8 +73,19 @@ static const char *const stages_names[] = {"shared", "per-stage", NULL};
   LGV_REAL_ROW(params, feel_good, "feel_good", "0.1", 0, 1e6, 0, "eta_fg: weight of optimism at the first observation of an episode")
 /* clang-format on */
 
-static const lgv_param param_table[] = {DQN_SMALL_OR_ATARI_ROW, PARAM_ROWS, {0}};
-static const lgv_param feel_good_table[] = {DQN_SMALL_OR_ATARI_ROW, PARAM_ROWS, FEEL_GOOD_ROW, {0}};
+static const char *const preset_names[] = {"auto", "small", "authors", NULL};
+static const char *const adam_lmcdqn_preset_names[] = {"auto", "small", "pictures", "authors",
+                                                       NULL};
+#define PRESET_ROW                                                                                 \
+  DQN_PRESET_ROW(preset_names, "authors for pictures of at least 36 x 36, else small")
+
+static const lgv_param param_table[] = {PRESET_ROW, PARAM_ROWS, {0}};
+static const lgv_param feel_good_table[] = {PRESET_ROW, PARAM_ROWS, FEEL_GOOD_ROW, {0}};
+static const lgv_param adam_lmcdqn_table[] = {
+    DQN_PRESET_ROW(adam_lmcdqn_preset_names,
+                   "pictures for pictures of at least 36 x 36, else small"),
+    PARAM_ROWS,
+    {0}};
 
 typedef struct self {
   dqn core;
@@ -344,11 +355,16 @@ static const lgv_preset adam_lmcdqn_presets[] = {
               "agent.target_every=1000 agent.grad_clip=1000 agent.final_lr=0.05 agent.average=2000 "
               "optim.lr=2e-3 "
               "optim.a=0.1 optim.beta=3e3 optim.l2=0.02 optim.form=paper"},
-    {"atari", DQN_ATARI_LOOP "optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 optim.form=code"},
+    {"pictures", "agent.conv=32x5s5,64x5s5 agent.hidden=256 agent.scale_input=true "
+                 "agent.loss=huber agent.warmup=2000 agent.epsilon_start=1 agent.epsilon_end=0.01 "
+                 "agent.epsilon_steps=10000 agent.update_every=2 agent.replay=200000 "
+                 "agent.n_step=10 agent.double=true agent.target_every=1000 agent.average=2000 "
+                 "optim.lr=1e-4 optim.a=1 optim.beta=1e6 optim.form=paper"},
+    {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 optim.form=code"},
     {0}};
 const lgv_agent_type lgv__agent_adam_lmcdqn =
     LANGEVIN_DQN("adam-lmcdqn", "Langevin Monte Carlo DQN with Adam SGLD (the paper's Algorithm 2)",
-                 param_table, adam_lmcdqn_presets);
+                 adam_lmcdqn_table, adam_lmcdqn_presets);
 const lgv_builtin lgv__builtin_adam_lmcdqn = {"asgld", policy_parts};
 
 /* lmc-dqn. The update of Algorithm 1 of Ishfaq et al. (ICLR 2024), line 9, on a network, which is
@@ -360,7 +376,7 @@ const lgv_builtin lgv__builtin_adam_lmcdqn = {"asgld", policy_parts};
  * transitions. */
 static const lgv_preset lmc_dqn_presets[] = {
     {"small", SMALL_LOOP "optim.lr=3e-3 optim.beta=3e3 optim.l2=0.1"},
-    {"atari", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16"},
+    {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16"},
     {0}};
 
 const lgv_agent_type lgv__agent_lmc_dqn =
@@ -377,7 +393,7 @@ const lgv_builtin lgv__builtin_lmc_dqn = {"sgld", policy_parts};
  * Drift and noise are scaled by the same G, unlike in Adam SGLD. */
 static const lgv_preset psgld_dqn_presets[] = {
     {"small", SMALL_LOOP "optim.lr=1e-3 optim.beta=3e4 optim.l2=0.1"},
-    {"atari", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16"},
+    {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16"},
     {0}};
 
 const lgv_agent_type lgv__agent_psgld_dqn =
@@ -391,7 +407,7 @@ const lgv_builtin lgv__builtin_psgld_dqn = {"psgld", policy_parts};
  * their loop. */
 static const lgv_preset langevin_dqn_presets[] = {
     {"small", SMALL_LOOP "optim.lr=1e-3 optim.beta=1e5 optim.l2=0.1"},
-    {"atari", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16"},
+    {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16"},
     {0}};
 
 const lgv_agent_type lgv__agent_langevin_dqn =
@@ -409,8 +425,8 @@ const lgv_builtin lgv__builtin_langevin_dqn = {"langevin-adam", policy_parts};
 static const lgv_preset fg_lmcdqn_presets[] = {
     {"small", SMALL_LOOP "agent.feel_good=0.01 optim.lr=3e-3 optim.a=0.1 optim.beta=3e3 "
                          "optim.l2=0.03 optim.form=paper"},
-    {"atari", DQN_ATARI_LOOP "agent.feel_good=0.001 optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 "
-                             "optim.form=code"},
+    {"authors", DQN_ATARI_LOOP "agent.feel_good=0.001 optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 "
+                               "optim.form=code"},
     {0}};
 
 const lgv_agent_type lgv__agent_fg_lmcdqn = LANGEVIN_DQN(
@@ -425,10 +441,10 @@ const lgv_builtin lgv__builtin_fg_lmcdqn = {"asgld", policy_parts};
  * (optim.drift = plain puts the noise into the velocity, where the theory has it). After 1 / (eta
  * gamma) steps the drift is eta g / gamma per step. */
 #define SMALL_CHAIN "optim.lr=0.03 optim.friction=10 optim.a=0.1 optim.beta=3e5 optim.l2=0.03"
-#define ATARI_CHAIN "optim.lr=1e-3 optim.friction=10 optim.a=0.1 optim.beta=1e10"
+#define AUTHORS_CHAIN "optim.lr=1e-3 optim.friction=10 optim.a=0.1 optim.beta=1e10"
 
 static const lgv_preset ulmc_dqn_presets[] = {
-    {"small", SMALL_LOOP SMALL_CHAIN}, {"atari", DQN_ATARI_LOOP ATARI_CHAIN}, {0}};
+    {"small", SMALL_LOOP SMALL_CHAIN}, {"authors", DQN_ATARI_LOOP AUTHORS_CHAIN}, {0}};
 
 const lgv_agent_type lgv__agent_ulmc_dqn =
     LANGEVIN_DQN("ulmc-dqn", "underdamped Langevin Monte Carlo DQN", param_table, ulmc_dqn_presets);
@@ -438,7 +454,7 @@ const lgv_builtin lgv__builtin_ulmc_dqn = {"ulmc", policy_parts};
  * fg-lmcdqn. */
 static const lgv_preset fg_ulmc_dqn_presets[] = {
     {"small", SMALL_LOOP "agent.feel_good=0.01 " SMALL_CHAIN},
-    {"atari", DQN_ATARI_LOOP "agent.feel_good=0.001 " ATARI_CHAIN},
+    {"authors", DQN_ATARI_LOOP "agent.feel_good=0.001 " AUTHORS_CHAIN},
     {0}};
 
 const lgv_agent_type lgv__agent_fg_ulmc_dqn = LANGEVIN_DQN(
