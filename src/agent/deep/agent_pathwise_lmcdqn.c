@@ -97,9 +97,11 @@ typedef struct params {
   int64_t work, cells;
 } params;
 
+static const char *const preset_names[] = {"auto", "small", "pictures", NULL};
+
 /* clang-format off */
 static const lgv_param param_table[] = {
-    DQN_SMALL_OR_ATARI_ROW,
+    DQN_PRESET_ROW(preset_names, DQN_PICTURES_OR_SMALL),
     DQN_NET_ROWS,
     LGV_REAL_ROW(params, dqn.gamma, "gamma", "0.99", 0, 1, LGV_OPEN_MAX, "discount"),
     LGV_REAL_ROW(params, prior, "prior", "0", 0, 1e6, 0, "s0: prior deviation of values; 0: a quarter of the greatest size of a reward"),
@@ -545,8 +547,9 @@ static void stats(const void *self_, double *values) {
   memcpy(values, ((const self *)self_)->stat, sizeof(double) * STATS);
 }
 
-static const lgv_preset presets[] = {
-    {"small", "agent.hidden=64,64 optim.lr=3e-3"}, {"atari", "optim.lr=1e-4"}, {0}};
+static const lgv_preset presets[] = {{"small", "agent.hidden=64,64 optim.lr=3e-3"},
+                                     {"pictures", DQN_PICTURES_NET "optim.lr=1e-4"},
+                                     {0}};
 
 const lgv_agent_type lgv__agent_pathwise_lmcdqn = {
     .name = "pathwise-lmcdqn",

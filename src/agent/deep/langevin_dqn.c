@@ -82,10 +82,7 @@ static const char *const adam_lmcdqn_preset_names[] = {"auto", "small", "picture
 static const lgv_param param_table[] = {PRESET_ROW, PARAM_ROWS, {0}};
 static const lgv_param feel_good_table[] = {PRESET_ROW, PARAM_ROWS, FEEL_GOOD_ROW, {0}};
 static const lgv_param adam_lmcdqn_table[] = {
-    DQN_PRESET_ROW(adam_lmcdqn_preset_names,
-                   "pictures for pictures of at least 36 x 36, else small"),
-    PARAM_ROWS,
-    {0}};
+    DQN_PRESET_ROW(adam_lmcdqn_preset_names, DQN_PICTURES_OR_SMALL), PARAM_ROWS, {0}};
 
 typedef struct self {
   dqn core;
@@ -355,11 +352,12 @@ static const lgv_preset adam_lmcdqn_presets[] = {
               "agent.target_every=1000 agent.grad_clip=1000 agent.final_lr=0.05 agent.average=2000 "
               "optim.lr=2e-3 "
               "optim.a=0.1 optim.beta=3e3 optim.l2=0.02 optim.form=paper"},
-    {"pictures", "agent.conv=32x5s5,64x5s5 agent.hidden=256 agent.scale_input=true "
-                 "agent.loss=huber agent.warmup=2000 agent.epsilon_start=1 agent.epsilon_end=0.01 "
-                 "agent.epsilon_steps=10000 agent.update_every=2 agent.replay=200000 "
-                 "agent.n_step=10 agent.double=true agent.target_every=1000 agent.average=2000 "
-                 "optim.lr=1e-4 optim.a=1 optim.beta=1e6 optim.form=paper"},
+    {"pictures", DQN_PICTURES_NET
+     "agent.scale_input=true "
+     "agent.loss=huber agent.warmup=2000 agent.epsilon_start=1 agent.epsilon_end=0.01 "
+     "agent.epsilon_steps=10000 agent.update_every=2 agent.replay=200000 "
+     "agent.n_step=10 agent.double=true agent.target_every=1000 agent.average=2000 "
+     "optim.lr=1e-4 optim.a=1 optim.beta=1e6 optim.form=paper"},
     {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 optim.form=code"},
     {0}};
 const lgv_agent_type lgv__agent_adam_lmcdqn =

@@ -22,7 +22,8 @@ static void every_agent_with_a_network_takes_images(void **state) {
     assert_int_equal(lgv_plan_get(plan, "agent.preset", text, sizeof text, &err), LGV_OK);
     assert_string_equal(text, lgv__agents[i]->presets[1].name);
     assert_int_equal(lgv_plan_get(plan, "agent.net", text, sizeof text, &err), LGV_OK);
-    assert_string_equal(text, strcmp(lgv__agents[i]->name, "adam-lmcdqn") == 0 ? "conv" : "nature");
+    assert_string_equal(text, strcmp(lgv__agents[i]->presets[1].name, "pictures") == 0 ? "conv"
+                                                                                       : "nature");
     lgv_summary first = run_plan(plan, 1), second = run_plan(plan, 1);
     assert_true(first.finished && first.steps == 90);
     assert_true(first.mean_return == second.mean_return);

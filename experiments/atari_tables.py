@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Keep the evaluations of Atari runs, and print them as Markdown.
+
+    experiments/atari_tables.py collect DIR [FILE]   add the finished runs below DIR to FILE
+    experiments/atari_tables.py table [FILE]         one line per run
+
+FILE (docs/results/data/atari-seeds.csv) has a line per evaluation: the mean score of its games, the
+mean score of the training games since the line before, and the network's state: spread of Q, share
+of dead units. A run that is in the file already is left as it is.
+"""
+import csv
+import json
+import pathlib
+import sys
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "docs/results/data"
+COLUMNS = ["game", "agent", "preset", "seed", "step", "evaluation", "training", "q_spread", "dead_units",
+           "cpu_seconds", "version", "kernels", "precision"]  # fmt: skip
+RUN = ("game", "agent", "preset", "seed")
+
+
+def read(path):
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def key_of(row):
+    return tuple(str(row[column]) for column in RUN)
+
+
+def rows_of(folder):
+    """The lines of a run directory; none if the run has not finished."""
+    summary = folder / "summary.json"
+    found = json.loads(summary.read_text()) if summary.exists() else {}
+    if not found.get("finished"):
+        return
+    config = json.loads((folder / "config.json").read_text())
+    run = dict(game=config["env"]["game"], agent=config["agent"]["name"], preset=config["agent"]["preset"],
+               seed=found["seed"], cpu_seconds=f"{json.loads((folder / 'timing.json').read_text())['processor_seconds']:.0f}",
+               version=config["langevin"]["version"], kernels=config["langevin"]["kernels"],
+               precision=config["agent"]["precision"])  # fmt: skip
+    games = points = 0.0
+    for line in read(folder / "metrics.csv"):
+        played, won = float(line["games"]) - games, float(line["score_sum"]) - points
+        games, points = float(line["games"]), float(line["score_sum"])
+        yield dict(run, step=line["step"], evaluation=f"{float(line['eval_return']):.6g}",
+                   training=f"{won / played:.6g}" if played else "", q_spread=f"{float(line['q_spread']):.3g}",
+                   dead_units=f"{float(line['dead_units']):.3g}")  # fmt: skip
+
+
+def collect(folder, path):
+    rows = read(path)
+    known = {key_of(row) for row in rows}
+    for config in sorted(folder.glob("**/config.json")):
+        rows += [row for row in rows_of(config.parent) if key_of(row) not in known]
+    rows.sort(key=lambda row: (row["game"], row["agent"], row["preset"], int(row["seed"]), int(row["step"])))
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def table(path):
+    runs = {}
+    for row in read(path):
+        runs.setdefault(key_of(row), []).append(row)
+    steps = sorted({int(row["step"]) for rows in runs.values() for row in rows})
+    print("| game, agent, preset, seed |", " | ".join(f"{step // 1000}k" for step in steps), "| spread of Q | dead units |")
+    print("|---|" + "---|" * (len(steps) + 2))
+    for key, rows in runs.items():
+        scores = {int(row["step"]): f"{float(row['evaluation']):.4g}" for row in rows}
+        cells = [scores.get(step, "") for step in steps]
+        print(f"| {', '.join(key)} |", " | ".join(cells), f"| {rows[-1]['q_spread']} | {rows[-1]['dead_units']} |")
+
+
+def main():
+    if sys.argv[1:2] == ["collect"] and len(sys.argv) in (3, 4):
+        collect(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]) if len(sys.argv) == 4 else DATA / "atari-seeds.csv")
+    elif sys.argv[1:2] == ["table"] and len(sys.argv) in (2, 3):
+        table(pathlib.Path(sys.argv[2]) if len(sys.argv) == 3 else DATA / "atari-seeds.csv")
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
