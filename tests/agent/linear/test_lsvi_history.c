@@ -3,7 +3,7 @@
 
 #include "temp_root.h"
 
-extern const lgv_feature_type lgv__features_tiles;
+extern const lgv_feature_type lgv__features_rbf, lgv__features_tiles;
 
 enum { LENGTH = 200 };
 
@@ -101,6 +101,18 @@ static lgv_env_spec continuous(void) {
   spec.obs_low = low;
   spec.obs_high = high;
   return spec;
+}
+
+static lgv_agent *make_agent_with(const lgv_feature_type *map, const char *name,
+                                  const lgv_env_spec *spec, const char *extra) {
+  lgv_settings *settings = make_settings(NULL, name, extra);
+  lgv_agent *agent;
+  lgv_error err = {0};
+  assert_int_equal(lgv_settings_add_features(settings, map, &err), LGV_OK);
+  if (lgv_agent_create(settings, spec, 100, 0, 1, &agent, &err) != LGV_OK)
+    fail_msg("%s", err.message);
+  lgv_settings_free(settings);
+  return agent;
 }
 
 /* Observations of a walk, two floats each. */
@@ -254,6 +266,63 @@ static void noise_does_not_move_the_prior_mean(void **state) {
   lgv_agent_free(agent);
 }
 
+/* ---- a map that fails ---- */
+
+static int calls_to_failure; /* of failing_map with several rows; 0: none fails */
+
+static lgv_status failing_map(const void *self, const float *x, int64_t count, float *out,
+                              lgv_error *err) {
+  if (count > 1 && calls_to_failure > 0 && --calls_to_failure == 0)
+    return lgv_fail(err, LGV_ERR_USAGE, "no sun today");
+  return lgv__features_rbf.map(self, x, count, out, err);
+}
+
+/* A map that fails after the box of the inputs has grown leaves the agent with its last plan. The
+ * next plan is the one that an agent without the failure makes, bit for bit. */
+static void a_failing_map_leaves_the_last_plan(void **state) {
+  (void)state;
+  static const char *const names[] = {"lmc-lsvi", "lsvi-ucb", "rlsvi"};
+  static const char settings[] = "agent.features=failing features.points=4 agent.sweeps=3";
+  lgv_feature_type type = lgv__features_rbf;
+  type.name = "failing";
+  type.map = failing_map;
+  lgv_env_spec spec = continuous();
+  spec.obs_low = spec.obs_high = NULL;
+  float x[2 * (2 * LENGTH + 2)];
+  make_walk(x, 2 * LENGTH + 2);
+  for (int i = 2 * (LENGTH + 1); i < 2 * (2 * LENGTH + 2); i++) x[i] *= 5;
+  for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+    for (int call = 1; call <= 2; call++) { /* the first block of rows, or the second */
+      lgv_agent *failed = make_agent_with(&type, names[n], &spec, settings);
+      lgv_agent *sound = make_agent_with(&type, names[n], &spec, settings);
+      lgv_obs obs = {.data = x + 10, .state = -1};
+      lgv_error err = {0};
+      double before[3], after[3], expected[3];
+      for (int i = 0; i < 2; i++) {
+        lgv_agent *agent = i ? sound : failed;
+        feed_walk(agent, x, 0, LENGTH, NULL);
+        assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+        begin(agent);
+        feed_walk(agent, x, LENGTH + 1, LENGTH, NULL);
+        assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+      }
+      assert_int_equal(lgv_agent_q_values(failed, &obs, 1, before, &err), LGV_OK);
+      calls_to_failure = call;
+      assert_int_equal(lgv_agent_begin_episode(failed, &err), LGV_ERR_USAGE);
+      assert_int_equal(calls_to_failure, 0);
+      assert_int_equal(lgv_agent_q_values(failed, &obs, 1, after, &err), LGV_OK);
+      assert_memory_equal(before, after, sizeof before);
+      begin(failed);
+      begin(sound);
+      assert_int_equal(lgv_agent_q_values(failed, &obs, 1, after, &err), LGV_OK);
+      assert_int_equal(lgv_agent_q_values(sound, &obs, 1, expected, &err), LGV_OK);
+      assert_memory_equal(after, expected, sizeof after);
+      assert_memory_not_equal(before, after, sizeof before);
+      lgv_agent_free(failed);
+      lgv_agent_free(sound);
+    }
+}
+
 /* ---- sparse features ---- */
 
 /* A map by the places of its features, and the same features as floats. */
@@ -278,13 +347,9 @@ static void sparse_features_are_dense_ones(void **state) {
     double q[2][3];
     lgv_error err = {0};
     for (int i = 0; i < 2; i++) {
-      lgv_settings *settings = make_settings(NULL, names[n],
-                                             i ? "agent.lambda=0.1 agent.features=dense-tiles"
-                                               : "agent.lambda=0.1 agent.features=tiles");
-      assert_int_equal(lgv_settings_add_features(settings, &dense, &err), LGV_OK);
-      if (lgv_agent_create(settings, &spec, 100, 0, 1, &agents[i], &err) != LGV_OK)
-        fail_msg("%s", err.message);
-      lgv_settings_free(settings);
+      agents[i] = make_agent_with(&dense, names[n], &spec,
+                                  i ? "agent.lambda=0.1 agent.features=dense-tiles"
+                                    : "agent.lambda=0.1 agent.features=tiles");
       for (int k = 0; k < 4; k++) {
         begin(agents[i]);
         feed_walk(agents[i], x, 40 * k, 40, NULL);
@@ -497,6 +562,7 @@ int main(void) {
       cmocka_unit_test(the_chain_has_its_law_on_continuous_observations),
       cmocka_unit_test(values_stay_those_of_their_plan),
       cmocka_unit_test(noise_does_not_move_the_prior_mean),
+      cmocka_unit_test(a_failing_map_leaves_the_last_plan),
       cmocka_unit_test(sparse_features_are_dense_ones),
       cmocka_unit_test_setup_teardown(a_loaded_agent_continues_bit_for_bit, make_root, remove_root),
       cmocka_unit_test(a_full_history_forgets_the_oldest),
