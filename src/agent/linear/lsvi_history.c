@@ -150,7 +150,9 @@ static void set_sizes(lsvi *c, const lgv_problem *problem) {
   const lgv_env_spec *env = &problem->env;
   const lsvi_params *p = c->p;
   lsvi_history *t = &c->history;
-  (void)full->features->dim(full->feature_params, env, lgv__feature_input_count(env), &t->m, NULL);
+  int64_t inputs = lgv__feature_input_count(env);
+  if (t->m == 0 && full->features->dim(full->feature_params, env, inputs, &t->m, NULL) != LGV_OK)
+    t->m = 1; /* a file that the map needs is gone: its `open` reports that */
   bool by_action = full->features->by_action;
   t->map = full->features;
   t->discounted = p->form == LSVI_FORM_DISCOUNTED;

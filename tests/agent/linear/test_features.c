@@ -77,7 +77,8 @@ static void features_are_bounded_and_rows_stand_alone(void **state) {
       opened o;
       lgv_error err = {0};
       if (open_map(&o, lgv__features[i]->name, sizes[k], "", &err) != LGV_OK) {
-        assert_string_equal(o.type->name, "tiles"); /* 5^6 tiles are too many */
+        bool tiles = strcmp(o.type->name, "tiles") == 0; /* of which there are too many */
+        assert_true(tiles || strcmp(o.type->name, "network") == 0); /* which needs a file */
         continue;
       }
       for (int j = 0; j < 5 * MOST_INPUTS; j++) x[j] = (float)lgv_rng_uniform(&rng);
