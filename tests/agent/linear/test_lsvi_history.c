@@ -570,7 +570,7 @@ static void the_plan_counts_the_history(void **state) {
     bytes[i] = lgv_plan_memory(plan);
     lgv_plan_free(plan);
   }
-  double rows = 495 * 201, per_row = 2 * 4 + 4 + 4 + 8 + 1 + 64 * 4 + 8;
+  double rows = 495 * 201, per_row = 2 * 4 + 4 + 4 + 8 + 1 + 121 * 4 + 8;
   assert_true(fabs((double)(bytes[1] - bytes[0]) - rows * per_row) < 4096);
 }
 
