@@ -18,8 +18,10 @@
 #include "nn/net.h"
 #include "replay/replay.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BATCH = 256 }; /* observations of a pass */
 
@@ -53,35 +55,41 @@ _Static_assert(sizeof(self) <= LGV_FEATURE_STATE, "the state of a map is small")
 
 /* ---- the file ---- */
 
-static lgv_status check_observations(const net_shape *s, const lgv_env_spec *env, lgv_error *err) {
+static const char *numbers_of(lgv_obs_kind kind) {
+  return kind == LGV_OBS_BYTE ? "bytes" : "floats";
+}
+
+static lgv_status check_observations(const char *path, const net_shape *s, const lgv_env_spec *env,
+                                     lgv_error *err) {
   const int32_t *theirs = s->obs_shape, *ours = env->obs_shape;
   bool same = s->obs_kind == env->obs_kind && s->obs_form == env->obs_form &&
               memcmp(theirs, ours, sizeof s->obs_shape) == 0 && s->vector == env->vector;
   if (same) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
-                  "its network reads observations of %d x %d x %d %s and %d numbers beside them, "
-                  "but this environment's have %d x %d x %d %s and %d, or another form",
-                  theirs[0], theirs[1], theirs[2], s->obs_kind == LGV_OBS_BYTE ? "bytes" : "floats",
-                  s->vector, ours[0], ours[1], ours[2],
-                  env->obs_kind == LGV_OBS_BYTE ? "bytes" : "floats", env->vector);
+                  "features.file = '%.200s': its network reads observations of %d x %d x %d %s and "
+                  "%d numbers beside them, but this environment's have %d x %d x %d %s and %d, or "
+                  "another form",
+                  path, theirs[0], theirs[1], theirs[2], numbers_of(s->obs_kind), s->vector,
+                  ours[0], ours[1], ours[2], numbers_of(env->obs_kind), env->vector);
 }
 
 /* Reads the file and builds its network; the file is to be freed. */
 static lgv_status read_file(const char *path, const lgv_env_spec *env, network_file *file, net *n,
                             lgv_error *err) {
-  lgv_error why = {0};
   if (!path[0])
     return lgv_fail(err, LGV_ERR_USAGE,
                     "agent.features = network needs features.file: train an agent that has a "
                     "network, then write it with `langevin export RUN --out net.safetensors`");
-  lgv_status status = lgv__network_file_read(path, file, &why);
-  if (status == LGV_OK) status = lgv__network_build(&file->numbers, file->scales, n, &why);
-  if (status == LGV_OK) status = check_observations(&n->shape, env, &why);
-  if (status == LGV_OK) return LGV_OK;
-  return lgv_fail(err, status,
-                  "features.file = '%.120s': %.200s (`langevin export RUN --out net.safetensors` "
-                  "writes such a file)",
-                  path, why.message);
+  if (access(path, R_OK) != 0)
+    return lgv_fail(err, LGV_ERR_IO, "cannot read features.file = '%.200s': %s", path,
+                    strerror(errno));
+  if (lgv__network_file_read(path, file, NULL) != LGV_OK)
+    return lgv_fail(err, LGV_ERR_IO,
+                    "features.file = '%.200s' is no intact network: `langevin export RUN --out "
+                    "net.safetensors` writes one",
+                    path);
+  LGV_TRY(lgv__network_build(&file->numbers, file->scales, n, err));
+  return check_observations(path, &n->shape, env, err);
 }
 
 /* ---- hooks ---- */

@@ -232,7 +232,7 @@ static void files_that_do_not_fit_are_refused(void **state) {
   assert_refused(&wider, path, "observations of 5 x 1 x 1 floats");
   assert_refused(&pictures, path, "this environment's have 7 x 9 x 2 bytes and 3");
   SUCCEED(lgv_agent_save(donor, saved, NULL, &err));
-  assert_refused(&vectors, saved, "the array network.map is missing");
+  assert_refused(&vectors, saved, "is no intact network");
   lgv_agent_free(donor);
 }
 
