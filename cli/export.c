@@ -1,10 +1,12 @@
-/* export: a trained policy as one C file. */
+/* export: a trained policy as one C file, or its network as a feature map. */
 #include "cli.h"
+
+#include <string.h>
 
 enum { OUT, NAME };
 
 static const cli_option options[] = {
-    [OUT] = {"out", 'o', "FILE", "the file to write, such as policy.c"},
+    [OUT] = {"out", 'o', "FILE", "the file to write, such as policy.c or net.safetensors"},
     [NAME] = {"name", 0, "NAME", "the prefix of its functions (default policy)"},
     {0},
 };
@@ -32,6 +34,11 @@ static void parse(cli_args *args, request *r) {
     cli_reject(args, "where to? --out policy.c");
 }
 
+static bool is_network(const char *path) {
+  const char *end = strrchr(path, '.');
+  return end && strcmp(end, ".safetensors") == 0;
+}
+
 static int export_main(const cli_command *command, int count, char **words) {
   cli_args args = {.command = command, .count = count, .words = words};
   request r = {.name = "policy"};
@@ -43,7 +50,10 @@ static int export_main(const cli_command *command, int count, char **words) {
   lgv_status status = lgv_agent_export(lgv_trained_agent(trained), r.out, r.name, &err);
   lgv_trained_free(trained);
   if (status != LGV_OK) return cli_error(command, &err);
-  printf("wrote %s: %s_act chooses actions\n", r.out, r.name);
+  if (is_network(r.out))
+    printf("wrote %s: -s agent.features=network -s features.file=%s\n", r.out, r.out);
+  else
+    printf("wrote %s: %s_act chooses actions\n", r.out, r.name);
   return CLI_OK;
 }
 
@@ -57,6 +67,8 @@ const cli_command cli_export = {
         "file is C99: weights and a forward pass, or a table where states are finite; NAME_act "
         "gives an action that a mask allows, NAME_q the values of all choices (not for continuous "
         "actions). Random draws of evaluations (noise, quantiles, a member) are replaced by their "
-        "mean, or by the members' vote if agent.eval is vote.",
+        "mean, or by the members' vote if agent.eval is vote. A FILE.safetensors gets the network "
+        "up "
+        "to its last hidden layer instead, for linear agents with agent.features = network.",
     .main = export_main,
 };

@@ -315,7 +315,10 @@ LGV_API LGV_CHECK lgv_status lgv_agent_get(const lgv_agent *agent, const char *k
 /* Writes the policy as one C99 file that needs nothing else: NAME_act, the action of an evaluation
  * without its draws, and NAME_q, the values of lgv_agent_q_values. They take an observation, or
  * stage and state; NAME_act also takes a mask. A policy over continuous actions has NAME_act alone,
- * without a mask. No state of the agent changes, random streams included. */
+ * without a mask. No state of the agent changes, random streams included.
+ *
+ * Where path ends with .safetensors, the file has the agent's network up to its last hidden layer
+ * instead, for agent.features = network. */
 LGV_API LGV_CHECK lgv_status lgv_agent_export(lgv_agent *agent, const char *path, const char *name,
                                               lgv_error *err);
 

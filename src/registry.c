@@ -69,7 +69,8 @@
   X(fourier, "src/agent/linear/features_fourier.c")                                                \
   X(rbf, "src/agent/linear/features_rbf.c")                                                        \
   X(random_fourier, "src/agent/linear/features_random_fourier.c")                                  \
-  X(tiles, "src/agent/linear/features_tiles.c")
+  X(tiles, "src/agent/linear/features_tiles.c")                                                    \
+  X(network, "src/agent/linear/features_network.c")
 
 #define DECLARE_ENV(name, file) extern const lgv_env_type lgv__env_##name;
 #define DECLARE_AGENT(name, file) extern const lgv_agent_type lgv__agent_##name;

@@ -296,6 +296,37 @@ def chain_of_lmc(path):
     return Comparison(name, peers, {loop: 1000}, ours=lambda: episode("exact", 3000))
 
 
+def history_plan(_):
+    """The plan of bench_linear.c in NumPy. On the history of four episodes, both must compute the same values."""
+    gamma, actions, m, sweeps = 0.99, 3, 20, 12
+
+    def waves(x):
+        return (np.cos(x * np.float32([3, 40]) @ np.random.default_rng(1).normal(size=(2, m))) / m**0.5).astype(np.float32)
+
+    agent = agent_class("rlsvi")(
+        langevin.NativeEnv("mountain-car"), seed=1, features=langevin.FeatureMap(waves, m), prior_std=0.0, lambda_=1.0, sweeps=sweeps
+    )
+    agent.learn(episodes=4)
+    arrays = agent.arrays()
+    ends = np.flatnonzero(arrays["history.action"] < 0)[2] + 1  # the last plan has the data of three episodes
+    names = ("action", "reward", "ended")
+    psi = waves(arrays["history.obs"].reshape(-1, 2)[:ends]).astype(float)
+    peer = numpy_linear.HistoryPlan(psi, *(arrays[f"history.{n}"][:ends] for n in names), actions, 1.0, gamma)
+    q = arrays["lsvi.q"].reshape(sweeps + 1, actions, m)
+    rules = arrays["lsvi.rules"].reshape(sweeps + 1, -1)[:, [0, 5, 6]]  # center, low, high
+    same("RLSVI from a history, values", psi @ q[0].T, psi @ peer.plan(q[-1], rules[-1], rules[0], sweeps).T)
+
+    n, m, sweeps, rng = 20000, 128, 50, np.random.default_rng(1)
+    psi = rng.normal(size=(n + 1, m)).astype(np.float32) / m**0.5
+    action = rng.integers(actions, size=n + 1)
+    action[-1] = -1
+    peer = numpy_linear.HistoryPlan(psi, action, -np.ones(n + 1), np.zeros(n + 1), actions, 1e-3, gamma)
+    rule = (0.0, -100.0, 0.0)
+    work = functools.partial(peer.plan, np.zeros((actions, m)), rule, rule, sweeps, 0.1, rng)
+    line = "rlsvi, n = 20000, m = 128, A = 3: plan"
+    return Comparison("RLSVI, n = 20000, m = 128, 50 sweeps: plan", {"NumPy": lambda: best(work)}, {}, ("linear",), line)
+
+
 # ---- Continuous actions
 
 
@@ -352,4 +383,5 @@ COMPARISONS = [
     ("nature acting", nature_acting),
     ("lsvi-ucb", ucb_episode),
     ("lmc-lsvi", chain_of_lmc),
+    ("history", history_plan),
 ]

@@ -1,5 +1,5 @@
-"""LSVI-UCB (Jin et al., 2020) and LMC-LSVI in NumPy, vectorized, on the same data as the library:
-counts of (s, a, s') per stage. LSVI-UCB has dense features and keeps an inverse Gram matrix through
+"""LSVI-UCB (Jin et al., 2020), LMC-LSVI, and RLSVI from a history, in NumPy, vectorized, on the same data
+as the library: counts of (s, a, s') per stage, or the history. LSVI-UCB has dense features and keeps an inverse Gram matrix through
 rank-one updates (O(d^2) per transition).
 
 LsviUcb.plan computes the bonus in two ways. By default it recomputes phi^T Lambda^-1 phi of all
@@ -70,3 +70,32 @@ class LmcLsvi:
                 w += noise * self.rng.standard_normal(w.size) - 2 * eta * (gram * w - b)
             self.q[h] = np.clip(w, 0, self.H - h).reshape(self.S, self.A)
             v = self.q[h].max(1)
+
+
+class HistoryPlan:
+    """A plan of RLSVI from a history with a feature map, in the discounted form. Everything that only depends on the
+    data is prepared before: the features by action, their transposes, and the inverse of Lambda, as the library keeps
+    its factor. Products are in the precision of psi."""
+
+    def __init__(self, psi, action, reward, ended, actions, ridge, gamma):
+        rows = np.flatnonzero(action >= 0)  # the others are the last observations of episodes
+        self.reward, self.gamma = reward[rows], gamma * ~ended[rows].astype(bool)
+        self.following = psi[rows + 1]
+        self.of = [np.flatnonzero(action[rows] == a) for a in range(actions)]
+        self.psi = [psi[rows][i] for i in self.of]
+        gram = [ridge * np.eye(psi.shape[1]) + p.T.astype(float) @ p.astype(float) for p in self.psi]
+        self.factor, self.inverse = np.linalg.cholesky(gram), np.linalg.inv(gram)
+
+    def plan(self, w, first_rule, rule, sweeps, sigma=0.0, rng=None):
+        """w: the weights of the previous plan, (actions, m). A rule is (center, low, high): what is added to values,
+        and to what they are cut; first_rule is that of the previous plan."""
+        noise = 0.0
+        if sigma:
+            draws = rng.standard_normal(w.shape)
+            noise = sigma * np.linalg.solve(self.factor.transpose(0, 2, 1), draws[:, :, None])[:, :, 0]
+        for center, low, high in [first_rule, *[rule] * (sweeps - 1)]:
+            value = np.clip(self.following @ w.T.astype(self.following.dtype) + center, low, high).max(1)
+            y = (self.reward + self.gamma * value - rule[0]).astype(self.following.dtype)
+            b = np.stack([psi.T @ y[i] for psi, i in zip(self.psi, self.of)])
+            w = (self.inverse @ b[:, :, None])[:, :, 0] + noise
+        return w

@@ -639,7 +639,8 @@ class Agent:
 
     def export(self, path: Any, name: str = "policy") -> None:
         """Writes the policy as one C file without dependencies, as `langevin export` does; name: what its functions
-        begin with."""
+        begin with. If the path ends with .safetensors, writes the network up to its last hidden layer instead, for
+        linear agents: LMCLSVI(env, features="network", file=path)."""
         with self._only:
             call("lgv_agent_export", self.handle.pointer, library.encode_path(path), name.encode())
 

@@ -1,6 +1,7 @@
 #include "agent/export_writer.h"
 
 #include "agent/agent.h"
+#include "agent/network_file.h"
 #include "base/disk.h"
 #include "base/error.h"
 #include "base/spec.h"
@@ -254,7 +255,6 @@ static lgv_status put_policy(export_writer *w, lgv_error *err) {
 
 static lgv_status check(const export_writer *w, bool has_parts, lgv_error *err) {
   const lgv_agent_type *type = lgv__agent_type(w->agent);
-  LGV_TRY(lgv__agent_check_usable(w->agent, err));
   bool good = isalpha((unsigned char)w->name[0]) || w->name[0] == '_';
   for (const char *c = w->name; *c; c++) good &= isalnum((unsigned char)*c) || *c == '_';
   if (!good)
@@ -279,10 +279,19 @@ static lgv_status close_file(export_writer *w, const char *temporary, const char
   return status;
 }
 
+static bool names_network_file(const char *path) {
+  static const char end[] = ".safetensors";
+  size_t length = strlen(path), tail = sizeof end - 1;
+  return length >= tail && strcmp(path + length - tail, end) == 0;
+}
+
 lgv_status lgv_agent_export(lgv_agent *agent, const char *path, const char *name, lgv_error *err) {
   char temporary[PATH_MAX];
   export_writer w = {.name = name, .agent = agent, .env = lgv__agent_env(agent)};
   bool has_parts = lgv__agent_policy_parts(agent, &w.parts);
+  LGV_TRY(lgv__agent_check_usable(agent, err));
+  if (names_network_file(path))
+    return lgv__network_file_write(path, &w.parts, lgv__agent_type(agent)->name, err);
   prepare(&w);
   LGV_TRY(check(&w, has_parts, err));
   if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)

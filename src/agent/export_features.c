@@ -1,5 +1,5 @@
 /* The values of a linear agent with a feature map: its inputs, its map, and the rule of a stage, as
- * lsvi_history_plan.c applies it. Maps of the library alone can be written; each writes the body of
+ * lsvi_history_plan.c applies it. Each map of the library except `network` writes the body of
  * its own function. */
 #include "agent/export_writer.h"
 #include "agent/linear/features.h"
@@ -150,9 +150,11 @@ lgv_status lgv__export_features(export_writer *w, lgv_error *err) {
   int64_t stages = w->parts.by_stage ? c->H : 1;
   bool widths = false;
   if (!lgv__export_feature_code(t->map))
-    return lgv_fail(err, LGV_ERR_USAGE,
-                    "the feature map %s cannot be exported: it is none of the library's own",
-                    t->map->name);
+    return lgv_fail(
+        err, LGV_ERR_USAGE,
+        "the feature map %s cannot be exported: maps of your own and networks have no code "
+        "of a policy",
+        t->map->name);
   for (int64_t h = 0; h < stages; h++) {
     const double *rule = t->rules + h * RULE_SIZE;
     widths |= rule[RULE_BONUS] != 0 || rule[RULE_WIDE] < DBL_MAX;

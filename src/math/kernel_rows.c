@@ -51,7 +51,10 @@ INLINE void dot_row(int columns, int64_t cols, const float *x, const float *y, f
 
 void LGV_KERNEL(lgv__row_dots)(int64_t rows, int64_t cols, const float *x, int64_t columns,
                                const float *y, float *out) {
-  for (int64_t i = 0; i < rows; i++, x += cols)
+  enum { AHEAD = 16 }; /* rows: x is read once, from memory that is slower than the products */
+  for (int64_t i = 0; i < rows; i++, x += cols) {
+    for (int64_t j = 0; i + AHEAD < rows && j < cols; j += 64 / (int64_t)sizeof *x)
+      __builtin_prefetch(x + AHEAD * cols + j);
     for (int64_t c = 0; c < columns;) {
       int64_t left = columns - c;
       const float *from = y + c * cols;
@@ -65,6 +68,7 @@ void LGV_KERNEL(lgv__row_dots)(int64_t rows, int64_t cols, const float *x, int64
       else
         dot_row(1, cols, x, from, to), c++;
     }
+  }
 }
 
 /* ---- Transposes in blocks of 4 x 4, which every instruction set shuffles well ---- */

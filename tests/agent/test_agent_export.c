@@ -497,6 +497,7 @@ static void linear_agents_over_every_feature_map(void **state) {
   (void)state;
   static const char *const agents[] = {"lmc-lsvi", "lsvi-ucb", "ms-lmc-lsvi", "opt-rlsvi"};
   for (int i = 0; lgv__features[i]; i++) {
+    if (strcmp(lgv__features[i]->name, "network") == 0) continue; /* has no code */
     add_map(agents[i % 4], lgv__features[i]->name, &six, i % 2);
     add_map(agents[(i + 1) % 4], lgv__features[i]->name, &six, i % 2 == 0);
   }

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_D = 8 };
+enum { MOST_D = 12 };
 
 /* ---- small matrices, row-major, d <= MOST_D ---- */
 

@@ -147,3 +147,33 @@ def test_the_bridge_brings_the_bounds_of_a_box():
     env = langevin.NativeEnv("gym", id="CartPole-v1", python=sys.executable)
     agent = langevin.LMCLSVI(env, features="rbf", points=2, sweeps=2, seed=1)
     assert agent.arrays()["features.low_fixed"].tolist() == [1, 0, 1, 0]  # speeds have no bounds
+
+
+def test_the_hidden_layer_of_a_network_is_a_map(tmp_path):
+    """psi of a DQN in PyTorch's terms, values of the linear agent from it, files, and refusals."""
+    env = gym.make("CartPole-v1")
+    donor = langevin.DQN(env, hidden=[16, 8], seed=1)
+    donor.learn(600)
+    path = str(tmp_path / "net.safetensors")
+    donor.export(path)
+    agent = langevin.RLSVI(env, features="network", file=path, sweeps=2, seed=1)
+    agent.learn(episodes=3)
+    x = np.float32([0.01, -0.2, 0.03, 0.4])
+    arrays = agent.arrays()
+    w = arrays["features.network"]
+    first, second = w[: 4 * 16].reshape(4, 16), w[5 * 16 : 5 * 16 + 16 * 8].reshape(16, 8)
+    h = np.maximum(x @ first + w[4 * 16 : 5 * 16], 0)
+    h = np.maximum(h @ second + w[5 * 16 + 16 * 8 : 5 * 16 + 16 * 8 + 8], 0)
+    psi = np.append(h, 1) / 3
+    rules = arrays["lsvi.rules"].reshape(3, -1)[0]
+    q = arrays["lsvi.q"].reshape(3, 2, 9)[0] @ psi + rules[0]
+    assert np.allclose(agent.q_values(x), np.clip(q, rules[5], rules[6]), atol=1e-4)
+    agent.save(tmp_path / "agent")
+    loaded = langevin.load(tmp_path / "agent", env=env)
+    assert (loaded.q_values(x) == agent.q_values(x)).all()
+    with pytest.raises(langevin.UsageError, match="observations of 4 x 1 x 1 floats"):
+        langevin.RLSVI(gym.make("MountainCar-v0"), features="network", file=path)
+    with pytest.raises(langevin.FileError, match="No such file"):
+        langevin.RLSVI(env, features="network", file=str(tmp_path / "none"))
+    with pytest.raises(langevin.UsageError, match="rlsvi has no network"):
+        agent.export(path)

@@ -111,6 +111,8 @@ void lgv__feature_input_layout(feature_input *in, const lgv_feature_bounds *boun
   lgv_layout_check(layout, box_fault, in);
   in->low_fixed = lgv_layout_array(layout, "features.low_fixed", LGV_U8, count, LGV_KEEP);
   in->high_fixed = lgv_layout_array(layout, "features.high_fixed", LGV_U8, count, LGV_KEEP);
+  in->low_before = lgv_layout_array(layout, "features.low_before", LGV_F64, count, LGV_SCRATCH);
+  in->high_before = lgv_layout_array(layout, "features.high_before", LGV_F64, count, LGV_SCRATCH);
 }
 
 /* A box without a given side begins empty, at the other side or at 0. */
@@ -159,12 +161,21 @@ static bool grow_one(feature_input *in, const float *x, int64_t rows, int64_t i)
 bool lgv__feature_input_grow(feature_input *in, const float *x, int64_t rows) {
   bool changed = false;
   if (!in->bounds || rows == 0) return false;
+  memcpy(in->low_before, in->low, (size_t)in->count * sizeof *in->low);
+  memcpy(in->high_before, in->high, (size_t)in->count * sizeof *in->high);
+  in->known_before = in->known[0];
   for (int64_t i = 0; i < in->count; i++) {
     if (in->low_fixed[i] && in->high_fixed[i]) continue;
     changed |= grow_one(in, x, rows, i);
   }
   in->known[0] = 1;
   return changed;
+}
+
+void lgv__feature_input_shrink(feature_input *in) {
+  memcpy(in->low, in->low_before, (size_t)in->count * sizeof *in->low);
+  memcpy(in->high, in->high_before, (size_t)in->count * sizeof *in->high);
+  in->known[0] = in->known_before;
 }
 
 const float *lgv__feature_input_scale(const feature_input *in, const float *x, int64_t rows,

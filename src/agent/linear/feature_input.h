@@ -8,7 +8,8 @@
  *
  * Bytes become floats from 0 to 255.
  *
- * Invariant: the box changes in lgv__feature_input_grow only, so that evaluations leave it alone.
+ * Invariant: the box changes in lgv__feature_input_grow and back in lgv__feature_input_shrink only,
+ * so that evaluations leave it alone.
  */
 #ifndef LGV_AGENT_LINEAR_FEATURE_INPUT_H
 #define LGV_AGENT_LINEAR_FEATURE_INPUT_H
@@ -22,6 +23,8 @@ typedef struct feature_input {
   double *low, *high;               /* (count): the box; NULL without bounds */
   uint8_t *low_fixed, *high_fixed;  /* (count): given, so that it never grows */
   uint8_t *known;                   /* (1): whether training has seen an observation */
+  double *low_before, *high_before; /* (count): the box before it grew */
+  bool known_before;
 } feature_input;
 
 /* The numbers of an observation. */
@@ -37,6 +40,8 @@ void lgv__feature_input_open(feature_input *input);
 void lgv__feature_input_read(const feature_input *input, const void *data, float *out);
 /* Makes the box hold the rows x (rows x count); true if it changed. */
 bool lgv__feature_input_grow(feature_input *input, const float *x, int64_t rows);
+/* The box is the one before the last growth again. */
+void lgv__feature_input_shrink(feature_input *input);
 /* What the map reads: out (rows x count) from x; without bounds x itself is returned. */
 const float *lgv__feature_input_scale(const feature_input *input, const float *x, int64_t rows,
                                       float *out);

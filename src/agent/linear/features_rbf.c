@@ -3,7 +3,7 @@
  *   psi_j(x) = exp(-||x - c_j||^2 / (2 w^2)) / ||.||,   x scaled to [0, 1] per input.
  *
  * The grid has features.points per input. 0 takes as many as fit into features.count bumps, at
- * least 3 and at most 8; where 3 per input are too many (from 6 inputs on with 256), the
+ * least 3 and at most 11; where 3 per input are too many (from 6 inputs on with 256), the
  * centers are features.count random points instead, drawn once. The width is
  * features.width distances of the grid; for random centers, of a grid of as many points.
  *
@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdint.h>
 
-enum { LEAST_POINTS = 3, MOST_POINTS = 8, MOST_FEATURES = 4096 };
+enum { LEAST_POINTS = 3, MOST_POINTS = 11, MOST_FEATURES = 4096 };
 
 typedef struct params {
   lgv_feature_bounds bounds;
@@ -27,7 +27,7 @@ typedef struct params {
 /* clang-format off */
 static const lgv_param param_table[] = {
     FEATURE_BOUNDS_ROWS,
-    LGV_INT_ROW(params, points, "points", "0", 0, 4096, "centers per input; 0: at most 8, as many as features.count allows"),
+    LGV_INT_ROW(params, points, "points", "0", 0, 4096, "centers per input; 0: at most 11, as many as features.count allows"),
     LGV_INT_ROW(params, count, "count", "256", 1, 4096, "the most centers; random ones where 3 per input are more"),
     LGV_REAL_ROW(params, width, "width", "1", 0, 1e6, LGV_OPEN_MIN, "standard deviation of a bump, in distances between centers"),
     {0},

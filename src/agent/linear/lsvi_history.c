@@ -150,7 +150,9 @@ static void set_sizes(lsvi *c, const lgv_problem *problem) {
   const lgv_env_spec *env = &problem->env;
   const lsvi_params *p = c->p;
   lsvi_history *t = &c->history;
-  (void)full->features->dim(full->feature_params, env, lgv__feature_input_count(env), &t->m, NULL);
+  int64_t inputs = lgv__feature_input_count(env);
+  if (t->m == 0 && full->features->dim(full->feature_params, env, inputs, &t->m, NULL) != LGV_OK)
+    t->m = 1; /* a file that the map needs is gone: its `open` reports that */
   bool by_action = full->features->by_action;
   t->map = full->features;
   t->discounted = p->form == LSVI_FORM_DISCOUNTED;
@@ -307,15 +309,28 @@ static void add_row(lsvi *c, int64_t row) {
   }
 }
 
+/* Maps the new rows, or all of them if the box has grown. If the map fails, the box is the old one
+ * again, so that the last plan still means what it meant. */
+static lgv_status map_in_box(lsvi *c, bool *grown, lgv_error *err) {
+  lsvi_history *t = &c->history;
+  int64_t first = t->rows[HISTORY_LEARNED], end = t->rows[HISTORY_ROWS];
+  *grown = lgv__feature_input_grow(&t->input, t->obs + first * t->input.count, end - first);
+  if (*grown) *t->mapped = 0;
+  if (*t->mapped > end) *t->mapped = end;
+  lgv_status status = map_rows(c, err);
+  if (status != LGV_OK && *grown) {
+    lgv__feature_input_shrink(&t->input);
+    *t->mapped = 0;
+  }
+  return status;
+}
+
 lgv_status lgv__history_learn(lsvi *c, bool *grown, lgv_error *err) {
   lsvi_history *t = &c->history;
-  int64_t *rows = t->rows, inputs = t->input.count;
+  int64_t *rows = t->rows;
   rows[HISTORY_ROWS] = rows[HISTORY_COMPLETE];
-  *grown = lgv__feature_input_grow(&t->input, t->obs + rows[HISTORY_LEARNED] * inputs,
-                                   rows[HISTORY_ROWS] - rows[HISTORY_LEARNED]);
-  if (*grown) *t->mapped = rows[HISTORY_LEARNED] = 0;
-  if (*t->mapped > rows[HISTORY_ROWS]) *t->mapped = rows[HISTORY_ROWS];
-  LGV_TRY(map_rows(c, err));
+  LGV_TRY(map_in_box(c, grown, err));
+  if (*grown) rows[HISTORY_LEARNED] = 0;
   if (rows[HISTORY_LEARNED] == 0) reset_lambda(c);
   for (int64_t i = rows[HISTORY_LEARNED]; i < rows[HISTORY_ROWS]; i++)
     if (t->action[i] >= 0) add_row(c, i);

@@ -197,17 +197,20 @@ bool lgv__history_has(const lsvi *c, int64_t h, int64_t row) {
   return lgv__lsvi_group(c, stage) <= g && g <= lgv__lsvi_last_group(c, stage);
 }
 
-/* Where the sweeps of the discounted form begin: at the previous plan's Q, or at the prior mean if
- * the features have changed since. */
-static void begin_sweeps(lsvi *c, bool changed) {
-  lsvi_history *t = &c->history;
-  double *q = c->q + c->H * c->q_size;
-  memcpy(q, c->q, (size_t)c->q_size * sizeof *q);
-  memcpy(rule_of(c, c->H), rule_of(c, 0), RULE_SIZE * sizeof *t->rules);
-  if (!changed) return;
-  memset(q, 0, (size_t)c->q_size * sizeof *q);
-  lgv__history_plain_rule(c, c->H);
-  rule_of(c, c->H)[RULE_CENTER] = t->center;
+/* Weights from before the features changed mean nothing: every stage has the prior mean until its
+ * turn comes, even if the plan fails on the way. */
+static void forget_plan(lsvi *c) {
+  memset(c->q, 0, (size_t)((c->H + 1) * c->q_size) * sizeof *c->q);
+  for (int64_t h = 0; h <= c->H; h++) {
+    lgv__history_plain_rule(c, h);
+    rule_of(c, h)[RULE_CENTER] = c->history.center;
+  }
+}
+
+/* The sweeps of the discounted form begin at the previous plan's Q. */
+static void begin_sweeps(lsvi *c) {
+  memcpy(c->q + c->H * c->q_size, c->q, (size_t)c->q_size * sizeof *c->q);
+  memcpy(rule_of(c, c->H), rule_of(c, 0), RULE_SIZE * sizeof *c->history.rules);
 }
 
 static lgv_status begin_plan(lsvi *c, lgv_error *err) {
@@ -217,7 +220,8 @@ static lgv_status begin_plan(lsvi *c, lgv_error *err) {
   t->u_group = -1;
   t->noise = *c->noise;
   t->center = center_of(c);
-  if (t->discounted) begin_sweeps(c, grown);
+  if (grown) forget_plan(c);
+  if (t->discounted) begin_sweeps(c);
   return LGV_OK;
 }
 

@@ -77,7 +77,8 @@ static void features_are_bounded_and_rows_stand_alone(void **state) {
       opened o;
       lgv_error err = {0};
       if (open_map(&o, lgv__features[i]->name, sizes[k], "", &err) != LGV_OK) {
-        assert_string_equal(o.type->name, "tiles"); /* 5^6 tiles are too many */
+        bool tiles = strcmp(o.type->name, "tiles") == 0; /* of which there are too many */
+        assert_true(tiles || strcmp(o.type->name, "network") == 0); /* which needs a file */
         continue;
       }
       for (int j = 0; j < 5 * MOST_INPUTS; j++) x[j] = (float)lgv_rng_uniform(&rng);
@@ -111,7 +112,7 @@ static void rbf_are_bumps_of_length_one(void **state) {
   map_rows(&o, x, 1, psi);
   for (int j = 0; j < 9; j++) assert_true(fabs((double)psi[j] - expected[j] / sqrt(sum)) < 1e-6);
   close_map(&o);
-  static const int64_t sizes[][2] = {{1, 8}, {2, 64}, {3, 216}, {4, 256}, {5, 243}, {6, 256}};
+  static const int64_t sizes[][2] = {{1, 11}, {2, 121}, {3, 216}, {4, 256}, {5, 243}, {6, 256}};
   for (size_t i = 0; i < 6; i++) {
     assert_int_equal(open_map(&o, "rbf", sizes[i][0], "", &err), LGV_OK);
     assert_int_equal(o.dim, sizes[i][1]);

@@ -3,7 +3,7 @@
 
 #include "temp_root.h"
 
-extern const lgv_feature_type lgv__features_tiles;
+extern const lgv_feature_type lgv__features_rbf, lgv__features_tiles;
 
 enum { LENGTH = 200 };
 
@@ -103,6 +103,18 @@ static lgv_env_spec continuous(void) {
   return spec;
 }
 
+static lgv_agent *make_agent_with(const lgv_feature_type *map, const char *name,
+                                  const lgv_env_spec *spec, const char *extra) {
+  lgv_settings *settings = make_settings(NULL, name, extra);
+  lgv_agent *agent;
+  lgv_error err = {0};
+  assert_int_equal(lgv_settings_add_features(settings, map, &err), LGV_OK);
+  if (lgv_agent_create(settings, spec, 100, 0, 1, &agent, &err) != LGV_OK)
+    fail_msg("%s", err.message);
+  lgv_settings_free(settings);
+  return agent;
+}
+
 /* Observations of a walk, two floats each. */
 static void make_walk(float *x, int n) {
   for (int i = 0; i < n; i++) {
@@ -124,63 +136,94 @@ static void feed_walk(lgv_agent *agent, const float *x, int first, int steps, co
   }
 }
 
-/* Proposition 1 for the features (position, velocity) of every action: w after J steps from w_0 is
- * N(A^J w_0 + (I - A^J) w_hat, (1/beta) (I - A^2J) Lambda^-1 (I + A)^-1). gamma = 0: the targets
- * are the rewards, less the prior mean. */
-enum { D = 6, STEPS = 60, J = 3 };
+/* ---- Proposition 1 ---- */
+
+/* w after J steps from w_0 is N(A^J w_0 + (I - A^J) w_hat, (1/beta) (I - A^2J) Lambda^-1
+ * (I + A)^-1). gamma = 0: the targets are the rewards, less the prior mean. */
+enum { MOST_M = 4, ACTIONS = 3, STEPS = 60, J = 3, LAWS = 20000 };
 static const double law_lambda = 0.05, law_beta = 2, law_eta_scale = 0.2;
 
-static matrix lambda_by_hand(const float *x, double center, double *b) {
-  matrix m = {0};
-  for (int i = 0; i < D; i++) m.at[i][i] = law_lambda;
-  for (int t = 0; t < STEPS; t++) {
-    int at = t % 7 % 3 * 2;
-    for (int i = 0; i < 2; i++) {
-      for (int j = 0; j < 2; j++)
-        m.at[at + i][at + j] += (double)x[2 * t + i] * (double)x[2 * t + j];
-      b[at + i] += (double)x[2 * t + i] * ((t % 5) * .25 - center);
-    }
-  }
-  return m;
+/* Features of an observation, written out; returns their number. */
+typedef int closed_form(const float *x, double *psi);
+
+static int position_and_velocity(const float *x, double *psi) {
+  psi[0] = (double)x[0];
+  psi[1] = (double)x[1];
+  return 2;
 }
 
-static double greatest_eigenvalue(const matrix *m) {
-  double x[MOST_D] = {1, .9, .8, .7, .6, .5}, y[MOST_D], norm = 0;
+/* Bumps at the corners of the box, of the width of its sides, divided by their length. */
+static int four_bumps(const float *x, double *psi) {
+  double sum = 0;
+  for (int j = 0; j < 4; j++) {
+    double square = 0;
+    for (int i = 0; i < 2; i++) {
+      double range = (double)high[i] - (double)low[i];
+      square += pow(((double)x[i] - (double)low[i]) / range - (j >> i & 1), 2);
+    }
+    psi[j] = exp(-square / 2);
+    sum += psi[j] * psi[j];
+  }
+  for (int j = 0; j < 4; j++) psi[j] /= sqrt(sum);
+  return 4;
+}
+
+static matrix lambda_by_hand(closed_form *features, const float *x, double center, double *b) {
+  matrix lambda = {0};
+  double psi[MOST_M];
+  for (int t = 0; t < STEPS; t++) {
+    int m = features(x + 2 * t, psi), at = t % 7 % 3 * m;
+    for (int i = 0; i < m; i++) {
+      for (int j = 0; j < m; j++) lambda.at[at + i][at + j] += psi[i] * psi[j];
+      b[at + i] += psi[i] * ((t % 5) * .25 - center);
+    }
+  }
+  for (int i = 0; i < MOST_D; i++) lambda.at[i][i] += law_lambda;
+  return lambda;
+}
+
+static double greatest_eigenvalue(const matrix *m, int d) {
+  double x[MOST_D], y[MOST_D], norm = 0;
+  for (int i = 0; i < d; i++) x[i] = 1 - .05 * i;
   for (int n = 0; n < 2000; n++) {
-    apply(m, x, y, D);
+    apply(m, x, y, d);
     norm = 0;
-    for (int i = 0; i < D; i++) norm += y[i] * y[i];
+    for (int i = 0; i < d; i++) norm += y[i] * y[i];
     norm = sqrt(norm);
-    for (int i = 0; i < D; i++) x[i] = y[i] / norm;
+    for (int i = 0; i < d; i++) x[i] = y[i] / norm;
   }
   return norm;
 }
 
-static void the_chain_has_its_law_on_continuous_observations(void **state) {
-  (void)state;
+static matrix covariance_by_hand(const matrix *lambda, const matrix *a, int d) {
+  matrix plus = identity(d), rest = identity(d), cov = {0};
+  matrix a_2j = power(a, 2 * J, d), inv = inverse(lambda, d);
+  add_scaled(&plus, 1, a, d);
+  add_scaled(&rest, -1, &a_2j, d);
+  matrix half = product(&rest, &inv, d), inv_plus = inverse(&plus, d);
+  matrix whole = product(&half, &inv_plus, d);
+  add_scaled(&cov, 1 / law_beta, &whole, d);
+  return cov;
+}
+
+static void assert_chain_law(const char *map, closed_form *features, int d) {
   float x[2 * (STEPS + 1)];
   double b[MOST_D] = {0}, w_hat[MOST_D], mean[MOST_D], shift[MOST_D];
-  const double start[D] = {1, -2, .5, 3, -1, 2};
+  const double start[MOST_D] = {1, -2, .5, 3, -1, 2, 0, -3, 1.5, .25, -.75, 4};
   make_walk(x, STEPS + 1);
-  matrix lambda = lambda_by_hand(x, 1, b), a = identity(D), plus = identity(D), rest = identity(D);
-  solve_directly(lambda, b, w_hat, D);
-  add_scaled(&a, -2 * law_eta_scale / greatest_eigenvalue(&lambda), &lambda, D);
-  matrix a_j = power(&a, J, D), a_2j = power(&a, 2 * J, D), inv = inverse(&lambda, D);
-  add_scaled(&plus, 1, &a, D);
-  add_scaled(&rest, -1, &a_2j, D);
-  matrix half = product(&rest, &inv, D), inv_plus = inverse(&plus, D), cov = {0};
-  matrix whole = product(&half, &inv_plus, D);
-  add_scaled(&cov, 1 / law_beta, &whole, D);
-  for (int i = 0; i < D; i++) shift[i] = start[i] - w_hat[i];
-  apply(&a_j, shift, mean, D);
-  for (int i = 0; i < D; i++) mean[i] += w_hat[i];
+  matrix lambda = lambda_by_hand(features, x, 1, b), a = identity(d);
+  solve_directly(lambda, b, w_hat, d);
+  add_scaled(&a, -2 * law_eta_scale / greatest_eigenvalue(&lambda, d), &lambda, d);
+  matrix a_j = power(&a, J, d), cov = covariance_by_hand(&lambda, &a, d);
+  for (int i = 0; i < d; i++) shift[i] = start[i] - w_hat[i];
+  apply(&a_j, shift, mean, d);
+  for (int i = 0; i < d; i++) mean[i] += w_hat[i];
 
   char extra[256];
   snprintf(extra, sizeof extra,
-           "agent.features=identity agent.gamma=0 agent.sweeps=1 "
-           "agent.lambda=%g agent.beta=%g "
-           "agent.eta_scale=%g agent.updates=%d",
-           law_lambda, law_beta, law_eta_scale, J);
+           "%s agent.gamma=0 agent.sweeps=1 agent.lambda=%g agent.beta=%g agent.eta_scale=%g "
+           "agent.updates=%d",
+           map, law_lambda, law_beta, law_eta_scale, J);
   lgv_env_spec spec = continuous();
   lgv_agent *agent = make_agent("lmc-lsvi", &spec, extra);
   lgv_error err = {0};
@@ -188,15 +231,25 @@ static void the_chain_has_its_law_on_continuous_observations(void **state) {
   feed_walk(agent, x, 0, STEPS, NULL);
   assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
   double *w = (double *)agent_array(agent, "w", &count);
-  assert_int_equal(count, D);
-  moments samples = {.d = D};
-  for (int n = 0; n < 20000; n++) {
-    memcpy(w, start, sizeof start);
+  assert_int_equal(count, d);
+  moments samples = {.d = d};
+  for (int n = 0; n < LAWS; n++) {
+    memcpy(w, start, (size_t)d * sizeof *start);
     assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
     add_sample(&samples, w);
   }
   assert_law(&samples, mean, &cov);
   lgv_agent_free(agent);
+}
+
+static void the_chain_has_its_law_on_continuous_observations(void **state) {
+  (void)state;
+  assert_chain_law("agent.features=identity", position_and_velocity, ACTIONS * 2);
+}
+
+static void the_chain_has_its_law_with_bumps(void **state) {
+  (void)state;
+  assert_chain_law("agent.features=rbf features.points=2", four_bumps, ACTIONS * 4);
 }
 
 /* ---- one plan until the next ---- */
@@ -254,6 +307,63 @@ static void noise_does_not_move_the_prior_mean(void **state) {
   lgv_agent_free(agent);
 }
 
+/* ---- a map that fails ---- */
+
+static int calls_to_failure; /* of failing_map with several rows; 0: none fails */
+
+static lgv_status failing_map(const void *self, const float *x, int64_t count, float *out,
+                              lgv_error *err) {
+  if (count > 1 && calls_to_failure > 0 && --calls_to_failure == 0)
+    return lgv_fail(err, LGV_ERR_USAGE, "no sun today");
+  return lgv__features_rbf.map(self, x, count, out, err);
+}
+
+/* A map that fails after the box of the inputs has grown leaves the agent with its last plan. The
+ * next plan is the one that an agent without the failure makes, bit for bit. */
+static void a_failing_map_leaves_the_last_plan(void **state) {
+  (void)state;
+  static const char *const names[] = {"lmc-lsvi", "lsvi-ucb", "rlsvi"};
+  static const char settings[] = "agent.features=failing features.points=4 agent.sweeps=3";
+  lgv_feature_type type = lgv__features_rbf;
+  type.name = "failing";
+  type.map = failing_map;
+  lgv_env_spec spec = continuous();
+  spec.obs_low = spec.obs_high = NULL;
+  float x[2 * (2 * LENGTH + 2)];
+  make_walk(x, 2 * LENGTH + 2);
+  for (int i = 2 * (LENGTH + 1); i < 2 * (2 * LENGTH + 2); i++) x[i] *= 5;
+  for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+    for (int call = 1; call <= 2; call++) { /* the first block of rows, or the second */
+      lgv_agent *failed = make_agent_with(&type, names[n], &spec, settings);
+      lgv_agent *sound = make_agent_with(&type, names[n], &spec, settings);
+      lgv_obs obs = {.data = x + 10, .state = -1};
+      lgv_error err = {0};
+      double before[3], after[3], expected[3];
+      for (int i = 0; i < 2; i++) {
+        lgv_agent *agent = i ? sound : failed;
+        feed_walk(agent, x, 0, LENGTH, NULL);
+        assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+        begin(agent);
+        feed_walk(agent, x, LENGTH + 1, LENGTH, NULL);
+        assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+      }
+      assert_int_equal(lgv_agent_q_values(failed, &obs, 1, before, &err), LGV_OK);
+      calls_to_failure = call;
+      assert_int_equal(lgv_agent_begin_episode(failed, &err), LGV_ERR_USAGE);
+      assert_int_equal(calls_to_failure, 0);
+      assert_int_equal(lgv_agent_q_values(failed, &obs, 1, after, &err), LGV_OK);
+      assert_memory_equal(before, after, sizeof before);
+      begin(failed);
+      begin(sound);
+      assert_int_equal(lgv_agent_q_values(failed, &obs, 1, after, &err), LGV_OK);
+      assert_int_equal(lgv_agent_q_values(sound, &obs, 1, expected, &err), LGV_OK);
+      assert_memory_equal(after, expected, sizeof after);
+      assert_memory_not_equal(before, after, sizeof before);
+      lgv_agent_free(failed);
+      lgv_agent_free(sound);
+    }
+}
+
 /* ---- sparse features ---- */
 
 /* A map by the places of its features, and the same features as floats. */
@@ -278,13 +388,9 @@ static void sparse_features_are_dense_ones(void **state) {
     double q[2][3];
     lgv_error err = {0};
     for (int i = 0; i < 2; i++) {
-      lgv_settings *settings = make_settings(NULL, names[n],
-                                             i ? "agent.lambda=0.1 agent.features=dense-tiles"
-                                               : "agent.lambda=0.1 agent.features=tiles");
-      assert_int_equal(lgv_settings_add_features(settings, &dense, &err), LGV_OK);
-      if (lgv_agent_create(settings, &spec, 100, 0, 1, &agents[i], &err) != LGV_OK)
-        fail_msg("%s", err.message);
-      lgv_settings_free(settings);
+      agents[i] = make_agent_with(&dense, names[n], &spec,
+                                  i ? "agent.lambda=0.1 agent.features=dense-tiles"
+                                    : "agent.lambda=0.1 agent.features=tiles");
       for (int k = 0; k < 4; k++) {
         begin(agents[i]);
         feed_walk(agents[i], x, 40 * k, 40, NULL);
@@ -464,7 +570,7 @@ static void the_plan_counts_the_history(void **state) {
     bytes[i] = lgv_plan_memory(plan);
     lgv_plan_free(plan);
   }
-  double rows = 495 * 201, per_row = 2 * 4 + 4 + 4 + 8 + 1 + 64 * 4 + 8;
+  double rows = 495 * 201, per_row = 2 * 4 + 4 + 4 + 8 + 1 + 121 * 4 + 8;
   assert_true(fabs((double)(bytes[1] - bytes[0]) - rows * per_row) < 4096);
 }
 
@@ -495,8 +601,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_hot_through_a_history_is_the_tabular_agent),
       cmocka_unit_test(the_chain_has_its_law_on_continuous_observations),
+      cmocka_unit_test(the_chain_has_its_law_with_bumps),
       cmocka_unit_test(values_stay_those_of_their_plan),
       cmocka_unit_test(noise_does_not_move_the_prior_mean),
+      cmocka_unit_test(a_failing_map_leaves_the_last_plan),
       cmocka_unit_test(sparse_features_are_dense_ones),
       cmocka_unit_test_setup_teardown(a_loaded_agent_continues_bit_for_bit, make_root, remove_root),
       cmocka_unit_test(a_full_history_forgets_the_oldest),
