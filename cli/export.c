@@ -43,7 +43,7 @@ static int export_main(const cli_command *command, int count, char **words) {
   lgv_status status = lgv_agent_export(lgv_trained_agent(trained), r.out, r.name, &err);
   lgv_trained_free(trained);
   if (status != LGV_OK) return cli_error(command, &err);
-  printf("wrote %s: %s_act chooses actions\n", r.out, r.name);
+  cli_say(stdout, "wrote %s: %s_act chooses actions\n", r.out, r.name);
   return CLI_OK;
 }
 

@@ -174,7 +174,7 @@ static int reproduce(const cli_command *command, const char *folder, const reque
   if (strchr(r->name, '/') || access(path, R_OK) != 0)
     return no_such_experiment(command, folder, r, path);
   if (lgv_sweep_load(path, scale, &sweep, &err) != LGV_OK) return cli_error(command, &err);
-  if (!r->quiet) fprintf(stderr, "%s (%s): %s\n", r->name, scale, lgv_sweep_get_info(sweep)->about);
+  if (!r->quiet) cli_say(stderr, "%s (%s): %s\n", r->name, scale, lgv_sweep_get_info(sweep)->about);
   lgv_sweep_free(sweep);
   return hand_over(r, path, scale);
 }

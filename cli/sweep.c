@@ -183,8 +183,8 @@ static int print_result(const watcher *w, bool draw) {
   if (status == LGV_OK) status = lgv__sweep_report_csv(&report, &err);
   lgv__sweep_report_close(&report);
   if (status != LGV_OK) return cli_error(w->command, &err);
-  printf("tables: %s/table.csv, one row per configuration; runs.csv, one row per run\n",
-         w->request->out);
+  cli_say(stdout, "tables: %s/table.csv, one row per configuration; runs.csv, one row per run\n",
+          w->request->out);
   lgv_figure_job figures = {.file = w->request->file,
                             .sweep = w->sweep,
                             .summaries = w->summaries,
@@ -201,7 +201,7 @@ static void print_counts(const watcher *w, double seconds) {
           seconds);
   if (p->runs_found > 0) fprintf(stderr, ", %lld finished before", (long long)p->runs_found);
   if (p->runs_held > 0)
-    fprintf(stderr, ", %lld under way elsewhere (%s)", (long long)p->runs_held, w->held_by);
+    cli_say(stderr, ", %lld under way elsewhere (%s)", (long long)p->runs_held, w->held_by);
   if (p->runs_failed > 0) fprintf(stderr, ", %lld failed", (long long)p->runs_failed);
   fputc('\n', stderr);
 }

@@ -88,7 +88,7 @@ static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
                              &run->evals, err));
     check_last(tensors, eval_counters_fault, run);
   }
-  return lgv__tensors_add_arena(tensors, "agent", lgv__agent_arena(run->agent), err);
+  return lgv__agent_collect(run->agent, tensors, err);
 }
 
 /* ---- The run that a checkpoint belongs to ---- */

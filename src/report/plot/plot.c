@@ -75,7 +75,6 @@ static void write_notes(const figure *f, FILE *notes) {
     fprintf(notes, "lines: %s over runs; bands: %s\n", lgv_statistic_name(f->spec.statistic), band);
   if (f->plot->smooth > 1)
     fprintf(notes, "each value is the mean of %zu rows, itself the last\n", f->plot->smooth);
-  fprintf(notes, "wrote %s\n", f->plot->out);
 }
 
 static lgv_status draw(const figure *f, lgv_error *err) {
