@@ -33,10 +33,10 @@ void cli_text_open(cli_text *t) {
 }
 
 void cli_text_print(cli_text *t) {
-  if (fclose(t->out) == 0)
-    lgv__put_visible(stdout, t->text);
-  else
-    fprintf(stderr, "langevin: not enough memory for a part of the output\n");
+  bool whole = !ferror(t->out);
+  whole &= fclose(t->out) == 0;
+  if (!whole) lgv__output_lacks_a_part();
+  if (t->text) lgv__put_visible(stdout, t->text);
   free(t->text);
 }
 

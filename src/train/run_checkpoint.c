@@ -221,7 +221,7 @@ static void notify_refusal(const lgv_run *run, const lgv_error *refused) {
 
 static lgv_status read_checkpoint(lgv_run *run, bool *found, lgv_error *err) {
   lgv_tensors tensors = {0};
-  lgv_error refused;
+  lgv_error refused = {0};
   lgv_status status = collect(run, &tensors, err);
   tensors.check_settings = check_settings;
   tensors.settings_context = run;
