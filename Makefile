@@ -26,7 +26,7 @@ run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 .PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check \
   bench-growth golden test test-report test-all test-asan test-tsan test-clang test-kills \
   test-valgrind test-arm test-slurm test-wheel test-site site wheel fuzz mutants coverage lint \
-  torture soak abi abi-check format check-format install clean
+  torture trust soak abi abi-check format check-format install clean
 
 all: build
 
@@ -165,6 +165,10 @@ lint: $(SETUP) $(VENV) ## clang-tidy, gcc -fanalyzer, cppcheck, ruff and mypy mu
 	@scripts/setup clang clang-tidy cppcheck
 	@JOBS=$(JOBS) scripts/lint
 
+STAGES ?=
+trust: $(SETUP) ## run the stages of docs/reliability.md that have not passed for this tree (STAGES="lint torture": only these)
+	@scripts/trust $(STAGES)
+
 soak: build ## run a sweep for an hour (MINUTES=5: shorter); its memory must not grow
 	@nice -n 10 scripts/soak $(BUILD)/langevin $(MINUTES) $(BUILD)/soak
 
@@ -174,7 +178,7 @@ test-clang: $(SETUP) $(VENV) ## run the quick tests, compiled by clang
 	@$(CMAKE) --build build-clang -j $(JOBS)
 	@$(call run_tests,build-clang) -LE slow
 
-test-kills: build ## kill runs two hundred times (LANGEVIN_KILLS_SEED=S: at other moments)
+test-kills: build ## kill runs two hundred times (LANGEVIN_KILLS=N: more often, LANGEVIN_KILLS_SEED=S: at other moments)
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target slow_kills
 	@$(BUILD)/slow_kills
 
