@@ -25,8 +25,8 @@ run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 .PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check \
   bench-growth golden test test-report test-all test-asan test-tsan test-clang test-kills \
-  test-valgrind test-arm test-slurm test-wheel test-site site wheel fuzz mutants coverage soak abi \
-  abi-check format check-format install clean
+  test-valgrind test-arm test-slurm test-wheel test-site site wheel fuzz mutants coverage lint \
+  torture trust soak abi abi-check format check-format install clean
 
 all: build
 
@@ -157,6 +157,18 @@ coverage: $(SETUP) $(VENV) ## show which lines of src/ the quick tests run; fail
 	@scripts/coverage build-coverage 90
 
 MINUTES ?= 60
+torture: build $(VENV) ## fail or delay single calls of the C library under every sub-command
+	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target torture_shim
+	@scripts/torture $(BUILD)/langevin $(BUILD)/libtorture_shim.so
+
+lint: $(SETUP) $(VENV) ## clang-tidy, gcc -fanalyzer, cppcheck, ruff and mypy must find nothing
+	@scripts/setup clang clang-tidy cppcheck
+	@JOBS=$(JOBS) scripts/lint
+
+STAGES ?=
+trust: $(SETUP) ## run the stages of docs/reliability.md that have not passed for this tree (STAGES="lint torture": only these)
+	@scripts/trust $(STAGES)
+
 soak: build ## run a sweep for an hour (MINUTES=5: shorter); its memory must not grow
 	@nice -n 10 scripts/soak $(BUILD)/langevin $(MINUTES) $(BUILD)/soak
 
@@ -166,7 +178,7 @@ test-clang: $(SETUP) $(VENV) ## run the quick tests, compiled by clang
 	@$(CMAKE) --build build-clang -j $(JOBS)
 	@$(call run_tests,build-clang) -LE slow
 
-test-kills: build ## kill runs two hundred times (LANGEVIN_KILLS_SEED=S: at other moments)
+test-kills: build ## kill runs two hundred times (LANGEVIN_KILLS=N: more often, LANGEVIN_KILLS_SEED=S: at other moments)
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target slow_kills
 	@$(BUILD)/slow_kills
 
@@ -205,4 +217,4 @@ install: build ## install into PREFIX (default /usr/local), below DESTDIR if set
 
 clean: ## remove the build folders
 	@rm -rf $(BUILD) build-asan build-tsan build-clang build-valgrind build-libfuzzer build-mutants \
-	  build-coverage build-arm build-site
+	  build-coverage build-arm build-lint build-site

@@ -87,7 +87,8 @@ static lgv_status feed_history(lgv_agent *agent, lgv_error *err) {
     bool last = t + 1 == HISTORY_EPISODE;
     float x[4];
     for (int i = 0; i < 4; i++) {
-      double at = 0.1 * (double)(t + i / 2) * (1 + 0.01 * (double)k) + (i % 2 ? 1.3 : 0);
+      int pair = i / 2;
+      double at = 0.1 * (double)(t + pair) * (1 + 0.01 * (double)k) + (i % 2 ? 1.3 : 0);
       x[i] = (float)(0.5 + 0.5 * sin(at));
     }
     lgv_action action = {.choice = (int32_t)((row * 7 + k) % HISTORY_A)};

@@ -53,6 +53,21 @@ double cli_value_real(cli_args *args);
 /* Ends the parsing with an error message. */
 void cli_reject(cli_args *args, const char *format, ...) LGV_PRINTF(2, 3);
 
+/* ---- Messages ---- */
+
+/* fprintf for texts with something of a file or a directory: control characters are made visible.
+ */
+void cli_say(FILE *out, const char *format, ...) LGV_PRINTF(2, 3);
+/* A stream for others to write such texts into; cli_text_print puts them on stdout and closes it.
+ */
+typedef struct cli_text {
+  FILE *out; /* NULL: there is no memory */
+  char *text;
+  size_t length;
+} cli_text;
+void cli_text_open(cli_text *text);
+void cli_text_print(cli_text *text);
+
 /* ---- Error messages, all on stderr ---- */
 
 int cli_wrong(const cli_command *command, const char *format, ...) LGV_PRINTF(2, 3);

@@ -51,9 +51,9 @@ static int export_main(const cli_command *command, int count, char **words) {
   lgv_trained_free(trained);
   if (status != LGV_OK) return cli_error(command, &err);
   if (is_network(r.out))
-    printf("wrote %s: -s agent.features=network -s features.file=%s\n", r.out, r.out);
+    cli_say(stdout, "wrote %s: -s agent.features=network -s features.file=%s\n", r.out, r.out);
   else
-    printf("wrote %s: %s_act chooses actions\n", r.out, r.name);
+    cli_say(stdout, "wrote %s: %s_act chooses actions\n", r.out, r.name);
   return CLI_OK;
 }
 

@@ -2,6 +2,7 @@
  * values of presets stand beside the defaults, since presets decide what a user gets. */
 #include "cli.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { ENV };
@@ -106,6 +107,7 @@ static void format_range(const topic *t, const lgv_param *p, char *text, size_t 
 static void print_head(lgv_table *table, const topic *t) {
   char chosen[VALUE_SIZE] = "";
   lgv_error err;
+  assert(t->presets == 0 || t->entry.presets);
   if (t->plan && lgv_plan_get(t->plan, "agent.preset", chosen, sizeof chosen, &err) != LGV_OK)
     chosen[0] = '\0';
   lgv__table_cell(table, "parameter");
@@ -181,6 +183,7 @@ static bool is_printed(const lgv_table *table, const char *key) {
 
 /* Values of presets that have no row yet, such as those of another optimizer. */
 static void print_rest(lgv_table *table, const topic *t) {
+  assert(t->presets == 0 || t->entry.presets);
   for (size_t i = 0; i < t->presets; i++)
     for (const char *at = t->entry.presets[i].values; *at;) {
       char key[128], range[VALUE_SIZE];

@@ -1,6 +1,7 @@
 /* langevin: the command line of liblangevin. */
 #include "cli.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -52,7 +53,10 @@ static int unknown_command(const char *name) {
  * messages would end up in them. */
 static bool open_standard_descriptors(void) {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) return false;
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd) {
+      perror("langevin: cannot open /dev/null in place of a closed standard stream");
+      return false;
+    }
   return true;
 }
 
@@ -69,6 +73,10 @@ int main(int argc, char **argv) {
   bool failed = ferror(stdout); /* of an earlier write */
   if ((fflush(stdout) != 0 || failed) && code == CLI_OK) {
     perror("langevin: cannot write to standard output");
+    code = CLI_FAILED;
+  }
+  if (lgv__output_is_incomplete() && code == CLI_OK) {
+    fprintf(stderr, "langevin: not enough memory: the output lacks a part\n");
     code = CLI_FAILED;
   }
   return code;

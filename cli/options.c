@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -13,11 +14,35 @@
 
 enum { MOST_OPTIONS = 32 };
 
-static void complain(const cli_command *command, const char *format, va_list args) {
-  char text[2048];
+static void say(FILE *out, const char *format, va_list args) {
+  char text[2 * PATH_MAX];
   vsnprintf(text, sizeof text, format, args);
+  lgv__put_visible(out, text);
+}
+
+void cli_say(FILE *out, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  say(out, format, args);
+  va_end(args);
+}
+
+void cli_text_open(cli_text *t) {
+  *t = (cli_text){0};
+  t->out = open_memstream(&t->text, &t->length);
+}
+
+void cli_text_print(cli_text *t) {
+  bool whole = !ferror(t->out);
+  whole &= fclose(t->out) == 0;
+  if (!whole) lgv__output_lacks_a_part();
+  if (t->text) lgv__put_visible(stdout, t->text);
+  free(t->text);
+}
+
+static void complain(const cli_command *command, const char *format, va_list args) {
   fprintf(stderr, "langevin %s: ", command->name);
-  lgv__put_visible(stderr, text);
+  say(stderr, format, args);
   fputc('\n', stderr);
 }
 

@@ -95,22 +95,28 @@ static void parse(cli_args *args, lgv_plot *plot, const char **inputs, bool *val
     cli_reject(args, "--over KEY is for --bars");
 }
 
+static int draw(const cli_command *command, const lgv_plot *plot, bool values) {
+  lgv_error err = {0};
+  cli_text notes;
+  cli_text_open(&notes);
+  if (!notes.out) return cli_wrong(command, "not enough memory");
+  lgv_status status = values ? lgv__plot_values(plot->inputs[0], plot->out, &err)
+                             : lgv__plot(plot, notes.out, &err);
+  if (status == LGV_OK) fprintf(notes.out, "wrote %s\n", plot->out);
+  cli_text_print(&notes);
+  return status == LGV_OK ? CLI_OK : cli_error(command, &err);
+}
+
 static int plot_main(const cli_command *command, int count, char **words) {
   cli_args args = {.command = command, .count = count, .words = words};
   lgv_plot plot = {0};
   const char **inputs = calloc((size_t)count + 1, sizeof *inputs);
-  lgv_error err = {0};
   if (!inputs) return cli_wrong(command, "not enough memory");
   plot.inputs = inputs;
   bool values = false;
   parse(&args, &plot, inputs, &values);
   int code = args.exit_code;
-  if (!args.stopped) {
-    lgv_status status =
-        values ? lgv__plot_values(inputs[0], plot.out, &err) : lgv__plot(&plot, stdout, &err);
-    code = status == LGV_OK ? CLI_OK : cli_error(command, &err);
-    if (status == LGV_OK && values) printf("wrote %s\n", plot.out);
-  }
+  if (!args.stopped) code = draw(command, &plot, values);
   free(inputs);
   return code;
 }

@@ -48,7 +48,7 @@ static int report_main(const cli_command *command, int count, char **words) {
     snprintf(path, sizeof path, "%.*s/report.html", PATH_MAX, lgv__input_directory(inputs[0]));
     if (!page.out) page.out = path;
     code = lgv__page_write(&page, &err) == LGV_OK ? CLI_OK : cli_error(command, &err);
-    if (code == CLI_OK) printf("wrote %s\n", page.out);
+    if (code == CLI_OK) cli_say(stdout, "wrote %s\n", page.out);
   }
   free(inputs);
   return code;
@@ -81,13 +81,11 @@ static int show_main(const cli_command *command, int count, char **words) {
   }
   if (!directory && !args.stopped) cli_reject(&args, "which run? name its directory");
   if (args.stopped) return args.exit_code;
-  char *text = NULL;
-  size_t length;
-  FILE *out = open_memstream(&text, &length);
-  if (!out) return cli_wrong(command, "out of memory");
-  lgv_status status = lgv__show(directory, out, &err);
-  if (fclose(out) == 0) lgv__put_visible(stdout, text);
-  free(text);
+  cli_text text;
+  cli_text_open(&text);
+  if (!text.out) return cli_wrong(command, "out of memory");
+  lgv_status status = lgv__show(directory, text.out, &err);
+  cli_text_print(&text);
   return status == LGV_OK ? CLI_OK : cli_error(command, &err);
 }
 

@@ -2,7 +2,9 @@
  * the file by name, chooses a scale and passes both to `langevin sweep`. */
 #include "cli.h"
 
+#include <assert.h>
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,58 +86,78 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Names of the experiments that have a quick scale, sorted; the caller frees them. */
-static size_t list_names(const char *folder, char **names) {
-  DIR *stream = opendir(folder);
-  size_t count = 0;
-  for (const struct dirent *entry; stream && (entry = readdir(stream));) {
-    lgv_sweep *sweep;
-    char path[PATH_MAX];
-    if (!ends_with(entry->d_name, ".yaml") || count == MOST_EXPERIMENTS) continue;
-    if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path) continue;
-    if (lgv_sweep_load(path, "quick", &sweep, NULL) != LGV_OK) continue;
-    lgv_sweep_free(sweep);
-    names[count] = strndup(entry->d_name, strlen(entry->d_name) - strlen(".yaml"));
-    if (names[count]) count++;
-  }
-  if (stream) closedir(stream);
-  qsort(names, count, sizeof *names, compare_names);
-  return count;
+/* The experiments that have a quick scale, sorted by name. */
+typedef struct listing {
+  char *names[MOST_EXPERIMENTS + 1]; /* NULL after the last */
+  size_t count;
+} listing;
+
+static void free_listing(listing *l) {
+  for (size_t i = 0; i < l->count; i++) free(l->names[i]);
 }
 
-static void free_names(char **names, size_t count) {
-  for (size_t i = 0; i < count; i++) free(names[i]);
+/* Adds a file of the folder if it is such an experiment. */
+static lgv_status add_name(listing *l, const char *folder, const char *file, lgv_error *err) {
+  lgv_sweep *sweep;
+  char path[PATH_MAX];
+  if (!ends_with(file, ".yaml") || l->count == MOST_EXPERIMENTS) return LGV_OK;
+  if (snprintf(path, sizeof path, "%s/%s", folder, file) >= (int)sizeof path)
+    return lgv_fail(err, LGV_ERR_IO, "the path %.200s/... is too long", folder);
+  lgv_status status = lgv_sweep_load(path, "quick", &sweep, err);
+  if (status == LGV_ERR_USAGE) return LGV_OK; /* another kind of file */
+  if (status != LGV_OK) return status;
+  lgv_sweep_free(sweep);
+  char *name = strndup(file, strlen(file) - strlen(".yaml"));
+  if (!name) return lgv_fail(err, LGV_ERR_MEMORY, "not enough memory for a list");
+  l->names[l->count++] = name;
+  return LGV_OK;
+}
+
+static lgv_status list_names(const char *folder, listing *l, lgv_error *err) {
+  lgv_status status = LGV_OK;
+  DIR *stream = opendir(folder);
+  errno = stream ? 0 : errno; /* readdir sets it if the end is an error */
+  for (const struct dirent *entry; status == LGV_OK && stream && (entry = readdir(stream));
+       errno = 0)
+    status = add_name(l, folder, entry->d_name, err);
+  if (status == LGV_OK && errno)
+    status = lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", folder, strerror(errno));
+  if (stream) closedir(stream);
+  qsort(l->names, l->count, sizeof *l->names, compare_names);
+  return status;
+}
+
+static lgv_status show_one(const char *folder, const char *name, lgv_error *err) {
+  char path[PATH_MAX];
+  lgv_sweep *sweep;
+  if (snprintf(path, sizeof path, "%s/%s.yaml", folder, name) >= (int)sizeof path)
+    return lgv_fail(err, LGV_ERR_IO, "the path %.200s/... is too long", folder);
+  lgv_status status = lgv_sweep_load(path, NULL, &sweep, err);
+  if (status != LGV_OK) return status;
+  cli_say(stdout, "%-20s %s (%zu runs)\n", name, lgv_sweep_get_info(sweep)->about,
+          cli_sweep_runs(sweep));
+  lgv_sweep_free(sweep);
+  return LGV_OK;
 }
 
 static int show_list(const cli_command *command, const char *folder) {
-  char *names[MOST_EXPERIMENTS + 1] = {0};
-  size_t count = list_names(folder, names);
-  for (size_t i = 0; i < count; i++) {
-    char path[PATH_MAX];
-    lgv_sweep *sweep;
-    lgv_error err = {0};
-    if (snprintf(path, sizeof path, "%s/%s.yaml", folder, names[i]) >= (int)sizeof path ||
-        lgv_sweep_load(path, NULL, &sweep, &err) != LGV_OK) {
-      cli_error(command, &err);
-      continue;
-    }
-    const char *about = lgv_sweep_get_info(sweep)->about;
-    printf("%-20s ", names[i]);
-    lgv__put_visible(stdout, about);
-    printf(" (%zu runs)\n", cli_sweep_runs(sweep));
-    lgv_sweep_free(sweep);
-  }
-  free_names(names, count);
-  return CLI_OK;
+  listing l = {0};
+  lgv_error err = {0};
+  lgv_status status = list_names(folder, &l, &err);
+  for (size_t i = 0; status == LGV_OK && i < l.count; i++)
+    status = show_one(folder, l.names[i], &err);
+  free_listing(&l);
+  return status == LGV_OK ? CLI_OK : cli_error(command, &err);
 }
 
 static int no_such_experiment(const cli_command *command, const char *folder, const request *r,
                               const char *path) {
-  char *names[MOST_EXPERIMENTS + 1] = {0};
-  size_t count = list_names(folder, names);
-  const char *near = lgv__nearest_name(r->name, (const char *const *)names);
+  listing l = {0};
+  lgv_error err = {0};
+  if (list_names(folder, &l, &err) != LGV_OK) cli_error(command, &err); /* no name is suggested */
+  const char *near = lgv__nearest_name(r->name, (const char *const *)l.names);
   bool known = false;
-  for (size_t i = 0; i < count; i++) known |= strcmp(names[i], r->name) == 0;
+  for (size_t i = 0; i < l.count; i++) known |= strcmp(l.names[i], r->name) == 0;
   if (known && r->search)
     cli_wrong(command, "%s has no search: its settings are the paper's own", r->name);
   else if (near)
@@ -143,7 +165,7 @@ static int no_such_experiment(const cli_command *command, const char *folder, co
   else
     cli_wrong(command, "there is no experiment '%s' (looked for %s); --list shows all", r->name,
               path);
-  free_names(names, count);
+  free_listing(&l);
   return CLI_USAGE;
 }
 
@@ -166,6 +188,7 @@ static int reproduce(const cli_command *command, const char *folder, const reque
   char path[PATH_MAX];
   lgv_sweep *sweep;
   lgv_error err = {0};
+  assert(r->name); /* parse() requires it */
   /* A search has no small version of itself. */
   const char *scale = r->scale ? r->scale : r->search ? "paper" : "quick";
   if (snprintf(path, sizeof path, "%s/%s%s.yaml", folder, r->name, r->search ? "-search" : "") >=
@@ -174,7 +197,7 @@ static int reproduce(const cli_command *command, const char *folder, const reque
   if (strchr(r->name, '/') || access(path, R_OK) != 0)
     return no_such_experiment(command, folder, r, path);
   if (lgv_sweep_load(path, scale, &sweep, &err) != LGV_OK) return cli_error(command, &err);
-  if (!r->quiet) fprintf(stderr, "%s (%s): %s\n", r->name, scale, lgv_sweep_get_info(sweep)->about);
+  if (!r->quiet) cli_say(stderr, "%s (%s): %s\n", r->name, scale, lgv_sweep_get_info(sweep)->about);
   lgv_sweep_free(sweep);
   return hand_over(r, path, scale);
 }

@@ -195,15 +195,16 @@ static void print_resume(const lgv_run_report *report) {
 }
 
 static int execute(const cli_command *command, const request *r, const lgv_plan *plan,
-                   lgv_batch *batch, lgv_run_report *report) {
+                   const lgv_batch *batch, lgv_run_report *report) {
   cli_progress progress;
+  lgv_batch watched = *batch;
   lgv_error err = {0};
   cli_progress_start(&progress, r->quiet);
   cli_interrupt_install();
-  batch->on_progress = on_progress;
-  batch->should_stop = should_stop;
-  batch->context = &progress;
-  lgv_status status = lgv_batch_run(batch, (lgv_summary *)report->summaries, &err);
+  watched.on_progress = on_progress;
+  watched.should_stop = should_stop;
+  watched.context = &progress;
+  lgv_status status = lgv_batch_run(&watched, (lgv_summary *)report->summaries, &err);
   cli_progress_clear(&progress);
   report->seconds = lgv__now() - progress.started;
   report->plan = plan;

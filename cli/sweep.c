@@ -1,5 +1,6 @@
 #include "cli.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,8 +184,8 @@ static int print_result(const watcher *w, bool draw) {
   if (status == LGV_OK) status = lgv__sweep_report_csv(&report, &err);
   lgv__sweep_report_close(&report);
   if (status != LGV_OK) return cli_error(w->command, &err);
-  printf("tables: %s/table.csv, one row per configuration; runs.csv, one row per run\n",
-         w->request->out);
+  cli_say(stdout, "tables: %s/table.csv, one row per configuration; runs.csv, one row per run\n",
+          w->request->out);
   lgv_figure_job figures = {.file = w->request->file,
                             .sweep = w->sweep,
                             .summaries = w->summaries,
@@ -201,7 +202,7 @@ static void print_counts(const watcher *w, double seconds) {
           seconds);
   if (p->runs_found > 0) fprintf(stderr, ", %lld finished before", (long long)p->runs_found);
   if (p->runs_held > 0)
-    fprintf(stderr, ", %lld under way elsewhere (%s)", (long long)p->runs_held, w->held_by);
+    cli_say(stderr, ", %lld under way elsewhere (%s)", (long long)p->runs_held, w->held_by);
   if (p->runs_failed > 0) fprintf(stderr, ", %lld failed", (long long)p->runs_failed);
   fputc('\n', stderr);
 }
@@ -209,7 +210,7 @@ static void print_counts(const watcher *w, double seconds) {
 static int run(watcher *w) {
   const request *r = w->request;
   lgv_error err = {0};
-  double seconds;
+  double seconds = 0;
   lgv_status status = call(w, false, &seconds, &err);
   if (status != LGV_OK && status != LGV_ERR_INTERRUPTED) return cli_error(w->command, &err);
   const lgv_progress *p = &w->last;
@@ -293,6 +294,7 @@ static int list_unfinished(watcher *w) {
 /* runs/NAME for the file DIR/NAME.yaml, runs/NAME-SCALE for a scale of it: always the same, so that
  * a sweep can be resumed, and the tables of one scale do not replace those of another. */
 static void default_out(const request *r, char *path, size_t size) {
+  assert(r->file); /* parse() requires it */
   const char *slash = strrchr(r->file, '/'), *name = slash ? slash + 1 : r->file;
   const char *dot = strrchr(name, '.');
   int length = (int)(dot && dot > name ? dot - name : (long)strlen(name));
@@ -316,11 +318,13 @@ size_t cli_sweep_runs(const lgv_sweep *sweep) {
   return runs;
 }
 
-static int with_memory(const cli_command *command, request *r, const lgv_sweep *sweep) {
+static int with_memory(const cli_command *command, const request *given, const lgv_sweep *sweep) {
   char path[PATH_MAX];
-  default_out(r, path, sizeof path);
-  if (!r->out) r->out = path;
-  watcher w = {.command = command, .request = r, .sweep = sweep, .info = lgv_sweep_get_info(sweep)};
+  request r = *given;
+  default_out(given, path, sizeof path);
+  if (!r.out) r.out = path;
+  watcher w = {
+      .command = command, .request = &r, .sweep = sweep, .info = lgv_sweep_get_info(sweep)};
   w.runs = w.info->configs * (size_t)w.info->seeds;
   w.existing = cli_sweep_runs(sweep);
   w.summaries = calloc(w.runs, sizeof *w.summaries);

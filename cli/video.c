@@ -9,8 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { LEAST_HEIGHT = 400 }; /* small screens are enlarged by a whole number */
 
 static lgv_status start_ffmpeg(cli_video *v, const lgv_picture *frame, int input, lgv_error *err) {

@@ -110,7 +110,7 @@ static void draw(scene *s) {
   if (lgv_env_picture(s->env, &frame)) {
     s->lines += draw_frame(&frame);
   } else if (lgv_env_render(s->env, text)) {
-    fputs(text, stdout);
+    lgv__put_visible(stdout, text);
     s->lines += count_lines(text);
   }
   print_status(s);
@@ -212,7 +212,7 @@ static int watch_main(const cli_command *command, int count, char **words) {
   lgv_status status = watch(trained, &r, &err);
   lgv_trained_free(trained);
   if (status != LGV_OK) return cli_error(command, &err);
-  if (r.video.path) printf("wrote %s\n", r.video.path);
+  if (r.video.path) cli_say(stdout, "wrote %s\n", r.video.path);
   return CLI_OK;
 }
 

@@ -37,6 +37,17 @@ if(TARGET langevin_cli)
   add_dependencies(test_cli_clock clock_shim)
 endif()
 
+# Calls of the C library that fail, which scripts/torture preloads; `make torture` tries some thousand, this test a sample.
+# Sanitizers replace the same functions.
+find_program(python3 python3)
+if(TARGET langevin_cli AND python3 AND NOT LANGEVIN_SANITIZE)
+  add_library(torture_shim MODULE tests/torture/shim.c)
+  target_link_libraries(torture_shim PRIVATE ${CMAKE_DL_LIBS})
+  add_test(NAME torture COMMAND ${python3} ${PROJECT_SOURCE_DIR}/scripts/torture
+    $<TARGET_FILE:langevin_cli> $<TARGET_FILE:torture_shim> --faults 250)
+  set_tests_properties(torture PROPERTIES LABELS torture TIMEOUT 900)
+endif()
+
 # Examples are built against the shared library, as a user would, and run.
 file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
 foreach(source ${example_sources})
@@ -75,7 +86,6 @@ if(TARGET langevin_cli)
     ${PROJECT_SOURCE_DIR}/docs)
   set_tests_properties(slurm PROPERTIES LABELS slurm TIMEOUT 600 SKIP_RETURN_CODE 77)
 endif()
-find_program(python3 python3)
 if(TARGET langevin_cli AND python3) # without chromium it skips and says so
   add_test(NAME report_page COMMAND ${python3} ${PROJECT_SOURCE_DIR}/tests/report/report_page_test.py
     $<TARGET_FILE:langevin_cli> ${PROJECT_BINARY_DIR})

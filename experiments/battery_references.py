@@ -67,7 +67,7 @@ CARDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10]
 
 def draw(total, ace, card):
     """A hand after one more card: its total, counting one ace as 11 if that does not bust, and whether it does."""
-    total, ace = total + card, ace
+    total += card
     if card == 1 and not ace and total + 10 <= 21:
         return total + 10, True
     return (total - 10, False) if total > 21 and ace else (total, ace)
@@ -97,7 +97,7 @@ def best_of_blackjack():
         stand = {t: sum(p * np.sign(t - (21 if d == "natural" else d)) for d, p in law.items()) for t in range(2, 22)}
         values = {}
 
-        def value(total, ace):
+        def value(total, ace, stand=stand, values=values):
             if total > 21:
                 return -1.0
             if (total, ace) not in values:
@@ -146,6 +146,7 @@ def shortest(env):
             return steps
         front = list({after for state in front for after in neighbors(state, cells)} - seen)
         seen.update(front)
+    raise AssertionError("the count of steps has no end")
 
 
 def best_of_grid(env_id, layouts=1000):

@@ -6,11 +6,11 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import links  # noqa: E402
-import pages  # noqa: E402
+import links
+import pages
 
-from mkdocs.exceptions import ConfigurationError  # noqa: E402
-from mkdocs.structure.files import File  # noqa: E402
+from mkdocs.exceptions import ConfigurationError
+from mkdocs.structure.files import File
 
 KATEX = pathlib.Path(os.environ.get("KATEX", "/usr/share/javascript/katex"))  # of Debian's libjs-katex
 EMPTY_HEAD = re.compile(r"<thead>\s*<tr>\s*(?:<th></th>\s*)+</tr>\s*</thead>")

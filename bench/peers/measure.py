@@ -61,7 +61,6 @@ class Turns:
 
 
 def text_of(seconds):
-    for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")):
-        if seconds >= scale:
-            break
+    units = ((1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+    scale, unit = next((pair for pair in units if seconds >= pair[0]), units[-1])
     return f"{seconds / scale:.3g} {unit}"

@@ -59,7 +59,7 @@ class Sac:
         return sum(((critic(both)[:, 0] - y) ** 2).mean() / 2 for critic in self.critics)
 
     def update(self, obs, action, reward, discount, following):
-        draw = lambda: torch.randn(len(obs), self.parts)  # noqa: E731
+        draw = lambda: torch.randn(len(obs), self.parts)
         y = self.target(reward, discount, following, draw())
         self.critic_adam.zero_grad(set_to_none=True)
         self.critic_loss(obs, action, y).backward()

@@ -103,7 +103,7 @@ class LMCLSVI(LinearAgent):
     """Langevin Monte Carlo LSVI (the paper's Algorithm 1). help(langevin.LMCLSVI) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, 
+        reward_range: tuple[float, float] | None = None,
         **params: Unpack[LMCLSVIParams],
     ) -> None: ...
 
@@ -129,7 +129,7 @@ class MSLMCLSVI(LinearAgent):
     """LMC-LSVI that is greedy in the maximum of M Langevin samples. help(langevin.MSLMCLSVI) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, 
+        reward_range: tuple[float, float] | None = None,
         **params: Unpack[MSLMCLSVIParams],
     ) -> None: ...
 
@@ -147,7 +147,7 @@ class LSVIUCB(LinearAgent):
     """LSVI with an upper-confidence bonus. help(langevin.LSVIUCB) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, 
+        reward_range: tuple[float, float] | None = None,
         **params: Unpack[LSVIUCBParams],
     ) -> None: ...
 
@@ -166,7 +166,7 @@ class LSVIPHE(LinearAgent):
     """LSVI that is greedy in the maximum of M regressions on perturbed histories. help(langevin.LSVIPHE) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, 
+        reward_range: tuple[float, float] | None = None,
         **params: Unpack[LSVIPHEParams],
     ) -> None: ...
 
@@ -186,7 +186,7 @@ class OPTRLSVI(LinearAgent):
     """Randomized LSVI with an optimistic default value where data are scarce. help(langevin.OPTRLSVI) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, 
+        reward_range: tuple[float, float] | None = None,
         **params: Unpack[OPTRLSVIParams],
     ) -> None: ...
 
@@ -201,7 +201,7 @@ class OPPO(LinearAgent):
     """Optimistic proximal policy optimization (for linear and tabular MDPs). help(langevin.OPPO) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, 
+        reward_range: tuple[float, float] | None = None,
         **params: Unpack[OPPOParams],
     ) -> None: ...
 
@@ -218,7 +218,7 @@ class RLSVI(LinearAgent):
     """Randomized LSVI: greedy in one draw of Bayesian linear regression. help(langevin.RLSVI) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, 
+        reward_range: tuple[float, float] | None = None,
         **params: Unpack[RLSVIParams],
     ) -> None: ...
 
@@ -230,7 +230,7 @@ class PSRL(LinearAgent):
     """Posterior sampling: plays the optimal policy of a model drawn from the posterior. help(langevin.PSRL) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, 
+        reward_range: tuple[float, float] | None = None,
         **params: Unpack[PSRLParams],
     ) -> None: ...
 
@@ -255,7 +255,7 @@ class LMCTS(LinearAgent):
     """Langevin Monte Carlo Thompson sampling, for bandits. help(langevin.LMCTS) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, 
+        reward_range: tuple[float, float] | None = None,
         **params: Unpack[LMCTSParams],
     ) -> None: ...
 
@@ -272,7 +272,7 @@ class LinTS(LinearAgent):
     """Linear Thompson sampling, for bandits. help(langevin.LinTS) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, 
+        reward_range: tuple[float, float] | None = None,
         **params: Unpack[LinTSParams],
     ) -> None: ...
 
@@ -290,7 +290,7 @@ class LinUCB(LinearAgent):
     """Linear upper confidence bounds, for bandits. help(langevin.LinUCB) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, 
+        reward_range: tuple[float, float] | None = None,
         **params: Unpack[LinUCBParams],
     ) -> None: ...
 
@@ -333,7 +333,7 @@ class DQN(Agent):
     """Deep Q-network with epsilon-greedy exploration. help(langevin.DQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[DQNParams],
     ) -> None: ...
 
@@ -366,7 +366,7 @@ class DoubleDQN(Agent):
     """DQN whose targets separate the choice of an action from its value. help(langevin.DoubleDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[DoubleDQNParams],
     ) -> None: ...
 
@@ -399,7 +399,7 @@ class PrioritizedDQN(Agent):
     """Double DQN that replays in proportion to its errors. help(langevin.PrioritizedDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[PrioritizedDQNParams],
     ) -> None: ...
 
@@ -434,7 +434,7 @@ class C51(Agent):
     """DQN that learns the distribution of returns on a grid. help(langevin.C51) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[C51Params],
     ) -> None: ...
 
@@ -468,7 +468,7 @@ class QRDQN(Agent):
     """DQN that learns quantiles of the return. help(langevin.QRDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[QRDQNParams],
     ) -> None: ...
 
@@ -504,7 +504,7 @@ class IQN(Agent):
     """DQN that learns the quantile function of the return. help(langevin.IQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[IQNParams],
     ) -> None: ...
 
@@ -533,7 +533,7 @@ class NoisyNetDQN(Agent):
     """DQN whose dense layers have learned noise. help(langevin.NoisyNetDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[NoisyNetDQNParams],
     ) -> None: ...
 
@@ -564,7 +564,7 @@ class BootstrappedDQN(Agent):
     """An ensemble of DQNs with random priors, one member per episode. help(langevin.BootstrappedDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[BootstrappedDQNParams],
     ) -> None: ...
 
@@ -591,7 +591,7 @@ class HyperAgent(Agent):
     """DQN whose last layer is linear in a random index, one index per episode. help(langevin.HyperAgent) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[HyperAgentParams],
     ) -> None: ...
 
@@ -623,7 +623,7 @@ class AdamLMCDQN(Agent):
     """Langevin Monte Carlo DQN with Adam SGLD (the paper's Algorithm 2). help(langevin.AdamLMCDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[AdamLMCDQNParams],
     ) -> None: ...
 
@@ -655,7 +655,7 @@ class LMCDQN(Agent):
     """Langevin Monte Carlo DQN without preconditioning (SGLD). help(langevin.LMCDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[LMCDQNParams],
     ) -> None: ...
 
@@ -687,7 +687,7 @@ class PSGLDDQN(Agent):
     """Langevin Monte Carlo DQN with RMSProp preconditioning (pSGLD). help(langevin.PSGLDDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[PSGLDDQNParams],
     ) -> None: ...
 
@@ -719,7 +719,7 @@ class LangevinDQN(Agent):
     """DQN with Adam and preconditioned noise (Langevin DQN). help(langevin.LangevinDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[LangevinDQNParams],
     ) -> None: ...
 
@@ -752,7 +752,7 @@ class FGLMCDQN(Agent):
     """Adam LMCDQN with the feel-good term. help(langevin.FGLMCDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[FGLMCDQNParams],
     ) -> None: ...
 
@@ -784,7 +784,7 @@ class ULMCDQN(Agent):
     """Underdamped Langevin Monte Carlo DQN. help(langevin.ULMCDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[ULMCDQNParams],
     ) -> None: ...
 
@@ -817,7 +817,7 @@ class FGULMCDQN(Agent):
     """ULMCDQN with the feel-good term. help(langevin.FGULMCDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[FGULMCDQNParams],
     ) -> None: ...
 
@@ -833,7 +833,7 @@ class PathwiseLMCDQN(Agent):
     """Deep exploration: a Langevin chain on the noise of a posterior over any observation. help(langevin.PathwiseLMCDQN) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[PathwiseLMCDQNParams],
     ) -> None: ...
 
@@ -869,7 +869,7 @@ class SAC(Agent):
     """Soft actor-critic: continuous actions, a learned temperature. help(langevin.SAC) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[SACParams],
     ) -> None: ...
 
@@ -882,7 +882,7 @@ class TD3(Agent):
     """Twin delayed DDPG: continuous actions, a deterministic policy. help(langevin.TD3) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[TD3Params],
     ) -> None: ...
 
@@ -896,7 +896,7 @@ class DSAC(Agent):
     """DSAC-T: soft actor-critic whose critics learn the distribution of returns. help(langevin.DSAC) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[DSACParams],
     ) -> None: ...
 
@@ -914,6 +914,6 @@ class LSAC(Agent):
     """Langevin soft actor-critic: continuous actions, critics sampled by Langevin steps. help(langevin.LSAC) explains the parameters."""
     def __init__(
         self, env: Any, *, seed: int = 0, schedule_steps: int | None = None, schedule_episodes: int | None = None,
-        reward_range: tuple[float, float] | None = None, optimizer: str | None = None, 
+        reward_range: tuple[float, float] | None = None, optimizer: str | None = None,
         **params: Unpack[LSACParams],
     ) -> None: ...

@@ -31,7 +31,7 @@ class Callbacks:
 
     def __init__(self, callback: Union[Callback, Sequence[Callback], None], callback_every: Any):
         usual = check_every("callback_every", callback_every)
-        listed = [] if callback is None else list(callback) if isinstance(callback, (list, tuple)) else [callback]
+        listed: List[Any] = [] if callback is None else list(callback) if isinstance(callback, (list, tuple)) else [callback]
         for one in listed:
             if not callable(one):
                 raise UsageError(f"callback is a function of the agent, or a list of them, not {one!r:.40}")

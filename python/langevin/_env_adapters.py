@@ -11,7 +11,6 @@ import sys
 import warnings
 from typing import Any, Dict, List, Optional, Tuple
 
-import numpy as np
 
 from langevin._action_translator import ActionTranslator
 from langevin._library import BOX, CSpec, OneThread, UsageError, lib

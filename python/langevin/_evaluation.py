@@ -42,14 +42,14 @@ class Evaluation:
     """An environment of its own, whose resets get their seeds from a stream, as the evaluations of runs do."""
 
     def __init__(self, agent: Any, env: Any, rng: CRng):
-        adapter = make_adapter(make_like(agent) if env is None else env, None)
+        adapter: Any = make_adapter(make_like(agent) if env is None else env, None)
         difference = compare_specs(agent._spec, adapter.spec, agent._staged)
         if difference:
             raise UsageError(f"the agent was made for another environment: {difference}")
         if adapter.streams > 1:
             raise UsageError("evaluations take one environment, not a vector")
         self.adapter, self.rng = adapter, rng
-        self.env = adapter.env if not isinstance(adapter, MDPAdapter) or isinstance(adapter, NativeAdapter) else None
+        self.env: Any = adapter.env if not isinstance(adapter, MDPAdapter) or isinstance(adapter, NativeAdapter) else None
         if self.env is None:
             from langevin.envs import NativeEnv
 

@@ -14,7 +14,7 @@ from langevin.task import Failure
 
 class Batch(NamedTuple):
     batched: bool
-    count: int
+    count: int  # type: ignore[assignment]  # hides the method of tuples, which nobody calls
     data: Optional[np.ndarray]  # (count x size), contiguous; None if states say it all
     states: Optional[np.ndarray]  # (count); None without finitely many states
     masks: Optional[np.ndarray] = None  # (count x choices), if the observations hold masks

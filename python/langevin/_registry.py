@@ -9,7 +9,7 @@ import keyword
 import math
 import numbers
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def _read_params(table: Any) -> Tuple[Param, ...]:
     while table and table[i].name:
         row = table[i]
         lib.lgv_param_range(ctypes.byref(row), text, len(text))
-        choices = []
+        choices: List[str] = []
         while row.choices and row.choices[len(choices)]:
             choices.append(row.choices[len(choices)].decode())
         help_ = (row.help or b"").decode()
@@ -98,7 +98,7 @@ def entries(kind: str) -> Dict[str, Entry]:
     found: Dict[str, Entry] = {}
     entry = CEntry()
     while lib.lgv_registry_get(kind.encode(), len(found), ctypes.byref(entry)):
-        presets = {}
+        presets: Dict[str, str] = {}
         while entry.presets and entry.presets[len(presets)].name:
             row = entry.presets[len(presets)]
             presets[row.name.decode()] = row.values.decode()

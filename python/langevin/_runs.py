@@ -203,7 +203,7 @@ def _sweep(file: Any, out: Any, scale: Optional[str], threads: Optional[int], pr
     for index, message in background.failures:
         config, seed = index // info.seeds, info.first_seed + index % info.seeds
         warnings.warn(f"configuration {config}, seed {seed}: {message}", stacklevel=3)
-    keys = []
+    keys: List[str] = []
     while (key := lib.lgv_sweep_key(handle.pointer, len(keys))) is not None:
         keys.append(key.decode())
     found = []

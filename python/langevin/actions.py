@@ -35,7 +35,8 @@ class Actions:
 
     def __init__(self, space: Any):
         self.space = space
-        self.kind, self.dtype = MULTI_DISCRETE, np.int32
+        self.kind = MULTI_DISCRETE
+        self.dtype: Any = np.int32
         self.choices: Tuple[int, ...] = ()
         self.low: Tuple[float, ...] = ()
         self.high: Tuple[float, ...] = ()

@@ -17,6 +17,7 @@ import io
 import pickle
 import re
 import sys
+from typing import Any
 
 from langevin.task import BYTES, WRONG_USAGE, Failure, Outcome, Spec, Task, install
 
@@ -130,7 +131,7 @@ def find_rom(name: str):
         raise Failure(f"there is no game '{name}'{hint}", WRONG_USAGE)
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # it may print where it looks
-            path = roms.get_rom_path(game)
+            path: Any = roms.get_rom_path(game)
     except OSError as error:
         raise Failure(
             f"the file of the game cannot be read ({error}). The package brings it: "

@@ -211,8 +211,9 @@ class NativeVectorEnv(gymnasium.vector.VectorEnv):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._pointers = (ctypes.c_void_p * self.num_envs)(*[handle.pointer for handle in self.handles])
         self._outcomes = (library.COutcome * self.num_envs)()
+        memory: Any = self._outcomes
         self._results = np.frombuffer(
-            self._outcomes,
+            memory,
             np.dtype({"names": ["reward", "terminated", "truncated"], "formats": ["f8", "?", "?"],
                       "offsets": [0, 8, 9], "itemsize": ctypes.sizeof(library.COutcome)}),
         )

@@ -24,8 +24,20 @@ import importlib
 import re
 import sys
 import warnings
+from typing import Any
 
-from langevin.task import WRONG_USAGE, Failure, Spec, Task, install, parse_value, reset_with_info, split_result
+from langevin.task import (
+    BOX,
+    DISCRETE,
+    WRONG_USAGE,
+    Failure,
+    Spec,
+    Task,
+    install,
+    parse_value,
+    reset_with_info,
+    split_result,
+)
 
 try:
     import gymnasium
@@ -40,7 +52,7 @@ except ModuleNotFoundError as missing:
         f"{install('gymnasium')}"
     ) from None
 
-from langevin.actions import BOX, DISCRETE, Actions  # after Gymnasium and NumPy, which these need
+from langevin.actions import Actions  # after Gymnasium and NumPy, which these need
 from langevin.masks import MASK, Masks, has_mask, refuse_mask
 from langevin.observations import Observations
 
@@ -91,7 +103,7 @@ def import_module(name: str, setting: str):
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name != name and not name.startswith(f"{error.name}."):
-            raise Failure(f"{setting}: {name} needs the package {error.name}. Install it: {install(error.name)}") from None
+            raise Failure(f"{setting}: {name} needs the package {error.name}. Install it: {install(error.name or name)}") from None
         raise Failure(
             f"{setting}: there is no module '{name}' in the current directory or among the packages of {sys.executable}",
             WRONG_USAGE,
@@ -112,8 +124,10 @@ def apply_wrapper(env, text: str):
         raise Failure(f"env.wrappers: {owner.__name__} has no '{name}'{hint}", WRONG_USAGE)
     try:
         call = ast.parse(f"f{arguments or '()'}", mode="eval").body
+        if not isinstance(call, ast.Call) or not all(k.arg for k in call.keywords):  # **{...} has no name
+            raise ValueError
         args = [ast.literal_eval(a) for a in call.args]
-        kwargs = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
+        kwargs = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
     except (SyntaxError, ValueError):
         raise Failure(f"env.wrappers: cannot read the arguments of '{text}'", WRONG_USAGE) from None
     return wrapper(env, *args, **kwargs)
@@ -151,7 +165,7 @@ def render_modes(name: str) -> list:
     """The render modes of an environment; none if they are unknown."""
     try:
         entry = gymnasium.spec(name).entry_point
-        kind = gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
+        kind: Any = gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
         return kind.metadata.get("render_modes", [])
     except (gym_error.Error, ImportError, AttributeError):
         return []  # making the environment reports the error
@@ -178,7 +192,7 @@ def make_env(config: dict, notices: list):
             text = " ".join(str(error).split())
             raise Failure(re.sub(r"(?<!-m )pip install ", install(""), text)) from None
         except ModuleNotFoundError as error:
-            raise Failure(f"it needs the package {error.name}. Install it: {install(error.name)}") from None
+            raise Failure(f"it needs the package {error.name}. Install it: {install(error.name or name)}") from None
         except TypeError as error:
             if "keyword argument" not in str(error):
                 raise
@@ -305,7 +319,7 @@ def find_stack(env):
 
 
 class GymTask(Task):
-    env = None
+    env: Any = None
     picture_shape = None  # (height, width, 3) if pictures are wanted and there are some
     numbers = None  # of an action that is not Discrete
     masks = None

@@ -304,7 +304,8 @@ class Observations:
 
     def __init__(self, space: Any, scale: float, notices: list, stack: int = 0):
         self.states = self.first_state = self.vector = self.frames = 0
-        self.kind, self.form, self.dtype = FLOATS, DENSE, np.float32
+        self.kind, self.form = FLOATS, DENSE
+        self.dtype: Any = np.float32
         self.in_place = isinstance(space, spaces.Box)
         if isinstance(space, spaces.Discrete):
             self._read_states(space)
@@ -340,6 +341,7 @@ class Observations:
         for key in path:
             leaf = leaf.spaces[key]
         picture = picture_of(leaf, stack)
+        assert picture is not None  # the caller has asked: path leads to one
         if path:
             self.vector, bind_vector = encode(space, (), scale, notices, {*skip, path})
         self.shape = picture.shape

@@ -97,8 +97,6 @@ class Worker:
         self.connection = connection
         self.memory_file = memory_file
         self.task: Task = Task()
-        self.spec: Spec | None = None
-        self.memory: mmap.mmap | None = None
         self.save_offset = 0
 
     def begin(self) -> bool:

@@ -195,44 +195,24 @@ bool lgv__agent_policy_parts(const lgv_agent *agent, lgv_policy_parts *parts) {
   return (agent->type->q_values || parts->is_actor) && (builtin || by_stage || parts->linear);
 }
 
-static bool is_finite_block(const lgv_layout *table, const lgv_block *b) {
-  const void *data = table->base + b->offset;
-  double sum = 0; /* NaN if any element is not finite */
-  if (b->dtype == LGV_F32)
-    for (size_t i = 0; i < b->count; i++) sum += (double)((const float *)data)[i] * 0;
-  if (b->dtype == LGV_F64)
-    for (size_t i = 0; i < b->count; i++) sum += ((const double *)data)[i] * 0;
-  return sum == 0;
-}
-
 lgv_status lgv__agent_check_finite(const lgv_agent *agent, lgv_error *err) {
   const lgv_layout *table = &agent->arena.table;
   for (const lgv_block *b = table->blocks; b < table->blocks + table->n_blocks; b++)
-    if (b->keep && !b->list && !b->filled && !is_finite_block(table, b))
+    if (b->keep && !b->list && !b->filled &&
+        !lgv__are_finite(b->dtype, table->base + b->offset, b->count))
       return lgv_fail(err, LGV_ERR_NUMERIC,
                       "%s: the array %s holds a number that is not finite: lower the step size "
-                      "(optim.lr, agent.step), or scale the rewards",
+                      "(optim.lr, agent.step), scale the rewards, or correct what your program "
+                      "wrote there",
                       agent->type->name, b->name);
   return LGV_OK;
 }
 
-static bool has_nan(const lgv_layout *table, const lgv_block *b) {
-  const void *data = table->base + b->offset;
-  size_t found = 0;
-  if (b->dtype == LGV_F32)
-    for (size_t i = 0; i < b->count; i++) found += isnan(((const float *)data)[i]) != 0;
-  if (b->dtype == LGV_F64)
-    for (size_t i = 0; i < b->count; i++) found += isnan(((const double *)data)[i]) != 0;
-  return found > 0;
-}
-
-/* Whoever writes into the arrays of an agent may have made them NaN. */
-static lgv_status check_no_nan(const lgv_agent *agent, lgv_error *err) {
-  const lgv_layout *table = &agent->arena.table;
-  for (const lgv_block *b = table->blocks; b < table->blocks + table->n_blocks; b++)
-    if (b->keep && !b->list && !b->filled && has_nan(table, b))
-      return lgv_fail(err, LGV_ERR_NUMERIC, "%s: the array %s holds NaN", agent->type->name,
-                      b->name);
+lgv_status lgv__agent_collect(const lgv_agent *agent, lgv_tensors *tensors, lgv_error *err) {
+  size_t first = tensors->count;
+  LGV_TRY(lgv__tensors_add_arena(tensors, "agent", &agent->arena, err));
+  for (lgv_tensor *t = tensors->items + first; t < tensors->items + tensors->count; t++)
+    t->finite = !t->list && (!t->filled || t->needed);
   return LGV_OK;
 }
 
@@ -346,7 +326,7 @@ static lgv_status check_written(lgv_agent *agent, const lgv_obs *obs, lgv_error 
   enum { MOST = 256 };
   double q[MOST];
   if (!agent->type->q_values) return LGV_OK;
-  if (agent->problem.given.env.actions.count > MOST) return check_no_nan(agent, err);
+  if (agent->problem.given.env.actions.count > MOST) return lgv__agent_check_finite(agent, err);
   return lgv_agent_q_values(agent, obs, 1, q, err);
 }
 
@@ -473,10 +453,10 @@ lgv_status lgv_agent_get(const lgv_agent *agent, const char *key, char *text, si
 lgv_status lgv_agent_save(const lgv_agent *agent, const char *path, const lgv_save_options *options,
                           lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
-  LGV_TRY(check_no_nan(agent, err));
+  LGV_TRY(lgv__agent_check_finite(agent, err));
   if (options) LGV_TRY(lgv__check_size("lgv_save_options", options->size, sizeof *options, err));
   lgv_tensors tensors = {.about = options ? options->about : NULL};
-  lgv_status status = lgv__tensors_add_arena(&tensors, "agent", &agent->arena, err);
+  lgv_status status = lgv__agent_collect(agent, &tensors, err);
   if (status == LGV_OK && options && options->statistics)
     status = lgv__tensors_add(&tensors, "env." LGV_STATISTICS, LGV_U8, options->statistics_size,
                               (void *)options->statistics, err);
@@ -487,7 +467,7 @@ lgv_status lgv_agent_save(const lgv_agent *agent, const char *path, const lgv_sa
 
 lgv_status lgv_agent_load(lgv_agent *agent, const char *path, lgv_error *err) {
   lgv_tensors tensors = {0};
-  lgv_status status = lgv__tensors_add_arena(&tensors, "agent", &agent->arena, err);
+  lgv_status status = lgv__agent_collect(agent, &tensors, err);
   if (status == LGV_OK) status = lgv__tensors_read(&tensors, path, err);
   agent->corrupt = tensors.corrupt || (agent->corrupt && status != LGV_OK);
   lgv__tensors_free(&tensors);

@@ -4,6 +4,7 @@
 
 #include "agent/builtin.h"
 #include "base/arena.h"
+#include "base/tensors.h"
 #include "langevin.h"
 
 /* Checks that the agent can use the environment, then lets it resolve what was left open. */
@@ -24,6 +25,9 @@ bool lgv__agent_is_portable(const lgv_agent_type *type, const lgv_builtin *built
 /* Whether its hooks do, for that reason or another (lgv_full_problem.portable). */
 bool lgv__agent_computes_portably(const lgv_agent *agent);
 const lgv_arena *lgv__agent_arena(const lgv_agent *agent);
+/* Adds its arrays, for a file. One that holds numbers that are not finite is refused on reading. */
+LGV_CHECK lgv_status lgv__agent_collect(const lgv_agent *agent, lgv_tensors *tensors,
+                                        lgv_error *err);
 int32_t lgv__agent_streams(const lgv_agent *agent); /* environments at once; at least 1 */
 int64_t lgv__agent_steps(const lgv_agent *agent);   /* of all environments, planned; 0: unknown */
 const lgv_agent_type *lgv__agent_type(const lgv_agent *agent);

@@ -21,6 +21,15 @@ size_t lgv__dtype_size(lgv_dtype dtype) {
   return 0;
 }
 
+bool lgv__are_finite(lgv_dtype dtype, const void *data, size_t count) {
+  double sum = 0; /* NaN if any element is not finite */
+  if (dtype == LGV_F32)
+    for (size_t i = 0; i < count; i++) sum += (double)((const float *)data)[i] * 0;
+  if (dtype == LGV_F64)
+    for (size_t i = 0; i < count; i++) sum += ((const double *)data)[i] * 0;
+  return sum == 0;
+}
+
 void *lgv_layout_array(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t count,
                        lgv_keep keep) {
   size_t bytes, end;

@@ -62,6 +62,8 @@ void lgv__layout_list(lgv_layout *layout, const char *name, lgv_dtype dtype, lgv
 /* Makes room for `extra` more elements of `size` bytes after the first `count`. */
 LGV_CHECK lgv_status lgv__list_reserve(lgv_list *list, size_t size, size_t extra, lgv_error *err);
 size_t lgv__dtype_size(lgv_dtype dtype);
+/* Whether all elements are finite; whole numbers are. */
+bool lgv__are_finite(lgv_dtype dtype, const void *data, size_t count);
 
 /* For checks. Counters are far below overflow and exact as doubles. */
 static inline bool lgv__is_within(int64_t x, int64_t low, int64_t high) {

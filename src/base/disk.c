@@ -88,6 +88,7 @@ int lgv__disk_create(const char *temporary) {
   int descriptor = lgv__disk_open_alone(temporary, create_patience);
   if (descriptor < 0 || lgv__disk_truncate(descriptor, 0)) return descriptor;
   int reason = errno;
+  unlink(temporary); /* while it is locked */
   close(descriptor);
   errno = reason;
   return -1;

@@ -459,7 +459,10 @@ static lgv_status check_rows(reader *r, const lgv_tensor *t) {
 }
 
 static lgv_status check_content(reader *r, const lgv_tensor *t) {
+  size_t count = byte_count(t) / lgv__dtype_size(t->dtype);
   const char *fault = t->check ? t->check(t->check_context) : NULL;
+  if (t->finite && !lgv__are_finite(t->dtype, bytes_of(t), count))
+    fault = "a number that is not finite";
   char why[200];
   if (!fault) return LGV_OK;
   /* a fault that names an array means one of the same handle: agent. or env. */

@@ -20,6 +20,7 @@ typedef struct lgv_tensor {
   size_t width;
   bool needed;   /* a block of lgv__layout_needed_rows */
   bool optional; /* files of earlier versions may lack it; it is then all zero */
+  bool finite;   /* a file that holds NaN or an infinity here is refused */
   const char *(*check)(const void *context); /* what is wrong with the content (NULL: nothing) */
   const void *check_context;
 } lgv_tensor;

@@ -181,7 +181,8 @@ lgv_status lgv__seeds_in(const char *directory, lgv_seeds *seeds, lgv_error *err
   DIR *stream = opendir(directory);
   if (!stream && errno != ENOENT && errno != ENOTDIR)
     return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", directory, strerror(errno));
-  for (const struct dirent *entry; stream && (entry = readdir(stream));) {
+  errno = 0; /* readdir sets it if the end is an error */
+  for (const struct dirent *entry; stream && (entry = readdir(stream)); errno = 0) {
     uint64_t seed;
     int end = 0; /* seed-3.old does not count */
     if (sscanf(entry->d_name, "seed-%" SCNu64 "%n", &seed, &end) != 1 || entry->d_name[end])
@@ -190,7 +191,10 @@ lgv_status lgv__seeds_in(const char *directory, lgv_seeds *seeds, lgv_error *err
     if (seed > found.last) found.last = seed;
     found.count++;
   }
+  int reason = stream ? errno : 0;
   if (stream) closedir(stream);
+  if (reason)
+    return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", directory, strerror(reason));
   *seeds = found;
   return LGV_OK;
 }

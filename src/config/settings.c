@@ -315,7 +315,7 @@ static bool suits_optimizer(const lgv_settings *settings, const lgv_preset *pres
   if (!chosen) return true;
   const char *own = named ? named + strlen("optim.name=") : lgv__default_optimizer(type);
   size_t length = own ? strcspn(own, " ") : 0;
-  return strlen(chosen) == length && strncmp(chosen, own, length) == 0;
+  return own && strlen(chosen) == length && strncmp(chosen, own, length) == 0;
 }
 
 /* Sets each "key=value" of values whose key the user left open. */

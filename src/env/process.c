@@ -19,8 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { MOST_LOG = 1 << 20 };
 
 /* ---- Locating Python and the package ---- */

@@ -348,6 +348,7 @@ lgv_status lgv__remote_replace(remote *old, lgv_status status, remote **fresh, l
   remote_options options = {old->what, old->python, old->show_output, host};
   LGV_TRY(lgv__remote_start(old->kind, old->config, &options, &started, err));
   started->last = true;
+  /* Both came as bytes, padding included. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
   if (memcmp(&started->hello, &old->hello, sizeof old->hello) == 0) {
     *fresh = started;
     return LGV_OK;

@@ -97,5 +97,6 @@ void LGV_KERNEL(lgv__to_b_tile)(int64_t rows, int64_t cols, const float *x, int6
 
 /* The pairs move as floats do: the kernel only loads, shuffles and stores. */
 void LGV_KERNEL(lgv__transpose_tile)(const lgv_bf16 *from, lgv_bf16 *to) {
+  /* cppcheck-suppress invalidPointerCast */
   LGV_KERNEL(lgv__transpose)(ROWS, ROWS, (const float *)from, ROWS, NULL, (float *)to, ROWS);
 }

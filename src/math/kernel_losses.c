@@ -54,7 +54,7 @@ INLINE vec exponential(vec x) {
   memcpy(&bits, &p, sizeof bits);
   bits += n << 23; /* times 2^n */
   memcpy(&p, &bits, sizeof p);
-  return p + (x - x);
+  return p + (x - x); /* NaN stays NaN. NOLINT(misc-redundant-expression) */
 }
 
 static float largest(int64_t count, const float *x) {

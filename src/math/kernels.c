@@ -118,9 +118,10 @@ static const lgv_kernel_set *best(bool portable) {
 
 /* A portable set that does not run here is replaced by another one: it has the same bits. */
 static const lgv_kernel_set *choose(void) {
-  const struct candidate *wanted = wish() ? find(wish()) : NULL;
+  const char *name = wish();
+  const struct candidate *wanted = name ? find(name) : NULL;
   if (wanted && wanted->runs_here()) return wanted->set;
-  return best(wish() && strncmp(wish(), portable_name, strlen(portable_name)) == 0);
+  return best(name && strncmp(name, portable_name, strlen(portable_name)) == 0);
 }
 
 /* Threads that race for the first call make the same choice. */
@@ -175,8 +176,9 @@ const lgv_kernel_set *lgv__kernels_at(size_t index) {
 }
 
 lgv_status lgv__kernels_check(lgv_error *err) {
-  if (!wish() || strcmp(wish(), portable_name) == 0) return LGV_OK;
-  const struct candidate *wanted = find(wish());
+  const char *name = wish();
+  if (!name || strcmp(name, portable_name) == 0) return LGV_OK;
+  const struct candidate *wanted = find(name);
   if (wanted && wanted->runs_here()) return LGV_OK;
   char names[64] = "";
   size_t used = (size_t)snprintf(names, sizeof names, "%s", portable_name);
@@ -186,7 +188,7 @@ lgv_status lgv__kernels_check(lgv_error *err) {
   return lgv_fail(err, LGV_ERR_USAGE,
                   wanted ? "LANGEVIN_KERNELS=%.40s: this CPU cannot run this set; it can run %s"
                          : "LANGEVIN_KERNELS=%.40s: unknown kernel set; this CPU can run %s",
-                  wish(), names);
+                  name, names);
 }
 
 /* All portable sets have one name here, and in config.json: a run may resume with another one. */

@@ -126,7 +126,7 @@ lgv_status lgv__matmul_threads_create(int32_t threads, lgv_matmul_threads **out,
 
 void lgv__matmul_threads_free(lgv_matmul_threads *team) {
   if (!team) return;
-  for (int32_t i = 0; i < team->count; i++) {
+  for (int32_t i = 0; team->helpers && i < team->count; i++) {
     helper *h = &team->helpers[i];
     if (h->started) {
       pthread_mutex_lock(&h->lock);

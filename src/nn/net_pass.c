@@ -18,6 +18,7 @@ static void convert_numbers(const net *n, net_map map, const uint8_t *bytes, con
   int64_t numbers = count * length;
   const lgv_kernel_set *kernels = lgv__kernels();
   float scale = n->shape.input_scale;
+  assert(bytes || dense);
   if (n->shape.maps_input && bytes)
     kernels->from_bytes_by(count, length, bytes, map.gain, out);
   else if (n->shape.maps_input)

@@ -83,7 +83,7 @@ void lgv__net_tiles_layout(net_tiles *tiles, const net *n, const char *name, boo
   *tiles = (net_tiles){0};
   int64_t parts = n->shape.precision == NET_BF16X3 ? 2 : 1;
   for (int32_t l = 0; l < n->n_layers; l++)
-    for (int side = 0; lgv__net_uses_blocks(n, l) && side <= with_backward; side++) {
+    for (int side = 0; lgv__net_uses_blocks(n, l) && side < (with_backward ? 2 : 1); side++) {
       size_t bytes = sizeof(lgv_bf16) * (size_t)(parts * numbers(&n->layer[l], side));
       tiles->tiles[side][l] = lgv_layout_array(layout, name, LGV_U8, bytes, LGV_SCRATCH);
     }

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -196,13 +197,17 @@ static bool skip_event(lgv_event_file *f, FILE *file, int64_t *step) {
   return take_crc(f, file);
 }
 
-/* Bytes of the events up to last_step; 0 if there is no such file. */
-static long known_bytes(lgv_event_file *f, const char *path, int64_t last_step) {
+/* *known: bytes of the events up to last_step; 0 if there is no such file. */
+static lgv_status find_end(lgv_event_file *f, const char *path, int64_t last_step, long *known,
+                           lgv_error *err) {
   FILE *file = fopen(path, "rb");
-  long known = 0;
-  for (int64_t step; file && skip_event(f, file, &step) && step <= last_step;) known = ftell(file);
-  if (file) fclose(file);
-  return known;
+  *known = 0;
+  if (!file && errno == ENOENT) return LGV_OK;
+  if (!file) return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", path, strerror(errno));
+  for (int64_t step; skip_event(f, file, &step) && step <= last_step;) *known = ftell(file);
+  bool failed = ferror(file) || *known < 0;
+  fclose(file);
+  return failed ? lgv_fail(err, LGV_ERR_IO, "cannot read %.300s", path) : LGV_OK;
 }
 
 lgv_status lgv__event_file_open(lgv_event_file *f, const char *directory, int64_t last_step,
@@ -211,7 +216,8 @@ lgv_status lgv__event_file_open(lgv_event_file *f, const char *directory, int64_
   *f = (lgv_event_file){0};
   make_table(f);
   LGV_TRY(lgv__join_path(directory, LGV_EVENT_FILE_NAME, path, sizeof path, err));
-  long known = last_step >= 0 ? known_bytes(f, path, last_step) : 0;
+  long known = 0;
+  if (last_step >= 0) LGV_TRY(find_end(f, path, last_step, &known, err));
   if (!lgv__out_open(&f->out, path, known)) return write_error(f->out.error, err);
   return known == 0 ? put_version(f, err) : LGV_OK;
 }

@@ -99,7 +99,9 @@ static lgv_status find_end(lgv_recorder *r, int64_t last_step, int64_t *size, lg
     r->step = step;
     *size = ftell(file);
   }
+  bool failed = ferror(file) || *size < 0;
   fclose(file);
+  if (failed) return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s", path);
   if (known) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
                   "%.300s has other columns; choose another directory, or remove it", path);

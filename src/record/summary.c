@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const struct {
   const char *name;
@@ -29,7 +30,8 @@ const char *lgv_measure_name(size_t index) {
 
 double lgv_measure_value(const lgv_summary *summary, size_t index) {
   if (index >= MEASURES) return NAN;
-  return *(const double *)((const char *)summary + measures[index].offset);
+  const void *place = (const char *)summary + measures[index].offset;
+  return *(const double *)place;
 }
 
 lgv_summary lgv__summary_none(uint64_t seed) {
@@ -75,7 +77,7 @@ static lgv_status need(const lgv_settings *file, const char *path, const char *k
                        const char **text, lgv_error *err) {
   *text = lgv_settings_get(file, key);
   if (*text) return LGV_OK;
-  return lgv_fail(err, LGV_ERR_IO, "%.300s has no '%s': it was not written by a run", path, key);
+  return lgv_fail(err, LGV_ERR_USAGE, "%.300s has no '%s': it was not written by a run", path, key);
 }
 
 static lgv_status read_summary(const lgv_settings *file, const char *path, lgv_summary *summary,
@@ -91,9 +93,9 @@ static lgv_status read_summary(const lgv_settings *file, const char *path, lgv_s
   summary->finished = strcmp(finished, "true") == 0;
   for (size_t i = 0; i < MEASURES; i++) {
     const char *text = lgv_settings_get(file, measures[i].name);
+    void *place = (char *)summary + measures[i].offset;
     double value;
-    if (text && lgv__parse_real(text, &value))
-      *(double *)((char *)summary + measures[i].offset) = value;
+    if (text && lgv__parse_real(text, &value)) *(double *)place = value;
   }
   return LGV_OK;
 }
@@ -107,6 +109,19 @@ lgv_status lgv_summary_load(const char *directory, lgv_summary *summary, lgv_err
   if (status == LGV_OK) status = read_summary(file, path, summary, err);
   lgv_settings_free(file);
   return status;
+}
+
+lgv_status lgv__summary_find(const char *directory, bool *found, lgv_summary *summary,
+                             lgv_error *err) {
+  char path[PATH_MAX];
+  struct stat info;
+  LGV_TRY(lgv__join_path(directory, "summary.json", path, sizeof path, err));
+  LGV_TRY(lgv__is_there(path, found, err));
+  *found &= stat(path, &info) != 0 || S_ISREG(info.st_mode); /* a directory is no summary */
+  if (!*found) return LGV_OK;
+  lgv_status status = lgv_summary_load(directory, summary, err);
+  *found = status == LGV_OK;
+  return status == LGV_ERR_USAGE ? LGV_OK : status;
 }
 
 /* ---- Over seeds ---- */

@@ -19,5 +19,10 @@ LGV_CHECK lgv_status lgv__aggregate_json(lgv_json *json, const lgv_plan *plan,
 LGV_CHECK lgv_status lgv__summary_estimate(const lgv_summary *summaries, size_t count,
                                            size_t measure, lgv_estimate *estimate, lgv_error *err);
 lgv_summary lgv__summary_none(uint64_t seed); /* of a run that has not started */
+/* The same as lgv_summary_load, where a run without a whole summary.json is no error: *found says
+ * whether there is one. A file that cannot be read is: its run must not pass for an unfinished
+ * one. */
+LGV_CHECK lgv_status lgv__summary_find(const char *directory, bool *found, lgv_summary *summary,
+                                       lgv_error *err);
 
 #endif

@@ -62,7 +62,7 @@ static void notice(const sweep_state *s, const char *text) {
 
 static bool is_chosen(const sweep_state *s, size_t config) {
   size_t seeds = (size_t)s->info->seeds;
-  return memchr(s->chosen + config * seeds, true, seeds) != NULL;
+  return memchr(s->chosen + config * seeds, 1, seeds) != NULL;
 }
 
 static lgv_status make_plan(sweep_state *s, size_t config, lgv_error *err) {
@@ -150,10 +150,9 @@ static void count_maker(sweep_state *s, const lgv_maker *maker) {
 
 /* A process that died after its run had finished left its lock, and perhaps other files. */
 static void clean_after_death(const sweep_state *s, size_t run, const char *path) {
-  char file[PATH_MAX];
   lgv_lock lock;
-  if (s->job->look_only || lgv__join_path(path, LGV_LOCK_NAME, file, sizeof file, NULL) != LGV_OK ||
-      access(file, F_OK) != 0 || lgv__lock_take(&lock, path, 0, NULL) != LGV_OK)
+  if (s->job->look_only || !lgv__store_is_untidy(path) ||
+      lgv__lock_take(&lock, path, 0, NULL) != LGV_OK)
     return;
   if (lock.descriptor >= 0) lgv__store_tidy(s->plans[config_of(s, run)], path);
   lgv__lock_release(&lock);

@@ -3,12 +3,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/lock.h"
 #include "config/plan.h"
 #include "config/run_directory.h"
 #include "config/yaml_file.h"
 #include "record/record.h"
+#include "record/summary.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,16 +61,11 @@ lgv_status lgv__store_origin(const lgv_plan *plan, uint64_t seed, const char *di
 lgv_status lgv__store_finished(const lgv_plan *plan, uint64_t seed, const char *directory,
                                bool *finished, lgv_summary *summary, lgv_origin *origin,
                                lgv_maker *maker, lgv_error *err) {
-  char path[PATH_MAX];
   lgv_summary found;
   bool there;
   *finished = false;
-  LGV_TRY(lgv__join_path(directory, "summary.json", path, sizeof path, err));
-  LGV_TRY(lgv__is_there(path, &there, err));
-  if (there && access(path, R_OK) != 0)
-    return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", path, strerror(errno));
-  if (!there || lgv_summary_load(directory, &found, NULL) != LGV_OK) return LGV_OK;
-  if (!found.finished || found.seed != seed) return LGV_OK;
+  LGV_TRY(lgv__summary_find(directory, &there, &found, err));
+  if (!there || !found.finished || found.seed != seed) return LGV_OK;
   LGV_TRY(lgv__store_origin(plan, seed, directory, origin, maker, err));
   if (*origin == LGV_ORIGIN_NONE) return LGV_OK;
   *finished = true;
@@ -114,6 +110,16 @@ void lgv__store_failure(const char *directory, const lgv_error *failure) {
 static void remove_file(const char *directory, const char *name) {
   char path[PATH_MAX];
   if (lgv__join_path(directory, name, path, sizeof path, NULL) == LGV_OK) unlink(path);
+}
+
+static bool has_file(const char *directory, const char *name) {
+  char path[PATH_MAX];
+  return lgv__join_path(directory, name, path, sizeof path, NULL) == LGV_OK &&
+         access(path, F_OK) == 0;
+}
+
+bool lgv__store_is_untidy(const char *directory) {
+  return has_file(directory, LGV_LOCK_NAME) || has_file(directory, error_name);
 }
 
 void lgv__store_tidy(const lgv_plan *plan, const char *directory) {

@@ -35,5 +35,8 @@ void lgv__store_failure(const char *directory, const lgv_error *failure);
  * how often it was stopped: error.json, and all checkpoints but the one that run.checkpoint_final
  * asks for. */
 void lgv__store_tidy(const lgv_plan *plan, const char *directory);
+/* Whether a finished run has a file that lgv__store_tidy would remove: its process died, or could
+ * not end properly. */
+bool lgv__store_is_untidy(const char *directory);
 
 #endif

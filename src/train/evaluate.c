@@ -141,7 +141,7 @@ struct lgv_trained {
  * (first) training environment. */
 static lgv_status collect(const lgv_trained *t, lgv_tensors *tensors, lgv_error *err) {
   size_t size;
-  LGV_TRY(lgv__tensors_add_arena(tensors, "agent", lgv__agent_arena(t->agent), err));
+  LGV_TRY(lgv__agent_collect(t->agent, tensors, err));
   lgv__tensors_drop_rows(tensors);
   void *statistics = lgv__env_statistics(t->env, &size);
   if (!statistics) return LGV_OK;

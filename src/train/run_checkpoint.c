@@ -88,7 +88,7 @@ static lgv_status collect(lgv_run *run, lgv_tensors *tensors, lgv_error *err) {
                              &run->evals, err));
     check_last(tensors, eval_counters_fault, run);
   }
-  return lgv__tensors_add_arena(tensors, "agent", lgv__agent_arena(run->agent), err);
+  return lgv__agent_collect(run->agent, tensors, err);
 }
 
 /* ---- The run that a checkpoint belongs to ---- */
@@ -221,7 +221,7 @@ static void notify_refusal(const lgv_run *run, const lgv_error *refused) {
 
 static lgv_status read_checkpoint(lgv_run *run, bool *found, lgv_error *err) {
   lgv_tensors tensors = {0};
-  lgv_error refused;
+  lgv_error refused = {0};
   lgv_status status = collect(run, &tensors, err);
   tensors.check_settings = check_settings;
   tensors.settings_context = run;

@@ -261,7 +261,7 @@ static void numbers_written_from_outside_are_checked(void **state) {
     if (lgv_agent_act(agent, &obs, LGV_EVAL, &action, &err) != LGV_OK) fail_msg("%s", err.message);
     assert_int_equal(lgv_agent_save(agent, path, NULL, &err), LGV_OK);
     for (size_t i = 0; i < count; i++) weights[i] = NAN;
-    assert_refused(lgv_agent_save(agent, path, NULL, &err), LGV_ERR_NUMERIC, &err, "holds NaN");
+    assert_refused(lgv_agent_save(agent, path, NULL, &err), LGV_ERR_NUMERIC, &err, "not finite");
     lgv_status status = lgv_agent_q_values(agent, &obs, 1, q, &err);
     for (int i = 0; status == LGV_OK && i < ACTIONS; i++) assert_true(isfinite(q[i]));
     assert_int_equal(lgv_agent_act(agent, &obs, LGV_EVAL, &action, &err), status);

@@ -166,12 +166,18 @@ static void control_characters_are_made_visible(void **state) {
   expect_shell("cd r/a* && sed -i 's/\"finished\": true/\"finished\": false,\\n  "
                "\"error\": \"x\\\\u001b[2Jy\"/' summary.json && grep -q u001b summary.json",
                0);
+  write_text(directory, "s.yaml",
+             "env: riverswim\nagent: psrl\nrun.episodes: 3\nseeds: {first: 0, count: 1}\n");
   const char *const looks[] = {
       "$L show r",
       "$L show r/a*",
       "$L compare r",
       "$L compare r --csv",
       "$L report r --out x.html && cat x.html",
+      "$L report r --out \"$(printf 'x\\033[1my.html')\"",
+      "$L plot r --out \"$(printf 'x\\033[1my.svg')\"",
+      "$L export r/b* --out \"$(printf 'x\\033[1my.c')\"",
+      "cd r && $L sweep ../s.yaml -q --out \"$(printf 'x\\033[1my')\"",
       "$L show \"$(printf 'no\\033[1mwhere')\" || true",
       "$L \"$(printf 'no\\033[1mwhere')\" || true",
       "$L run --env \"$(printf 'no\\033[1mwhere')\" --agent psrl || true",

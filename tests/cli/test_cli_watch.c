@@ -142,6 +142,9 @@ static void videos_are_made_by_ffmpeg(void **state) {
   expect_shell("PATH=$PWD/bin:$PATH $L watch gym --video gym.mp4 --episodes 3 --seed 7", 0);
   assert_int_equal(read_returns(drawn, 3), 3);
   assert_memory_equal(alone, drawn, sizeof alone); /* drawing changes nothing */
+  expect_shell("PATH=$PWD/bin:$PATH $L watch gym --video \"$(printf 'red\\033[31m.gif')\"", 0);
+  assert_null(strchr(out, '\033'));
+  assert_says(out, "wrote red\\x1b[31m.gif");
   double frames = alone[0] + alone[1] + alone[2] + 3;
   expect_shell("bin/ffmpeg -loglevel error -i gym.mp4 -f rawvideo -pix_fmt gray - | wc -c", 0);
   assert_true(strtod(out, NULL) == frames * 600 * 400);

@@ -15,7 +15,7 @@ sys.path.append(str(ROOT / "tests" / "fixtures"))  # gym_envs.py
 os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
 
 gymnasium = pytest.importorskip("gymnasium", reason="Gymnasium is not installed: scripts/setup-python")
-import langevin  # noqa: E402
+import langevin
 
 
 def pytest_configure(config):

@@ -360,7 +360,7 @@ def test_masks_within_observations(tmp_path, kind):
     agent.save(tmp_path / "agent")
     for one in (agent, langevin.load(tmp_path / "agent"), langevin.load(tmp_path / "agent", env=env)):
         observation, _ = env.reset(seed=4)
-        for t in range(7):
+        for _ in range(7):
             batch = {key: np.stack([value, value]) for key, value in observation.items()}
             actions = [one.predict(observation)[0], *one.predict(batch)[0], one.act(observation)]
             for action in actions:

@@ -10,8 +10,8 @@ import pickle
 import pytest
 
 ale_py = pytest.importorskip("ale_py", reason="ale-py is not installed: scripts/setup-python")
-from langevin.atari_task import StateReader  # noqa: E402
-from langevin.task import Failure  # noqa: E402
+from langevin.atari_task import StateReader
+from langevin.task import Failure
 
 
 class Command:

@@ -74,11 +74,11 @@ def test_callbacks_stop():
     """np.False_ is what a comparison of NumPy's gives."""
     for no in (False, np.bool_(False)):
         agent = cartpole()
-        agent.learn(500, callback=lambda _: no, callback_every=100)
+        agent.learn(500, callback=lambda _, no=no: no, callback_every=100)
         assert agent.num_timesteps == 100
     for yes in (True, None, 0, np.bool_(True)):
         agent = cartpole()
-        agent.learn(500, callback=lambda _: yes, callback_every=100)
+        agent.learn(500, callback=lambda _, yes=yes: yes, callback_every=100)
         assert agent.num_timesteps == 500
 
 

@@ -118,7 +118,7 @@ def test_names():
     )
     assert {"LangevinDQN", "NoisyNetDQN", "BootstrappedDQN", "HyperAgent", "C51", "QRDQN", "IQN"} <= set(dir(langevin))
     with pytest.raises(AttributeError, match="did you mean 'AdamLMCDQN'"):
-        langevin.AdamLMCDQM
+        langevin.AdamLMCDQM  # noqa: B018 (the name is what fails)
     with pytest.warns(FutureWarning, match="GNLMCDQN has been replaced by langevin.PathwiseLMCDQN"):
         assert langevin.GNLMCDQN is langevin.PathwiseLMCDQN
     assert "GNLMCDQN" not in langevin.agents()

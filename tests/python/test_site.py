@@ -11,12 +11,12 @@ import pytest
 from conftest import ROOT
 
 sys.path.append(str(ROOT / "site"))
-import formula  # noqa: E402
-import header  # noqa: E402
-import links  # noqa: E402
-import pages  # noqa: E402
-import prose  # noqa: E402
-import registry_pages  # noqa: E402
+import formula
+import header
+import links
+import pages
+import prose
+import registry_pages
 
 LANGEVIN = os.environ.get("LANGEVIN_COMMAND") or shutil.which("langevin")
 pytestmark = pytest.mark.skipif(not LANGEVIN, reason="there is no command line: build it, or set LANGEVIN_COMMAND")

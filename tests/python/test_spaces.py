@@ -15,7 +15,7 @@ from langevin.masks import Masks
 from langevin.observations import Observations, build, channels_come_first, describe, picture_of
 from langevin.task import Failure
 
-import gym_envs  # noqa: E402  isort: skip
+import gym_envs
 
 
 # ---- Actions

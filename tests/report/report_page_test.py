@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "helpers"))
-import chromium  # noqa: E402
+import chromium
 
 TITLE = '<b>Title</b> & "more"'
 LABEL = "<i>lmc</i>"

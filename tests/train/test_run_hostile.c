@@ -313,6 +313,52 @@ static void a_lie_is_named_and_the_previous_checkpoint_used(void **state) {
   }
 }
 
+/* Such weights would choose actions like any others. They are refused by everything that reads. */
+static void numbers_that_are_not_finite_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *env, *agent, *array;
+    double value;
+  } cases[] = {{"cartpole", "dqn", "agent.w", NAN},
+               {"cartpole", "dqn", "agent.w", -INFINITY},
+               {"riverswim", "lmc-lsvi", "agent.w", INFINITY},
+               {"pendulum", "sac", "agent.actor", NAN},
+               {"nchain", "pathwise-lmcdqn", "agent.pair.value", NAN}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char directory[PATH_MAX], path[PATH_MAX];
+    lgv_error err = {0};
+    lgv_summary summary;
+    double result;
+    size_t size;
+    forge f;
+    bool done;
+    join(directory, root, "run");
+    join(path, directory, "checkpoint.safetensors");
+    lgv_plan *plan = plan_of(cases[i].env, cases[i].agent, "");
+    assert_non_null(plan);
+    lgv_run *run = begin(plan, directory, 20);
+    assert_int_equal(lgv_run_advance(run, 13, &done, &err), LGV_OK);
+    assert_int_equal(lgv_run_checkpoint(run, &err), LGV_OK);
+    lgv_run_free(run);
+    unsigned char *bytes = forge_read(path, &size);
+    assert_true(forge_open(&f, bytes, size));
+    forge_set(array_called(&f, cases[i].array), 0, 0, cases[i].value);
+    forge_seal(&f);
+    assert_true(forge_write(&f, path));
+    free(bytes);
+    assert_int_equal(lgv_evaluate(path, 1, 3, &result, &err), LGV_ERR_IO);
+    if (!strstr(err.message, cases[i].array) || !strstr(err.message, "not finite"))
+      fail_msg("%s: %s", cases[i].array, err.message);
+    if (lgv_run_resume(plan, 5, directory, &run, &err) != LGV_OK) fail_msg("%s", err.message);
+    lgv_run_summary(run, &summary);
+    assert_int_equal(summary.steps, 20); /* of the previous checkpoint */
+    lgv_run_free(run);
+    lgv_plan_free(plan);
+    assert_int_equal(remove_root(NULL), 0);
+    assert_int_equal(make_root(NULL), 0);
+  }
+}
+
 /* An agent of the caller's that took such a file continues only after another one is loaded. */
 static void an_agent_that_was_lied_to_refuses_to_go_on(void **state) {
   (void)state;
@@ -333,19 +379,23 @@ static void an_agent_that_was_lied_to_refuses_to_go_on(void **state) {
   lgv_settings_free(settings);
   assert_int_equal(lgv_env_reset(env, &obs, &err), LGV_OK);
   assert_int_equal(lgv_agent_save(agent, good, NULL, &err), LGV_OK);
-  unsigned char *bytes = forge_read(good, &size);
-  assert_true(forge_open(&f, bytes, size));
-  forge_set(array_called(&f, "agent.counters"), 0, -1, 0);
-  forge_seal(&f);
-  assert_true(forge_write(&f, bad));
-  free(bytes);
-  assert_int_equal(lgv_agent_load(agent, bad, &err), LGV_ERR_IO);
-  assert_int_equal(lgv_agent_act(agent, &obs, LGV_TRAIN, &action, &err), LGV_ERR_USAGE);
-  assert_non_null(strstr(err.message, "load another one"));
-  assert_int_equal(lgv_agent_load(agent, "/nowhere", &err), LGV_ERR_IO);
-  assert_int_equal(lgv_agent_act(agent, &obs, LGV_TRAIN, &action, &err), LGV_ERR_USAGE);
-  assert_int_equal(lgv_agent_load(agent, good, &err), LGV_OK);
-  assert_int_equal(lgv_agent_act(agent, &obs, LGV_TRAIN, &action, &err), LGV_OK);
+  static const char *const arrays[] = {"agent.counters", "agent.w"};
+  for (size_t i = 0; i < 2; i++) {
+    unsigned char *bytes = forge_read(good, &size);
+    assert_true(forge_open(&f, bytes, size));
+    forge_set(array_called(&f, arrays[i]), 0, -1, NAN);
+    forge_seal(&f);
+    assert_true(forge_write(&f, bad));
+    free(bytes);
+    assert_int_equal(lgv_agent_load(agent, bad, &err), LGV_ERR_IO);
+    assert_non_null(strstr(err.message, arrays[i]));
+    assert_int_equal(lgv_agent_act(agent, &obs, LGV_TRAIN, &action, &err), LGV_ERR_USAGE);
+    assert_non_null(strstr(err.message, "load another one"));
+    assert_int_equal(lgv_agent_load(agent, "/nowhere", &err), LGV_ERR_IO);
+    assert_int_equal(lgv_agent_act(agent, &obs, LGV_TRAIN, &action, &err), LGV_ERR_USAGE);
+    assert_int_equal(lgv_agent_load(agent, good, &err), LGV_OK);
+    assert_int_equal(lgv_agent_act(agent, &obs, LGV_TRAIN, &action, &err), LGV_OK);
+  }
   lgv_agent_free(agent);
   lgv_env_free(env);
 }
@@ -353,6 +403,8 @@ static void an_agent_that_was_lied_to_refuses_to_go_on(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(a_lie_is_named_and_the_previous_checkpoint_used, make_root,
+                                      remove_root),
+      cmocka_unit_test_setup_teardown(numbers_that_are_not_finite_are_refused, make_root,
                                       remove_root),
       cmocka_unit_test_setup_teardown(an_agent_that_was_lied_to_refuses_to_go_on, make_root,
                                       remove_root),

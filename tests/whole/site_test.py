@@ -15,7 +15,7 @@ import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "helpers"))
-import chromium  # noqa: E402
+import chromium
 
 # One page of each kind: these are also kept as pictures.
 LOOKED_AT = [

@@ -159,15 +159,16 @@ static const float *copy_values(self *s, int64_t copy, const lgv_obs *obs) {
 static void vote(self *s, const lgv_obs *obs, lgv_action *action) {
   dqn *c = &s->core;
   lgv_action ballot[MOST_MEMBERS];
-  for (int64_t copy = 0, k = 0; copy < c->sizes.copies; copy++) {
+  int64_t members = 0;
+  for (int64_t copy = 0; copy < c->sizes.copies; copy++) {
     const float *q = copy_values(s, copy, obs);
     for (int32_t head = 0; head < c->sizes.heads; head++)
-      lgv__dqn_greedy(c, q + head * c->A, obs, LGV_EVAL, &ballot[k++]);
+      lgv__dqn_greedy(c, q + head * c->A, obs, LGV_EVAL, &ballot[members++]);
   }
   for (int32_t p = 0; p < c->parts; p++) {
     int32_t count = lgv__part_choices(&c->env.actions, p);
     for (int32_t a = 0; a < count; a++) c->values[a] = 0;
-    for (int64_t k = 0; k < s->p->heads; k++) c->values[ballot[k].choices[p]]++;
+    for (int64_t k = 0; k < members; k++) c->values[ballot[k].choices[p]]++;
     action->choices[p] = lgv__argmax(c->values, NULL, count, c->eval);
   }
 }

@@ -332,16 +332,16 @@ static void policy_parts(const void *self_, lgv_policy_parts *parts) {
  *
  *     w <- w - eta (g + a m / sqrt(v + lambda_1)) + sqrt(2 eta / beta) eps,   eps ~ N(0, I)
  *
- * The preset `authors` is the published loop: the optimizer in the form of the published code, n = 3,
- * double Q, pixels not divided, an update every 10 steps after 32 greedy ones, a copy to the target
- * network every 500 updates. As in that code, parameters are single floats: at beta = 1e16 rounding
- * takes nearly all of the noise away, which optim.compensated = true would keep.
+ * The preset `authors` is the published loop: the optimizer in the form of the published code, n =
+ * 3, double Q, pixels not divided, an update every 10 steps after 32 greedy ones, a copy to the
+ * target network every 500 updates. As in that code, parameters are single floats: at beta = 1e16
+ * rounding takes nearly all of the noise away, which optim.compensated = true would keep.
  *
- * The preset `pictures`, for large ones, is not from the paper. The published loop overflows on some
- * seeds, and with beta = 1e16 no noise ever changes an action: where nothing is won by chance, as on
- * Freeway, an agent that does not begin with the right action stays at 0. Here inputs are divided by
- * 255, errors are Huber's, and the noise is large enough to change the greedy action as long as no
- * reward tells the actions apart.
+ * The preset `pictures`, for large ones, is not from the paper. The published loop overflows on
+ * some seeds, and with beta = 1e16 no noise ever changes an action: where nothing is won by chance,
+ * as on Freeway, an agent that does not begin with the right action stays at 0. Here inputs are
+ * divided by 255, errors are Huber's, and the noise is large enough to change the greedy action as
+ * long as no reward tells the actions apart.
  *
  * The preset `small`, for everything that is not a large picture, is not from the paper. Inputs and
  * values have the same size in every task (running_scale.h), so that one noise and one l2 term, in
@@ -406,8 +406,8 @@ const lgv_builtin lgv__builtin_psgld_dqn = {"psgld", policy_parts};
 
 /* langevin-dqn. Dwaracherla, Van Roy, "Langevin DQN" (2020), with the optimizer that Ishfaq et al.
  * (ICLR 2024) compare Adam LMCDQN with: a step of Adam, then Gaussian noise with Adam's
- * preconditioner (optim_langevin.c). There is no term of the plain gradient. The preset `authors` is
- * their loop. */
+ * preconditioner (optim_langevin.c). There is no term of the plain gradient. The preset `authors`
+ * is their loop. */
 static const lgv_preset langevin_dqn_presets[] = {
     {"small", SMALL_LOOP "optim.lr=1e-3 optim.beta=1e5 optim.l2=0.1"},
     {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16"},

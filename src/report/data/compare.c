@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "record/summary.h"
 #include "report/data/csv_file.h"
 #include "report/data/curve.h"
 
@@ -134,8 +135,10 @@ static lgv_status find_reaches(const lgv_comparison *c, const goal *g, lgv_colle
   for (size_t t = 0; t < runs->tasks; t++)
     for (size_t r = 0; r < runs->groups[t]->count; r++) {
       lgv_summary summary;
+      bool found;
       const char *run = runs->groups[t]->runs[r];
-      if (lgv_summary_load(run, &summary, NULL) != LGV_OK || !summary.finished) continue;
+      LGV_TRY(lgv__summary_find(run, &found, &summary, err));
+      if (!found || !summary.finished) continue;
       LGV_TRY(find_reach(c, g, run, &runs->values[n], err));
       out->reached += isfinite(runs->values[n++]);
     }

@@ -83,10 +83,11 @@ static lgv_status value_of(const char *run, const lgv_summary *s, size_t number,
     *value = (double)(number - n == STEPS ? s->steps : s->episodes);
     return number - n == PROCESSOR ? read_processor_seconds(run, value, err) : LGV_OK;
   }
+  const char *name = lgv_measure_name(number);
   *value = lgv_measure_value(s, number);
-  if (isnan(*value) && strcmp(name_of(number), "solved_episode") == 0) *value = INFINITY;
+  if (isnan(*value) && name && strcmp(name, "solved_episode") == 0) *value = INFINITY;
   if (!isnan(*value)) return LGV_OK;
-  return lgv_fail(err, LGV_ERR_USAGE, "%.300s/summary.json has no %s", run, name_of(number));
+  return lgv_fail(err, LGV_ERR_USAGE, "%.300s/summary.json has no %s", run, name ? name : "value");
 }
 
 static lgv_status measure_run(const lgv_measure *m, const char *run, double *value, bool *finished,

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "config/settings.h"
+#include "record/summary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -48,17 +49,10 @@ static lgv_status look_for_run(const char *directory, bool *is_run, lgv_error *e
 
 /* A run whose result cannot be read must not pass for one that has none: tables and pictures leave
  * those out. */
-static lgv_status check_result(const char *directory, lgv_error *err) {
-  char path[PATH_MAX];
-  bool there;
-  LGV_TRY(lgv__join_path(directory, "summary.json", path, sizeof path, err));
-  LGV_TRY(lgv__is_there(path, &there, err));
-  if (!there || access(path, R_OK) == 0) return LGV_OK;
-  return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", path, strerror(errno));
-}
-
 static lgv_status add_run(lgv_group *g, const char *directory, lgv_error *err) {
-  LGV_TRY(check_result(directory, err));
+  lgv_summary summary;
+  bool found;
+  LGV_TRY(lgv__summary_find(directory, &found, &summary, err));
   char **grown = lgv__realloc(g->runs, (g->count + 1) * sizeof *grown);
   if (!grown) return lgv__out_of_memory(err, "a list of runs");
   g->runs = grown;
@@ -246,17 +240,28 @@ static int by_place(const void *a, const void *b) {
   return (x->order > y->order) - (x->order < y->order);
 }
 
-static char *read_table(const char *directory) {
+/* *text is NULL if there is no table; the caller frees it. */
+static lgv_status read_table(const char *directory, char **text, lgv_error *err) {
   char path[PATH_MAX];
   struct stat info;
-  if (lgv__join_path(directory, "table.csv", path, sizeof path, NULL) != LGV_OK) return NULL;
+  *text = NULL;
+  LGV_TRY(lgv__join_path(directory, "table.csv", path, sizeof path, err));
   FILE *file = fopen(path, "rb");
-  if (!file) return NULL;
-  size_t size = fstat(fileno(file), &info) == 0 ? (size_t)info.st_size : 0;
-  char *text = lgv__calloc(size + 1, 1);
-  if (text) text[fread(text, 1, size, file)] = '\0';
+  if (!file && errno == ENOENT) return LGV_OK;
+  if (!file) return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", path, strerror(errno));
+  bool known = fstat(fileno(file), &info) == 0;
+  size_t size = known ? (size_t)info.st_size : 0;
+  *text = lgv__calloc(size + 1, 1);
+  bool whole = known && *text && fread(*text, 1, size, file) == size;
+  int reason = errno;
   fclose(file);
-  return text;
+  if (whole) return LGV_OK;
+  lgv_status status =
+      *text || !known ? lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", path, strerror(reason))
+                      : lgv__out_of_memory(err, "a list of runs");
+  lgv__free(*text);
+  *text = NULL;
+  return status;
 }
 
 /* Links such as `latest` lead to directories that are found anyway. */
@@ -270,7 +275,8 @@ static bool is_known(const lgv_groups *groups, size_t first, const struct stat *
 static lgv_status add_places(lgv_groups *groups, const input *in, const char *where, place *places,
                              int count, bool *any, lgv_error *err) {
   size_t first = groups->count;
-  char *table = read_table(in->directory); /* NULL: no sweep, or no memory for its order */
+  char *table;
+  LGV_TRY(read_table(in->directory, &table, err));
   for (int i = 0; table && i < count; i++) places[i].row = table_row(table, places[i].name);
   lgv__free(table);
   qsort(places, (size_t)count, sizeof *places, by_place);
@@ -280,7 +286,10 @@ static lgv_status add_places(lgv_groups *groups, const input *in, const char *wh
     bool found;
     LGV_TRY(lgv__join_path(in->directory, places[i].name, path, sizeof path, err));
     LGV_TRY(lgv__is_there(path, &found, err));
-    if (!found || stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) continue;
+    if (!found) continue;
+    if (stat(path, &info) != 0)
+      return lgv_fail(err, LGV_ERR_IO, "cannot look at %.300s: %s", path, strerror(errno));
+    if (!S_ISDIR(info.st_mode)) continue;
     if (is_known(groups, first, &info)) continue;
     LGV_TRY(add_group(groups, in, path, where, &found, err));
     *any |= found;

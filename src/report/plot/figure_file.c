@@ -7,6 +7,7 @@
 #include "config/yaml_file.h"
 #include "report/data/measure.h"
 #include "report/plot/plot.h"
+#include "report/print/text_table.h"
 
 #include <fnmatch.h>
 #include <limits.h>
@@ -193,7 +194,11 @@ static lgv_status draw_inputs(const reader *r, const char *const *inputs, size_t
            value ? value : "");
   LGV_TRY(draw_file(r, inputs, count, name, *title ? title : NULL, "svg", err));
   LGV_TRY(draw_file(r, inputs, count, name, *title ? title : NULL, "png", err));
-  fprintf(r->job->out, "figure: %s/figures/%s.png, .svg\n", r->job->directory, name);
+  fprintf(r->job->out, "figure: ");
+  lgv__put_visible(r->job->out, r->job->directory);
+  fprintf(r->job->out, "/figures/");
+  lgv__put_visible(r->job->out, name);
+  fprintf(r->job->out, ".png, .svg\n");
   return LGV_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "record/summary.h"
 #include "report/data/curve.h"
 #include "report/data/measure.h"
 #include "report/plot/curve_figure.h"
@@ -34,19 +35,20 @@ static lgv_status choose_columns(figure *f, lgv_error *err) {
 }
 
 /* The optimal value gets a line if returns are drawn and all groups have the same one. */
-static double shared_optimum(const figure *f) {
+static lgv_status find_optimum(figure *f, lgv_error *err) {
   static const char *const returns[] = {"return", "eval_return", "value"};
-  bool is_return = false;
-  double optimum = NAN;
+  bool is_return = false, found;
+  f->optimum = NAN;
   for (size_t i = 0; i < sizeof returns / sizeof *returns; i++)
     is_return |= strcmp(f->spec.y, returns[i]) == 0;
   for (size_t i = 0; is_return && i < f->groups->count; i++) {
     lgv_summary summary;
-    if (lgv_summary_load(f->groups->items[i].runs[0], &summary, NULL) != LGV_OK) return NAN;
-    if (i > 0 && summary.optimal_value != optimum) return NAN;
-    optimum = summary.optimal_value;
+    LGV_TRY(lgv__summary_find(f->groups->items[i].runs[0], &found, &summary, err));
+    bool shared = found && (i == 0 || summary.optimal_value == f->optimum);
+    f->optimum = shared ? summary.optimal_value : NAN;
+    if (!shared) break;
   }
-  return optimum;
+  return LGV_OK;
 }
 
 static lgv_status load_curves(figure *f, lgv_error *err) {
@@ -57,8 +59,7 @@ static lgv_status load_curves(figure *f, lgv_error *err) {
     LGV_TRY(lgv__curve_load(&f->curves[i], &f->groups->rows[i], &f->spec, err));
     f->count++;
   }
-  f->optimum = shared_optimum(f);
-  return LGV_OK;
+  return find_optimum(f, err);
 }
 
 static void write_notes(const figure *f, FILE *notes) {
@@ -75,7 +76,6 @@ static void write_notes(const figure *f, FILE *notes) {
     fprintf(notes, "lines: %s over runs; bands: %s\n", lgv_statistic_name(f->spec.statistic), band);
   if (f->plot->smooth > 1)
     fprintf(notes, "each value is the mean of %zu rows, itself the last\n", f->plot->smooth);
-  fprintf(notes, "wrote %s\n", f->plot->out);
 }
 
 static lgv_status draw(const figure *f, lgv_error *err) {

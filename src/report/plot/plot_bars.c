@@ -264,8 +264,8 @@ static void write_notes(const chart *ch, FILE *notes) {
   lgv__band_name(ch->standard_error, ch->statistic, band, sizeof band);
   if (unfinished > 0)
     fprintf(notes, "%zu run%s left out: not finished\n", unfinished, unfinished == 1 ? "" : "s");
-  fprintf(notes, "bars: %s of %s over runs; lines: %s; dots: runs\nwrote %s\n",
-          lgv_statistic_name(ch->statistic), ch->measure.name, band, ch->plot->out);
+  fprintf(notes, "bars: %s of %s over runs; lines: %s; dots: runs\n",
+          lgv_statistic_name(ch->statistic), ch->measure.name, band);
 }
 
 static lgv_status load(chart *ch, lgv_error *err) {

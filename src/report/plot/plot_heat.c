@@ -286,8 +286,7 @@ static void write_notes(const map *m, FILE *notes) {
   if (most > 1)
     fprintf(notes, "up to %zu configurations a cell, taken together; --where KEY=VALUE chooses\n",
             most);
-  fprintf(notes, "colors: %s of %s over runs\nwrote %s\n", lgv_statistic_name(m->statistic),
-          m->measure.name, m->plot->out);
+  fprintf(notes, "colors: %s of %s over runs\n", lgv_statistic_name(m->statistic), m->measure.name);
 }
 
 lgv_status lgv__plot_heat(const lgv_plot *plot, const lgv_groups *groups, FILE *notes,

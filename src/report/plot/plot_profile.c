@@ -107,11 +107,10 @@ static void write_notes(const profile *p, FILE *notes) {
   for (size_t r = 0; r < p->groups->row_count; r++)
     fprintf(notes, "%s: %zu run%s, %zu task%s\n", p->groups->rows[r].label, p->runs[r].count,
             p->runs[r].count == 1 ? "" : "s", p->runs[r].tasks, p->runs[r].tasks == 1 ? "" : "s");
-  fprintf(notes, "lines: share of runs with %s %s than the threshold; bands: %s\nwrote %s\n",
+  fprintf(notes, "lines: share of runs with %s %s than the threshold; bands: %s\n",
           p->lowest ? "less" : "more", p->measure.name,
           p->standard_error ? "one standard error to each side"
-                            : "95 % percentile bootstrap at each threshold",
-          p->plot->out);
+                            : "95 % percentile bootstrap at each threshold");
 }
 
 lgv_status lgv__plot_profile(const lgv_plot *plot, const lgv_groups *groups, FILE *notes,

@@ -14,6 +14,12 @@ lgv_table lgv__table(const char *align) {
   return (lgv_table){.align = align, .columns = strlen(align)};
 }
 
+static bool incomplete;
+
+bool lgv__output_is_incomplete(void) { return incomplete; }
+
+void lgv__output_lacks_a_part(void) { incomplete = true; }
+
 static void add(lgv_table *t, const char *text) {
   if (t->count == t->capacity) {
     size_t capacity = t->capacity ? 2 * t->capacity : 64;
@@ -103,6 +109,7 @@ static void print_row(const lgv_table *t, char **row, const int *widths, FILE *o
 }
 
 void lgv__table_free(lgv_table *t) {
+  if (t->failed) lgv__output_lacks_a_part();
   for (size_t i = 0; i < t->count; i++) lgv__free(t->cells[i]);
   lgv__free(t->cells);
   *t = (lgv_table){0};
