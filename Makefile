@@ -25,13 +25,13 @@ run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 .PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check \
   bench-growth golden test test-report test-all test-asan test-tsan test-clang test-kills \
-  test-valgrind test-arm test-slurm test-wheel test-site site wheel fuzz mutants coverage soak abi \
+  test-valgrind test-arm test-slurm test-wheel test-wheel-arm test-site site wheel fuzz mutants coverage soak abi \
   abi-check format check-format install clean
 
 all: build
 
 help: ## print this list
-	@awk -F ': *[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ': *[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install missing Debian packages
 	@scripts/setup
@@ -180,6 +180,9 @@ wheel: $(SETUP) ## build the Python wheel for other machines and the source dist
 
 test-wheel: $(SETUP) ## build the Python wheel and test it in a fresh virtual environment
 	@tests/whole/wheel_test.sh
+
+test-wheel-arm: build $(VENV) ## cross-build the wheel for 64-bit ARM and use it under qemu-user
+	@tests/whole/wheel_arm_test.sh $(CURDIR)/.venv/bin/python
 
 site: build $(SITE) ## build the site of docs/ and the generated pages into build-site/
 	@scripts/browser
