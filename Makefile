@@ -13,7 +13,7 @@ CTEST  ?= ctest
 SETUP   = .setup-stamp
 VENV    = .venv/.stamp
 SITE    = .venv-site/.stamp
-SOURCES = $(shell find $(wildcard include src cli tests examples bench) -name '*.[ch]')
+SOURCES = $(shell find $(wildcard include src cli tests examples bench site) -name '*.[ch]')
 # configure(folder, options)
 configure = mkdir -p $(1) && \
   { $(CMAKE) -G Ninja -S . -B $(1) -DLANGEVIN_WERROR=$(WERROR) $(2) >$(1)/configure.log 2>&1 || \
@@ -25,13 +25,13 @@ run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 .PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check \
   bench-growth golden test test-report test-all test-asan test-tsan test-clang test-kills \
-  test-valgrind test-arm test-slurm test-wheel test-site site wheel fuzz mutants coverage lint \
-  torture trust soak abi abi-check format check-format install clean
+  test-valgrind test-arm test-slurm test-wheel test-wheel-arm test-site site wheel fuzz mutants \
+  coverage lint torture trust soak abi abi-check format check-format install clean
 
 all: build
 
 help: ## print this list
-	@awk -F ': *[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ': *[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install missing Debian packages
 	@scripts/setup
@@ -80,7 +80,8 @@ bench-growth: build ## measure how costs grow with sizes and draw docs/figures/g
 	@.venv-peers/bin/python bench/growth.py --langevin $(BUILD)/langevin
 
 test: build check-format $(VENV) ## build everything, check the formatting, run the quick tests
-	@if test -n "$(CI)"; then scripts/setup chromium || echo "the test of reports in Chromium will be skipped"; fi
+	@if test -n "$(CI)"; then scripts/setup chromium clang lld wasi-libc libclang-rt-dev-wasm32 nodejs || \
+	  echo "the tests of reports in Chromium and of WebAssembly will be skipped"; fi
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)
 	@$(call run_tests,$(BUILD)) -LE slow
 
@@ -192,13 +193,18 @@ wheel: $(SETUP) ## build the Python wheel for other machines and the source dist
 test-wheel: $(SETUP) ## build the Python wheel and test it in a fresh virtual environment
 	@tests/whole/wheel_test.sh
 
+test-wheel-arm: build $(VENV) ## cross-build the wheel for 64-bit ARM and use it under qemu-user
+	@tests/whole/wheel_arm_test.sh $(CURDIR)/.venv/bin/python
+
 site: build $(SITE) ## build the site of docs/ and the generated pages into build-site/
+	@scripts/browser
 	@LANGEVIN=$(abspath $(BUILD))/langevin NO_MKDOCS_2_WARNING=1 .venv-site/bin/mkdocs build --quiet -f site/mkdocs.yml
 	@echo "open build-site/index.html, or, for its search: python3 -m http.server --directory build-site"
 
 test-site: build $(SITE) ## open the pages of the site in Chromium and check their accessibility
-	@scripts/setup chromium
-	@$(CTEST) --test-dir $(BUILD) --output-on-failure -R '^(site_pages|python_site)$$'
+	@scripts/setup chromium nodejs
+	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target browser_digests
+	@$(CTEST) --test-dir $(BUILD) --output-on-failure -R '^(browser|site_pages|python_site)$$'
 
 abi: build ## describe the binary interface in abi/langevin.abi: with a change of it that is intended
 	@$(BUILD)/abi_test --write
@@ -217,4 +223,4 @@ install: build ## install into PREFIX (default /usr/local), below DESTDIR if set
 
 clean: ## remove the build folders
 	@rm -rf $(BUILD) build-asan build-tsan build-clang build-valgrind build-libfuzzer build-mutants \
-	  build-coverage build-arm build-lint build-site
+	  build-coverage build-arm build-lint build-site build-browser

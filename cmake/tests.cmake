@@ -91,9 +91,17 @@ if(TARGET langevin_cli AND python3) # without chromium it skips and says so
     $<TARGET_FILE:langevin_cli> ${PROJECT_BINARY_DIR})
   set_tests_properties(report_page PROPERTIES LABELS report SKIP_RETURN_CODE 77 TIMEOUT 300)
 endif()
+# The library in the browser beside the same code here.
+add_executable(browser_digests tests/whole/browser_digests.c site/browser/page.c)
+target_include_directories(browser_digests PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(browser_digests PRIVATE langevin_static langevin_flags)
+if(NOT CMAKE_CROSSCOMPILING AND NOT LANGEVIN_SANITIZE)
+  add_test(NAME browser COMMAND ${PROJECT_SOURCE_DIR}/tests/whole/browser_test.sh $<TARGET_FILE:browser_digests>)
+  set_tests_properties(browser PROPERTIES LABELS site SKIP_RETURN_CODE 77 TIMEOUT 600)
+endif()
 if(TARGET langevin_cli AND python3) # `make test-site` installs what it needs; elsewhere it skips
   add_test(NAME site_pages COMMAND ${python3} ${PROJECT_SOURCE_DIR}/tests/whole/site_test.py
-    $<TARGET_FILE:langevin_cli> ${PROJECT_BINARY_DIR}/site-test)
+    $<TARGET_FILE:langevin_cli> ${PROJECT_BINARY_DIR}/site-test $<TARGET_FILE:browser_digests>)
   set_tests_properties(site_pages PROPERTIES LABELS slow SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endif()
 # The Python package: one test per file, and one more for all tests marked slow. They skip if .venv

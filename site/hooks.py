@@ -1,5 +1,6 @@
 """What MkDocs asks while it builds the site: the generated pages, their places in the navigation, and links."""
 
+import base64
 import os
 import pathlib
 import re
@@ -13,6 +14,7 @@ from mkdocs.exceptions import ConfigurationError
 from mkdocs.structure.files import File
 
 KATEX = pathlib.Path(os.environ.get("KATEX", "/usr/share/javascript/katex"))  # of Debian's libjs-katex
+WASM = pages.ROOT / "build-browser" / "langevin.wasm"  # of scripts/browser
 EMPTY_HEAD = re.compile(r"<thead>\s*<tr>\s*(?:<th></th>\s*)+</tr>\s*</thead>")
 _texts = {}  # {path on the site: (path in the repository, Markdown)}
 
@@ -20,6 +22,8 @@ _texts = {}  # {path on the site: (path in the repository, Markdown)}
 def on_config(config):
     if not (KATEX / "katex.min.js").is_file():
         raise ConfigurationError(f"there is no KaTeX in {KATEX}: install Debian's libjs-katex, or let KATEX name its folder")
+    if not WASM.is_file():
+        raise ConfigurationError(f"there is no {WASM}: scripts/browser builds it, and `make site` calls that")
     texts, _ = pages.everything(os.environ["LANGEVIN"])
     texts.update(pages.sources(texts))
     _texts.clear()
@@ -56,6 +60,9 @@ def on_files(files, config):
             files.append(File.generated(config, path, content=text))
     for file in [*KATEX.glob("katex.min.*"), *KATEX.glob("fonts/*.woff2")]:
         files.append(File.generated(config, f"katex/{file.relative_to(KATEX)}", abs_src_path=str(file)))
+    # As a text, because pages that are opened as files cannot load others.
+    module = base64.b64encode(WASM.read_bytes()).decode()
+    files.append(File.generated(config, "langevin-wasm.js", content=f'const LANGEVIN_WASM = "{module}";\n'))
     return files
 
 

@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+#ifdef LGV_REGISTRY
+#include LGV_REGISTRY /* shorter lists, for a smaller program: cmake/browser.cmake */
+#else
+
 /* The descriptor's name after lgv__env_, and the file that holds it. Environments in another
  * process come last. */
 #define ENVS(X)                                                                                    \
@@ -71,6 +75,8 @@
   X(random_fourier, "src/agent/linear/features_random_fourier.c")                                  \
   X(tiles, "src/agent/linear/features_tiles.c")                                                    \
   X(network, "src/agent/linear/features_network.c")
+
+#endif
 
 #define DECLARE_ENV(name, file) extern const lgv_env_type lgv__env_##name;
 #define DECLARE_AGENT(name, file) extern const lgv_agent_type lgv__agent_##name;

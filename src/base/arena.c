@@ -73,7 +73,7 @@ lgv_rng *lgv__layout_rng(lgv_layout *layout, const char *name) {
 /* Networks and replays span more pages than the processor's address cache holds; large pages avoid
  * the misses. Where the system has none, nothing changes. */
 static void ask_for_large_pages(void *memory, size_t size) {
-#ifdef MADV_HUGEPAGE
+#ifdef __linux__
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)memory;
   uintptr_t begin = (first + page - 1) / page * page, end = (first + size) / page * page;
   if (size >= LARGE) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);

@@ -1,7 +1,8 @@
-"""site_test.py LANGEVIN FOLDER: builds the site into FOLDER, serves it, and opens every page in headless Chromium.
+"""site_test.py LANGEVIN FOLDER BROWSER_DIGESTS: builds the site into FOLDER, serves it, and opens every page in headless
+Chromium.
 
 Nothing is requested from elsewhere, nothing is written to the console, every formula is rendered, no page is wider than a
-phone, and the search finds an agent. In one page of each kind axe-core finds no fault, on a desktop in light colors and on
+phone, the search finds an agent, and agents that learn in the browser have the bits of this machine. In one page of each kind axe-core finds no fault, on a desktop in light colors and on
 a phone in dark ones; their screenshots stay in FOLDER. Exit code 77, a skip, where Chromium or .venv-site is missing.
 """
 import functools
@@ -19,7 +20,7 @@ import chromium
 
 # One page of each kind: these are also kept as pictures.
 LOOKED_AT = [
-    "index.html", "start-c.html", "gallery.html", "agents/adam-lmcdqn.html", "environments/riverswim.html",
+    "index.html", "start-c.html", "browser.html", "gallery.html", "agents/adam-lmcdqn.html", "environments/riverswim.html",
     "reference/c-4.html", "results/bandits.html", "source/examples/own_loop.c.html",
 ]  # fmt: skip
 PHONE, DESKTOP = (390, 844), (1280, 900)
@@ -33,6 +34,7 @@ def skip(reason):
 def build(langevin, folder):
     environment = {**os.environ, "LANGEVIN": str(pathlib.Path(langevin).resolve()), "NO_MKDOCS_2_WARNING": "1"}
     command = [ROOT / ".venv-site/bin/mkdocs", "build", "--quiet", "-f", ROOT / "site/mkdocs.yml", "-d", folder / "html"]
+    subprocess.run([ROOT / "scripts/browser"], check=True)
     subprocess.run(command, check=True, env=environment)
     return folder / "html"
 
@@ -107,8 +109,34 @@ def search_faults(browser, site):
     return [] if "agents/pathwise-lmcdqn.html" in found else [f"the search for pathwise-lmcdqn finds '{found}'"]
 
 
+def live_faults(browser, site, digests, folder):
+    """The page that learns, started by its button: the fingerprints after 100 episodes are those of `digests`."""
+    wrong = []
+    for world, settings in (("DeepSea", "env.name=deepsea"), ("scrambled N-Chain", "env.name=nchain env.scramble=true")):
+        browser.resize(*DESKTOP)
+        browser.open(site + "browser.html")
+        browser.value(
+            f"world.value = '{world}'; world.dispatchEvent(new Event('change'));"
+            "size.value = '10'; size.dispatchEvent(new Event('change')); speed.value = 'as fast as it goes'; run.click();"
+        )
+        shown = browser.value(
+            "new Promise(done => { const look = setInterval(() => {"
+            " const found = [...document.querySelectorAll('.live-agents code')].map(code => code.textContent);"
+            " if (found.includes('not yet') && document.querySelector('.live-fault').hidden) return;"
+            " clearInterval(look); run.click(); done(found); }, 100); })"
+        )
+        browser.screenshot(folder / f"browser-{world.split()[0]}.png")
+        agents = browser.value("Object.keys(AGENTS)")
+        cases = "".join(f"{settings} env.n=10 agent.name={agent}\n" for agent in agents)
+        answer = subprocess.run([digests, "100"], input=cases, capture_output=True, text=True, check=True).stdout
+        expected = [line.split(": ")[1] for line in answer.splitlines()]
+        if shown != expected:
+            wrong.append(f"browser.html: in {world} {agents} have {shown} in Chromium and {expected} here")
+    return wrong
+
+
 def main():
-    langevin, folder = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
+    langevin, folder, digests = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
     program = chromium.find()
     axe = next(ROOT.glob(".venv-site/lib/python*/site-packages/axe_playwright_python/axe.min.js"), None)
     if not program or not axe:
@@ -129,6 +157,7 @@ def main():
                     faults += look_at(browser, site, page, axe.read_text(), folder)
                 wrong += [f"{page}: {fault}" for fault in faults]
             wrong += search_faults(browser, site)
+            wrong += live_faults(browser, site, digests, folder)
         finally:
             browser.close()
     wrong += [f"{page} is missing" for page in set(LOOKED_AT) - set(pages)]
