@@ -290,14 +290,13 @@ static int list_unfinished(watcher *w) {
 
 /* ---- All ---- */
 
-/* runs/NAME for the file DIR/NAME.yaml, runs/NAME-SCALE for a scale of it: always the same, so that
- * a sweep can be resumed, and the tables of one scale do not replace those of another. */
-static void default_out(const request *r, char *path, size_t size) {
-  const char *slash = strrchr(r->file, '/'), *name = slash ? slash + 1 : r->file;
+/* Always the same, so that a sweep can be resumed, and the tables of one scale do not replace those
+ * of another. */
+void cli_default_out(const char *file, const char *scale, char *path, size_t size) {
+  const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
   const char *dot = strrchr(name, '.');
   int length = (int)(dot && dot > name ? dot - name : (long)strlen(name));
-  snprintf(path, size, "runs/%.*s%s%s", length, name, r->scale ? "-" : "",
-           r->scale ? r->scale : "");
+  snprintf(path, size, "runs/%.*s%s%s", length, name, scale ? "-" : "", scale ? scale : "");
 }
 
 static int execute(watcher *w) {
@@ -318,7 +317,7 @@ size_t cli_sweep_runs(const lgv_sweep *sweep) {
 
 static int with_memory(const cli_command *command, request *r, const lgv_sweep *sweep) {
   char path[PATH_MAX];
-  default_out(r, path, sizeof path);
+  cli_default_out(r->file, r->scale, path, sizeof path);
   if (!r->out) r->out = path;
   watcher w = {.command = command, .request = r, .sweep = sweep, .info = lgv_sweep_get_info(sweep)};
   w.runs = w.info->configs * (size_t)w.info->seeds;
