@@ -25,9 +25,9 @@ typedef struct cli_command {
   int (*main)(const struct cli_command *command, int count, char **words);
 } cli_command;
 
-extern const cli_command cli_run, cli_sweep, cli_reproduce, cli_eval, cli_watch, cli_export,
-    cli_plot, cli_show, cli_compare, cli_report, cli_list, cli_theory, cli_bench, cli_help,
-    cli_version;
+extern const cli_command cli_run, cli_sweep, cli_tune, cli_reproduce, cli_eval, cli_watch,
+    cli_export, cli_plot, cli_show, cli_compare, cli_report, cli_list, cli_theory, cli_bench,
+    cli_help, cli_version;
 extern const cli_command *const cli_commands[]; /* NULL-terminated */
 
 /* ---- Options: while (cli_next(&args)) ...; if (args.stopped) return args.exit_code; ---- */
@@ -111,6 +111,8 @@ void cli_format_bar(double fraction, char bar[CLI_BAR_SIZE]); /* without its end
  * ---- */
 
 size_t cli_sweep_runs(const lgv_sweep *sweep); /* of all configurations */
+/* runs/NAME for the file DIR/NAME.yaml, runs/NAME-SCALE for a scale of it (NULL: none). */
+void cli_default_out(const char *file, const char *scale, char *path, size_t size);
 typedef struct cli_sweep_view cli_sweep_view;
 
 /* NULL if there is no memory. summaries: those of the job, which on_run may read. */

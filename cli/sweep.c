@@ -291,15 +291,13 @@ static int list_unfinished(watcher *w) {
 
 /* ---- All ---- */
 
-/* runs/NAME for the file DIR/NAME.yaml, runs/NAME-SCALE for a scale of it: always the same, so that
- * a sweep can be resumed, and the tables of one scale do not replace those of another. */
-static void default_out(const request *r, char *path, size_t size) {
-  assert(r->file); /* parse() requires it */
-  const char *slash = strrchr(r->file, '/'), *name = slash ? slash + 1 : r->file;
+/* Always the same, so that a sweep can be resumed, and the tables of one scale do not replace those
+ * of another. */
+void cli_default_out(const char *file, const char *scale, char *path, size_t size) {
+  const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
   const char *dot = strrchr(name, '.');
   int length = (int)(dot && dot > name ? dot - name : (long)strlen(name));
-  snprintf(path, size, "runs/%.*s%s%s", length, name, r->scale ? "-" : "",
-           r->scale ? r->scale : "");
+  snprintf(path, size, "runs/%.*s%s%s", length, name, scale ? "-" : "", scale ? scale : "");
 }
 
 static int execute(watcher *w) {
@@ -321,7 +319,8 @@ size_t cli_sweep_runs(const lgv_sweep *sweep) {
 static int with_memory(const cli_command *command, const request *given, const lgv_sweep *sweep) {
   char path[PATH_MAX];
   request r = *given;
-  default_out(given, path, sizeof path);
+  assert(r.file); /* parse() requires it */
+  cli_default_out(r.file, r.scale, path, sizeof path);
   if (!r.out) r.out = path;
   watcher w = {
       .command = command, .request = &r, .sweep = sweep, .info = lgv_sweep_get_info(sweep)};

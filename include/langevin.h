@@ -993,6 +993,18 @@ LGV_API int32_t lgv_sweep_seeds(const lgv_sweep *sweep, size_t config);
 LGV_API const char *lgv_sweep_key(const lgv_sweep *sweep, size_t index);
 /* The value of such a key in a configuration; NULL where it is left open. */
 LGV_API const char *lgv_sweep_value(const lgv_sweep *sweep, size_t config, size_t key);
+/* A key that `random` draws, and its distribution. Valid until the sweep is freed. */
+typedef struct lgv_draw_info {
+  const char *key;    /* "optim.lr" */
+  const char *kind;   /* "uniform", "log_uniform", "int_uniform" or "choice" */
+  const char *origin; /* its place in the file */
+  double low, high;   /* the ends, which belong to it; not of a choice */
+  const char *const *choices;
+  size_t n_choices; /* 0 unless it is a choice */
+} lgv_draw_info;
+/* The keys that a case draws, one after the other; false past the end. */
+LGV_API bool lgv_sweep_draw(const lgv_sweep *sweep, size_t case_index, size_t index,
+                            lgv_draw_info *draw);
 /* What the case of a configuration calls it, its values filled in; false if it has no label. */
 LGV_API bool lgv_sweep_label(const lgv_sweep *sweep, size_t config, char *text, size_t size);
 /* The size of the name of a configuration's directory. */

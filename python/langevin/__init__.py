@@ -42,6 +42,7 @@ _MODULES = {
     "NativeVectorEnv": "envs",
     "run": "_runs",
     "sweep": "_runs",
+    "tune": "_tune",
     "evaluate": "_runs",
     "read_runs": "_runs",
     "read_run": "_runs",

@@ -15,6 +15,7 @@ from ._library import UsageError as UsageError
 from ._minari import read_dataset as read_dataset, write_dataset as write_dataset
 from ._mdp import Model as Model, TabularMDP as TabularMDP
 from ._runs import evaluate as evaluate, read_run as read_run, read_runs as read_runs, run as run, sweep as sweep
+from ._tune import tune as tune
 from .envs import NativeEnv as NativeEnv, NativeVectorEnv as NativeVectorEnv
 
 __version__: str

@@ -310,6 +310,18 @@ class CSweepJob(Sized):
     ]
 
 
+class CDrawInfo(Structure):
+    _fields_ = [
+        ("key", c_char_p),
+        ("kind", c_char_p),
+        ("origin", c_char_p),
+        ("low", c_double),
+        ("high", c_double),
+        ("choices", POINTER(c_char_p)),
+        ("n_choices", c_size_t),
+    ]
+
+
 SWEEP_NAME_SIZE = 256
 
 # ---- Functions: name, result, parameters. STATUS means lgv_status and an lgv_error * at the end.
@@ -378,6 +390,13 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_plan_create", STATUS, [P, P]),
     ("lgv_plan_free", None, [P]),
     ("lgv_plan_get", STATUS, [P, c_char_p, c_char_p, c_size_t]),
+    ("lgv_run_resume", STATUS, [P, c_uint64, c_char_p, P]),
+    ("lgv_run_free", None, [P]),
+    ("lgv_run_advance", STATUS, [P, c_int64, P]),
+    ("lgv_run_summary", None, [P, P]),
+    ("lgv_run_checkpoint", STATUS, [P]),
+    ("lgv_run_finish", STATUS, [P]),
+    ("lgv_summary_load", STATUS, [c_char_p, P]),
     ("lgv_recorder_create", STATUS, [P, P]),
     ("lgv_recorder_row", STATUS, [P, P]),
     ("lgv_recorder_finish", STATUS, [P, P, c_char_p]),
@@ -390,6 +409,9 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_sweep_key", c_char_p, [P, c_size_t]),
     ("lgv_sweep_seeds", c_int32, [P, c_size_t]),
     ("lgv_sweep_value", c_char_p, [P, c_size_t, c_size_t]),
+    ("lgv_sweep_settings", STATUS, [P, c_size_t, P]),
+    ("lgv_sweep_draw", c_bool, [P, c_size_t, c_size_t, P]),
+    ("lgv_sweep_directory", STATUS, [P, P]),
     ("lgv_sweep_run", STATUS, [P, P]),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -10,7 +11,7 @@ import tempfile
 import threading
 import time
 import warnings
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -173,13 +174,21 @@ def sweep(
     Returns one dict per run: config, its number; path, the directory; the keys in which configurations differ, as text;
     and what run() returns. A run that failed has finished False, and a warning says why.
     """
+    with sweep_file(file) as path:
+        return _sweep(path, out, scale, threads, progress_bar)
+
+
+@contextlib.contextmanager
+def sweep_file(file: Any) -> Iterator[Any]:
+    """The path of a sweep file, which may also be given as a dict."""
     if not isinstance(file, Mapping):
-        return _sweep(file, out, scale, threads, progress_bar)
+        yield file
+        return
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "sweep.json")  # JSON is YAML
         with open(path, "w", encoding="utf-8") as target:
             json.dump(file, target, default=lambda array: array.tolist())  # NumPy's
-        return _sweep(path, out, scale, threads, progress_bar)
+        yield path
 
 
 def _sweep(file: Any, out: Any, scale: Optional[str], threads: Optional[int], progress_bar: bool) -> List[Dict[str, Any]]:

@@ -2,8 +2,8 @@
 
 #include "base/disk.h"
 #include "base/error.h"
+#include "base/python.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,49 +20,6 @@
 #include <unistd.h>
 
 enum { MOST_LOG = 1 << 20 };
-
-/* ---- Locating Python and the package ---- */
-
-static bool is_program(const char *path) {
-  struct stat info;
-  return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
-}
-
-static void choose_python(const char *wanted, char *path, size_t size) {
-  const char *named = getenv("LANGEVIN_PYTHON"), *active = getenv("VIRTUAL_ENV");
-  const char *roots[] = {active, ".venv", NULL};
-  if (*wanted || (named && *named)) {
-    snprintf(path, size, "%s", *wanted ? wanted : named);
-    return;
-  }
-  for (size_t i = 0; i < sizeof roots / sizeof *roots - 1; i++) {
-    if (!roots[i] || !*roots[i]) continue;
-    snprintf(path, size, "%s/bin/python", roots[i]);
-    if (is_program(path)) return;
-  }
-  snprintf(path, size, "python3");
-}
-
-/* Finds the Python package relative to the library or program that contains this code: as installed
- * (lib/, bin/ or lib/MULTIARCH/ beside share/), or in the source tree. The path is empty if the
- * package is in none of these places; it must then be installed for the Python in use. */
-static void find_package(char *path, size_t size) {
-  static const char *const places[] = {"../share/langevin/python", "../../share/langevin/python",
-                                       "../python"};
-  Dl_info self;
-  char file[PATH_MAX];
-  path[0] = '\0';
-  if (!dladdr((const void *)lgv__process_start, &self) || !realpath(self.dli_fname, file)) return;
-  char *slash = strrchr(file, '/');
-  if (slash) *slash = '\0';
-  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-    char worker[PATH_MAX + 64];
-    snprintf(worker, sizeof worker, "%s/%s/langevin/worker.py", file, places[i]);
-    if (access(worker, R_OK) != 0) continue;
-    snprintf(path, size, "%s/%s", file, places[i]);
-    return;
-  }
-}
 
 /* ---- Starting ---- */
 
@@ -106,7 +63,7 @@ static int spawn(process *p, const child_ends *child, posix_spawn_file_actions_t
   snprintf(socket, sizeof socket, "%d", child->socket);
   snprintf(memory, sizeof memory, "%d", p->memory);
   snprintf(lifeline, sizeof lifeline, "%d", child->lifeline);
-  find_package(package, sizeof package);
+  lgv__find_python_package(package, sizeof package);
   const char *argv[] = {p->python, "-c", code, socket, memory, lifeline, package, NULL};
   int output = p->log >= 0 ? p->log : STDERR_FILENO;
   bool is_open = fcntl(output, F_GETFD) >= 0; /* a program may have closed its standard error */
@@ -146,7 +103,7 @@ static int spawn_child(process *p, const child_ends *child) {
 lgv_status lgv__process_start(process *p, const char *python, bool show_output, lgv_error *err) {
   child_ends child = {-1, -1};
   *p = (process){.socket = -1, .memory = -1, .lifeline = -1, .log = -1};
-  choose_python(python, p->python, sizeof p->python);
+  lgv__find_python(python, p->python, sizeof p->python);
   lgv_status status = LGV_OK;
   if (!open_descriptors(p, &child, show_output)) {
     status = lgv_fail(err, LGV_ERR_ENV, "cannot open the descriptors of a worker process: %s",

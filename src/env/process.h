@@ -1,4 +1,4 @@
-/* A Python process that serves an environment: how it is found, started and ended, and what it
+/* A Python process that serves an environment: how it is started and ended, and what it
  * printed before it died.
  *
  * The child has its own process group. So Ctrl-C in a terminal reaches only the program, which then
@@ -28,9 +28,7 @@ typedef struct process {
   char python[PROCESS_PATH_SIZE];
 } process;
 
-/* python: a path or a name in PATH; empty: $LANGEVIN_PYTHON, else the active virtual environment,
- * else .venv in the current directory, else python3. show_output: the child's output goes to stderr
- * at once. */
+/* python: see lgv__find_python. show_output: the child's output goes to stderr at once. */
 LGV_CHECK lgv_status lgv__process_start(process *p, const char *python, bool show_output,
                                         lgv_error *err);
 /* Waits up to `seconds` for the child to end by itself, then kills its group. fate says how it

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/python.h"
 #include "base/text.h"
 #include "config/run_directory.h"
 #include "langevin.h"

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "config/settings.h"
+#include "sweep/sweep_random.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -159,6 +160,8 @@ void lgv_sweep_free(lgv_sweep *sweep) {
     lgv_settings_free(sweep->cases[i].settings);
     lgv__axes_free(&sweep->cases[i].axes);
     lgv__axes_free(&sweep->cases[i].draws);
+    if (sweep->cases[i].random) lgv__random_free(sweep->cases[i].random);
+    lgv__free(sweep->cases[i].random);
     lgv__free(sweep->cases[i].label);
   }
   for (size_t i = 0; i < sweep->n_keys; i++) lgv__free(sweep->keys[i]);

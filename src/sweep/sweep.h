@@ -24,8 +24,10 @@ typedef struct lgv_case {
   lgv_axes draws;         /* of the random search: equally long, and read side by side */
   size_t combinations;    /* of the grid */
   size_t first, configs;  /* its configurations: first, first + 1, ... */
-  char *label;            /* a template, or NULL */
-  int32_t seeds;          /* 0: those of the file */
+  struct lgv_random
+      *random;   /* the distributions that the draws are from, NULL while the case is read */
+  char *label;   /* a template, or NULL */
+  int32_t seeds; /* 0: those of the file */
 } lgv_case;
 
 struct lgv_sweep {

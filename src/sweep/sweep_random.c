@@ -18,6 +18,11 @@
 
 enum { DIGITS = 6, VALUE_SIZE = 512, MOST_REPEATS = 10000 };
 
+static const char *const kinds[] = {[LGV_DRAW_UNIFORM] = "uniform",
+                                    [LGV_DRAW_LOG_UNIFORM] = "log_uniform",
+                                    [LGV_DRAW_INT_UNIFORM] = "int_uniform",
+                                    [LGV_DRAW_CHOICE] = "choice"};
+
 /* ---- The list of keys ---- */
 
 lgv_draw *lgv__random_find(const lgv_random *random, const char *key) {
@@ -75,6 +80,23 @@ lgv_status lgv__random_copy(const lgv_random *from, lgv_random *to, lgv_error *e
     LGV_TRY(lgv__axes_copy(&draw->choice, &copy->choice, err));
   }
   return LGV_OK;
+}
+
+bool lgv_sweep_draw(const lgv_sweep *sweep, size_t case_index, size_t index, lgv_draw_info *draw) {
+  if (case_index >= sweep->info.cases) return false;
+  const lgv_random *random = sweep->cases[case_index].random;
+  if (index >= random->count) return false;
+  const lgv_draw *found = &random->items[index];
+  *draw = (lgv_draw_info){.key = found->key,
+                          .kind = kinds[found->kind],
+                          .origin = found->origin,
+                          .low = found->low,
+                          .high = found->high};
+  if (found->choice.count > 0) {
+    draw->choices = (const char *const *)found->choice.items[0].values;
+    draw->n_choices = found->choice.items[0].count;
+  }
+  return true;
 }
 
 /* ---- Drawing ---- */
@@ -193,11 +215,6 @@ lgv_status lgv__random_sample(const lgv_random *random, lgv_axes *axes, lgv_erro
  *   optim.lr: {log_uniform: [1e-5, 1e-2]}     agent.batch: {choice: [32, 64]}
  *   optim.a: {uniform: [0, 1]}                env.n: {int_uniform: [10, 40]}      40 included */
 enum { MOST_DRAWS = 1000000 };
-
-static const char *const kinds[] = {[LGV_DRAW_UNIFORM] = "uniform",
-                                    [LGV_DRAW_LOG_UNIFORM] = "log_uniform",
-                                    [LGV_DRAW_INT_UNIFORM] = "int_uniform",
-                                    [LGV_DRAW_CHOICE] = "choice"};
 
 typedef struct reader {
   lgv_random *random;

@@ -334,7 +334,13 @@ static lgv_status hand_over(part *whole, const char *label, lgv_error *err) {
   lgv_settings *settings = whole->settings;
   whole->settings = NULL;
   whole->axes = (lgv_axes){0};
-  return lgv__sweep_add_case(whole->sweep, settings, axes, draws, label, err);
+  LGV_TRY(lgv__sweep_add_case(whole->sweep, settings, axes, draws, label, err));
+  lgv_case *c = &whole->sweep->cases[whole->sweep->info.cases - 1];
+  c->random = lgv__calloc(1, sizeof *c->random);
+  if (!c->random) return lgv__out_of_memory(err, "a sweep");
+  *c->random = whole->random;
+  whole->random = (lgv_random){.seed = -1};
+  return LGV_OK;
 }
 
 /* Reads own, and builds the whole case of it. */

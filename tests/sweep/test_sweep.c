@@ -141,6 +141,40 @@ static void mistakes_are_placed(void **state) {
   }
 }
 
+/* A tuner reads the distributions themselves. */
+static void distributions_can_be_read(void **state) {
+  (void)state;
+  lgv_sweep *sweep =
+      load("env: riverswim\nrandom: {count: 2, keys: {agent.c: {uniform: [0, 1]}}}\n"
+           "cases:\n"
+           "- agent: rlsvi\n"
+           "- {agent: lmc-lsvi, random: {keys: {agent.c: {choice: [[1, 2], 3]}, "
+           "agent.b: {int_uniform: [-2, 5]}, agent.a: {log_uniform: [1e-3, 2]}}}}\n");
+  lgv_draw_info draw;
+  assert_true(lgv_sweep_draw(sweep, 0, 0, &draw));
+  assert_string_equal(draw.key, "agent.c");
+  assert_string_equal(draw.kind, "uniform");
+  assert_non_null(strstr(draw.origin, ".yaml:2:46"));
+  assert_true(draw.low == 0 && draw.high == 1 && draw.n_choices == 0);
+  assert_false(lgv_sweep_draw(sweep, 0, 1, &draw));
+  assert_true(lgv_sweep_draw(sweep, 1, 0, &draw));
+  assert_string_equal(draw.kind, "choice");
+  assert_int_equal(draw.n_choices, 2);
+  assert_string_equal(draw.choices[0], "1,2");
+  assert_string_equal(draw.choices[1], "3");
+  assert_true(lgv_sweep_draw(sweep, 1, 1, &draw));
+  assert_string_equal(draw.kind, "int_uniform");
+  assert_true(draw.low == -2 && draw.high == 5);
+  assert_true(lgv_sweep_draw(sweep, 1, 2, &draw));
+  assert_string_equal(draw.kind, "log_uniform");
+  assert_false(lgv_sweep_draw(sweep, 1, 3, &draw));
+  assert_false(lgv_sweep_draw(sweep, 2, 0, &draw));
+  lgv_sweep_free(sweep);
+  sweep = load("env: riverswim\nagent: rlsvi\n");
+  assert_false(lgv_sweep_draw(sweep, 0, 0, &draw));
+  lgv_sweep_free(sweep);
+}
+
 /* Seven keys of ten values are too many; aliases make a small file of it. */
 static void an_explosion_is_refused(void **state) {
   (void)state;
@@ -392,6 +426,7 @@ int main(void) {
       cmocka_unit_test(wrong_scales_are_refused),
       cmocka_unit_test(labels_show_values),
       cmocka_unit_test(mistakes_are_placed),
+      cmocka_unit_test(distributions_can_be_read),
       cmocka_unit_test(an_explosion_is_refused),
       cmocka_unit_test(every_failed_allocation_is_reported),
       cmocka_unit_test(draws_follow_their_distributions),
