@@ -25,8 +25,8 @@ run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 .PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check \
   bench-growth golden test test-report test-all test-asan test-tsan test-clang test-kills \
-  test-valgrind test-arm test-slurm test-wheel test-wheel-arm test-site site wheel fuzz mutants \
-  coverage lint torture trust soak abi abi-check format check-format install clean
+  test-valgrind test-arm test-slurm test-wheel test-wheel-arm test-site site wheel deb release fuzz \
+  mutants coverage lint torture trust soak abi abi-check format check-format install clean
 
 all: build
 
@@ -189,6 +189,12 @@ test-slurm: build ## run a sweep on a Slurm cluster of one node, started for the
 
 wheel: $(SETUP) ## build the Python wheel for other machines and the source distribution into dist/
 	@scripts/wheel dist
+
+deb: $(SETUP) ## build the Debian packages into dist/ and check them with lintian
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" scripts/deb dist
+
+release: build $(VENV) $(SITE) ## build all of a release into dist/ and check its version; publish nothing
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" scripts/release dist
 
 test-wheel: $(SETUP) ## build the Python wheel and test it in a fresh virtual environment
 	@tests/whole/wheel_test.sh

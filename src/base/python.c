@@ -29,15 +29,21 @@ void lgv__find_python(const char *wanted, char *path, size_t size) {
   snprintf(path, size, "python3");
 }
 
+/* The path of the library or program that contains this code. dladdr knows the program itself by
+ * its first argument, which is a bare name if the shell found it in PATH. */
+static bool find_self(char *file) {
+  Dl_info self;
+  if (!dladdr((const void *)lgv__find_python_package, &self)) return false;
+  return realpath(strchr(self.dli_fname, '/') ? self.dli_fname : "/proc/self/exe", file) != NULL;
+}
+
 /* As installed, the code is in lib/, bin/ or lib/MULTIARCH/ beside share/. */
 void lgv__find_python_package(char *path, size_t size) {
   static const char *const places[] = {"../share/langevin/python", "../../share/langevin/python",
                                        "../python"};
-  Dl_info self;
   char file[PATH_MAX];
   path[0] = '\0';
-  if (!dladdr((const void *)lgv__find_python_package, &self) || !realpath(self.dli_fname, file))
-    return;
+  if (!find_self(file)) return;
   char *slash = strrchr(file, '/');
   if (slash) *slash = '\0';
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {

@@ -52,12 +52,13 @@ if [ -e "$build/langevin" ]; then
   test -e "$work/prefix/share/man/man1/langevin.1" || { echo "no manual page"; exit 1; }
 fi
 
-# The program finds the Python half beside itself: its path is the last argument of the Python it starts.
+# The program finds the Python half beside itself, also when the shell found the program in PATH: its path is the last
+# argument of the Python it starts.
 if [ -e "$build/langevin" ]; then
   printf '#!/bin/sh\nfor last; do :; done\necho "$last" >"%s/package"\n' "$work" >"$work/python"
   chmod +x "$work/python"
-  "$work/prefix/bin/langevin" run --env gym:Any-v0 --agent dqn --out "$work/run" \
-    --set env.python="$work/python" 2>/dev/null && { echo "a run without an environment"; exit 1; }
+  (cd "$work" && PATH=$work/prefix/bin:$PATH langevin run --env gym:Any-v0 --agent dqn --out run \
+    --set env.python="$work/python" 2>/dev/null) && { echo "a run without an environment"; exit 1; }
   grep -qx "__version__ = \"$(pkg-config --modversion langevin)\"" "$(cat "$work/package")/langevin/__init__.py" ||
     { echo "the Python half is of another version"; exit 1; }
   cmp "$source/python/langevin/worker.py" "$(cat "$work/package")/langevin/worker.py"
