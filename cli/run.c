@@ -229,8 +229,8 @@ static int run_plan(const cli_command *command, const request *r, const lgv_plan
     return cli_error(command, &err);
   int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
   int64_t threads = r->jobs ? r->jobs : cores > 0 ? cores : 1;
-  lgv_summary *summaries = calloc((size_t)r->seeds, sizeof *summaries);
-  lgv_error *errors = calloc((size_t)r->seeds, sizeof *errors);
+  lgv_summary *summaries = calloc((size_t)r->seeds + 1, sizeof *summaries);
+  lgv_error *errors = calloc((size_t)r->seeds + 1, sizeof *errors);
   lgv_batch batch = {.size = sizeof(lgv_batch),
                      .plan = plan,
                      .first_seed = strtoull(seed, NULL, 10),

@@ -212,7 +212,7 @@ lgv_status lgv__agent_collect(const lgv_agent *agent, lgv_tensors *tensors, lgv_
   size_t first = tensors->count;
   LGV_TRY(lgv__tensors_add_arena(tensors, "agent", &agent->arena, err));
   for (lgv_tensor *t = tensors->items + first; t < tensors->items + tensors->count; t++)
-    t->finite = !t->list && (!t->filled || t->needed);
+    t->finite = !t->list && !t->filled; /* as above */
   return LGV_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,10 +75,11 @@ lgv_status lgv__checkpoint_write(lgv_checkpoint_writer *writer, const lgv_tensor
 
 /* ---- in a child ---- */
 
-/* Keeps only the lock: pipes to other processes must close when the run ends. */
+/* Keeps only the lock: pipes to other processes must close when the run ends. musl has no function
+ * of this name. */
 static void close_all_but(int kept) {
-  if (kept > 0) close_range(0, (unsigned)kept - 1, 0);
-  close_range((unsigned)(kept + 1), ~0u, 0);
+  if (kept > 0) syscall(SYS_close_range, 0u, (unsigned)kept - 1, 0u);
+  syscall(SYS_close_range, (unsigned)(kept + 1), ~0u, 0u);
 }
 
 static void ignore_signals(void) {

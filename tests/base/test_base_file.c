@@ -2,10 +2,12 @@
  */
 #include "base/file.h"
 
+#include "base/disk.h"
 #include "base/lock.h"
 
 #include "file_helpers.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -48,6 +50,24 @@ static void a_write_that_fails_leaves_the_old_file(void **state) {
   assert_null(read_text(directory, "a.tmp"));
   free(text);
   free(large);
+  remove_tree(directory);
+}
+
+/* Whatever fails (to open, to truncate, to write, to sync, to rename), no partial file stays. */
+static void a_failure_leaves_no_partial_file(void **state) {
+  (void)state;
+  char directory[TEMP_SIZE];
+  lgv_error err = {0};
+  make_temp(directory);
+  int failures = 0;
+  for (long n = 1; n < 10; n++) {
+    lgv__disk_fail_after(n, EIO, false);
+    lgv_status status = lgv__write_file(directory, "a", "new", 3, &err);
+    failures += status == LGV_ERR_IO;
+    lgv__disk_fail_after(0, 0, false);
+    assert_null(read_text(directory, "a.tmp"));
+  }
+  assert_true(failures >= 5);
   remove_tree(directory);
 }
 
@@ -211,6 +231,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_file_is_written_and_replaced),
       cmocka_unit_test(a_write_that_fails_leaves_the_old_file),
+      cmocka_unit_test(a_failure_leaves_no_partial_file),
       cmocka_unit_test(a_pipe_is_not_replaced),
       cmocka_unit_test(processes_that_write_one_file_take_turns),
       cmocka_unit_test(a_leftover_is_used_again),

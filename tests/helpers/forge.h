@@ -138,4 +138,16 @@ static inline void forge_set(forge_array *a, size_t i, int64_t whole, double rea
   memcpy(a->data + i * a->item, from, a->item);
 }
 
+/* Replaces numbers as some bytes say and corrects the checksums. A change has 11 bytes: which array
+ * (1), which element (2), and its new bits (8). */
+static inline void forge_change(forge *f, const uint8_t *data, size_t size) {
+  enum { CHANGE = 11 };
+  for (; size >= CHANGE; data += CHANGE, size -= CHANGE) {
+    forge_array *a = &f->array[data[0] % f->n];
+    size_t element = (size_t)data[1] | (size_t)data[2] << 8;
+    if (a->count > 0) memcpy(a->data + element % a->count * a->item, data + 3, a->item);
+  }
+  forge_seal(f);
+}
+
 #endif

@@ -2,6 +2,7 @@
 #include "run_helpers.h"
 #include "temp_root.h"
 
+#include "base/memory.h"
 #include "report/data/csv_file.h"
 #include "report/data/curve.h"
 #include "report/data/measure.h"
@@ -434,6 +435,22 @@ static void tables_align_and_wrap(void **state) {
   free(text);
 }
 
+/* The last test: nothing makes the output whole again. */
+static void a_lost_cell_is_not_forgotten(void **state) {
+  (void)state;
+  lgv_table t = lgv__table("ll");
+  char text[64];
+  FILE *out = fmemopen(text, sizeof text, "w");
+  lgv__table_cell(&t, "a");
+  assert_false(lgv__output_is_incomplete());
+  lgv__memory_fail_after(1);
+  lgv__table_cell(&t, "b");
+  assert_int_equal(lgv__memory_fail_after(0), 0);
+  lgv__table_print(&t, out, 0, 40);
+  fclose(out);
+  assert_true(lgv__output_is_incomplete());
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(empty_fields_and_a_torn_last_line_are_left_out),
@@ -452,6 +469,7 @@ int main(void) {
       cmocka_unit_test(ticks_are_round_and_short),
       cmocka_unit_test(ranges_have_room_and_keep_zero),
       cmocka_unit_test(tables_align_and_wrap),
+      cmocka_unit_test(a_lost_cell_is_not_forgotten),
   };
   return cmocka_run_group_tests(tests, make_root, remove_root);
 }

@@ -332,6 +332,11 @@ static void failures_are_kept_until_they_are_mended(void **state) {
   assert_int_equal(again.last.runs_done, 1);
   assert_null(read_text(path, "error.json"));
   assert_null(read_text(path, "lock"));
+  write_text(path, "error.json", "{}\n"); /* the close of summary.json failed after its rename */
+  watch found = {0};
+  assert_int_equal(run(s, "mend", 2, &found, summaries, &err), LGV_OK);
+  assert_int_equal(found.last.runs_found, 9);
+  assert_null(read_text(path, "error.json"));
   lgv_sweep_free(s);
 }
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LENGTH = 3 };
+enum { LENGTH = 3, BATCH = 16 };
 
 static lgv_env_spec make_spec(float low, float high) {
   lgv_env_spec spec = {.size = sizeof spec, .obs_shape = {LENGTH, 1, 1}};
@@ -150,6 +150,68 @@ static void the_end_of_a_task_has_no_value_beyond(void **state) {
   }
 }
 
+/* The targets of the first update, of agents that have the same parameters, minibatch and noise. */
+static void first_targets(const char *name, const char *extra, float y[BATCH],
+                          float discount[BATCH]) {
+  lgv_env_spec spec = make_spec(-1, 1);
+  char settings[400];
+  snprintf(settings, sizeof settings,
+           "agent.hidden=8 agent.batch=16 agent.replay=200 agent.warmup=20 "
+           "agent.policy_every=1000 agent.gamma=0.5 %s",
+           extra);
+  lgv_agent *agent = make_agent(name, &spec, settings);
+  lgv_rng rng;
+  lgv_rng_seed(&rng, 7, "targets");
+  while (updates_of(agent) == 0) {
+    float obs[2][LENGTH];
+    lgv_error err = {0};
+    for (int k = 0; k < 2 * LENGTH; k++) obs[k / LENGTH][k % LENGTH] = (float)lgv_rng_normal(&rng);
+    lgv_transition t = {.obs = {.data = obs[0], .state = -1},
+                        .next = {.data = obs[1], .state = -1, .stage = 1},
+                        .action = draw_action(&spec.actions, &rng)};
+    if (lgv_agent_observe(agent, &t, &err) != LGV_OK) fail_msg("%s", err.message);
+  }
+  memcpy(y, agent_array(agent, "y", NULL), BATCH * sizeof *y);
+  memcpy(discount, agent_array(agent, "batch.discount", NULL), BATCH * sizeof *discount);
+  lgv_agent_free(agent);
+}
+
+/* y = gamma (q - alpha log pi), rewards are 0: linear in alpha, with the sampled entropy as slope.
+ * A new policy over two numbers is nearly N(0, 1), squashed: its entropy is below that of the
+ * uniform density on [-1, 1]^2, log 4, and above half of it. */
+static void targets_hold_the_entropy_of_the_policy(void **state) {
+  (void)state;
+  static const char *const agents[] = {"sac", "dsac", "lsac"};
+  for (int a = 0; a < 3; a++) {
+    float one[BATCH], two[BATCH], three[BATCH], discount[BATCH];
+    double entropy = 0;
+    first_targets(agents[a], "agent.alpha=1", one, discount);
+    first_targets(agents[a], "agent.alpha=2", two, discount);
+    first_targets(agents[a], "agent.alpha=3", three, discount);
+    for (int i = 0; i < BATCH; i++) {
+      assert_true(discount[i] == 0.5f);
+      assert_true(fabsf(three[i] - two[i] - (two[i] - one[i])) < 1e-5f);
+      entropy += (double)((three[i] - one[i]) / 2 / discount[i]) / BATCH;
+    }
+    if (!(entropy > 0.5 * log(4) && entropy < log(4))) fail_msg("%s: %g", agents[a], entropy);
+  }
+}
+
+/* Noise is cut to a bound, whatever its deviation. */
+static void smoothing_noise_is_bounded(void **state) {
+  (void)state;
+  float calm[BATCH], wild[BATCH], loud[BATCH], discount[BATCH];
+  first_targets("td3", "agent.target_noise=0", calm, discount);
+  first_targets("td3", "agent.target_noise=10 agent.target_noise_clip=1e-6", wild, discount);
+  first_targets("td3", "agent.target_noise=10 agent.target_noise_clip=0.5", loud, discount);
+  float most = 0;
+  for (int i = 0; i < BATCH; i++) {
+    assert_true(fabsf(wild[i] - calm[i]) < 1e-5f);
+    most = fmaxf(most, fabsf(loud[i] - calm[i]));
+  }
+  assert_true(most > 1e-3f);
+}
+
 static void expect_refusal(const char *agent, const lgv_env_spec *spec, const char *extra,
                            const char *part) {
   lgv_settings *settings = make_settings(NULL, agent, extra);
@@ -259,6 +321,8 @@ int main(void) {
       cmocka_unit_test(updates_come_as_often_as_asked),
       cmocka_unit_test(targets_follow_by_tau),
       cmocka_unit_test(the_end_of_a_task_has_no_value_beyond),
+      cmocka_unit_test(targets_hold_the_entropy_of_the_policy),
+      cmocka_unit_test(smoothing_noise_is_bounded),
       cmocka_unit_test(wrong_usage_is_named),
       cmocka_unit_test(steps_outside_the_problem_are_refused),
       cmocka_unit_test(resolved_values_are_shown),

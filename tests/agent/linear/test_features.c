@@ -232,6 +232,24 @@ static void places_are_where_a_map_is_not_zero(void **state) {
   close_map(&o);
 }
 
+/* Two grids of two tiles: the first one is cut at 1/2, the other, shifted by half a tile, at 1/4
+ * and 3/4. */
+static void grids_of_tiles_are_shifted(void **state) {
+  (void)state;
+  opened o;
+  lgv_error err = {0};
+  const float x[] = {0.2f, 0.3f, 0.6f, 0.8f};
+  int32_t places[4][2];
+  assert_int_equal(open_map(&o, "tiles", 1, "tilings=2 tiles=2", &err), LGV_OK);
+  o.type->places(o.self, x, 4, places[0]);
+  assert_int_equal(places[0][0], places[1][0]);
+  assert_int_not_equal(places[0][1], places[1][1]);
+  assert_int_not_equal(places[1][0], places[2][0]);
+  assert_int_equal(places[1][1], places[2][1]);
+  assert_int_not_equal(places[2][1], places[3][1]);
+  close_map(&o);
+}
+
 /* ---- inputs ---- */
 
 static void layout_input(void *context, lgv_layout *layout) {
@@ -305,6 +323,7 @@ int main(void) {
       cmocka_unit_test(random_waves_stand_for_a_gaussian_kernel),
       cmocka_unit_test(tiles_overlap_where_points_are_near),
       cmocka_unit_test(places_are_where_a_map_is_not_zero),
+      cmocka_unit_test(grids_of_tiles_are_shifted),
       cmocka_unit_test(inputs_without_bounds_follow_what_was_seen),
       cmocka_unit_test(given_bounds_win),
       cmocka_unit_test(bounds_that_cross_are_refused),
