@@ -43,9 +43,9 @@ static bool has_file(const char *name) {
 static void every_experiment_can_be_read(void **state) {
   (void)state;
   static const char *const wanted[] = {
-      "linear-mdp",      "riverswim",           "nchain",
-      "atari",           "qbert-bias",          "qbert-temperature",
-      "double-ablation", "langevin-comparison", "battery"};
+      "linear-mdp", "riverswim",         "nchain",          "atari",
+      "qbert-bias", "qbert-temperature", "double-ablation", "langevin-comparison",
+      "battery",    "atari-seeds",       "atari-games"};
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
     for (int quick = 0; quick < 2; quick++) {
       char path[PATH_MAX];
