@@ -1,4 +1,4 @@
-"""The loop of `langevin run --env atari:GAME --agent adam-lmcdqn` in PyTorch, to compare speeds.
+"""The loop of `langevin run --env atari:GAME --agent adam-lmcdqn --set agent.preset=authors` in PyTorch, to compare speeds.
 
     pip install torch==2.13.0
     pip install ale-py opencv-python-headless numpy

@@ -597,7 +597,7 @@ class HyperAgent(Agent):
     ) -> None: ...
 
 class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
-    preset: Literal['auto', 'small', 'atari'] | None
+    preset: Literal['auto', 'small', 'pictures', 'authors'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
@@ -629,7 +629,7 @@ class AdamLMCDQN(Agent):
     ) -> None: ...
 
 class LMCDQNParams(DeepParams, SGLDParams, total=False):
-    preset: Literal['auto', 'small', 'atari'] | None
+    preset: Literal['auto', 'small', 'authors'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
@@ -661,7 +661,7 @@ class LMCDQN(Agent):
     ) -> None: ...
 
 class PSGLDDQNParams(DeepParams, PSGLDParams, total=False):
-    preset: Literal['auto', 'small', 'atari'] | None
+    preset: Literal['auto', 'small', 'authors'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
@@ -693,7 +693,7 @@ class PSGLDDQN(Agent):
     ) -> None: ...
 
 class LangevinDQNParams(DeepParams, LangevinAdamParams, total=False):
-    preset: Literal['auto', 'small', 'atari'] | None
+    preset: Literal['auto', 'small', 'authors'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
@@ -725,7 +725,7 @@ class LangevinDQN(Agent):
     ) -> None: ...
 
 class FGLMCDQNParams(DeepParams, ASGLDParams, total=False):
-    preset: Literal['auto', 'small', 'atari'] | None
+    preset: Literal['auto', 'small', 'authors'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
@@ -758,7 +758,7 @@ class FGLMCDQN(Agent):
     ) -> None: ...
 
 class ULMCDQNParams(DeepParams, ULMCParams, total=False):
-    preset: Literal['auto', 'small', 'atari'] | None
+    preset: Literal['auto', 'small', 'authors'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
@@ -790,7 +790,7 @@ class ULMCDQN(Agent):
     ) -> None: ...
 
 class FGULMCDQNParams(DeepParams, ULMCParams, total=False):
-    preset: Literal['auto', 'small', 'atari'] | None
+    preset: Literal['auto', 'small', 'authors'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
@@ -823,7 +823,7 @@ class FGULMCDQN(Agent):
     ) -> None: ...
 
 class PathwiseLMCDQNParams(DeepParams, AdamParams, total=False):
-    preset: Literal['auto', 'small', 'atari'] | None
+    preset: Literal['auto', 'small', 'pictures'] | None
     prior: float | None
     sigma: float | None
     rho: float | None

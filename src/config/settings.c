@@ -294,8 +294,9 @@ static const lgv_preset *choose_preset(const lgv_settings *settings, const lgv_p
   if (!name || strcmp(name, "auto") == 0)
     return presets + (presets[1].name && lgv__is_large_picture(env->obs_form, env->obs_shape));
   const lgv_preset *found = find_preset(presets, name);
-  bool former = !found && strcmp(name, "atari") == 0; /* what `authors` was called */
-  return former ? find_preset(presets, "authors") : found;
+  if (found || strcmp(name, "atari") != 0) return found;
+  found = find_preset(presets, "authors"); /* `atari` is the former name of it or of the second */
+  return found ? found : find_preset(presets, "pictures");
 }
 
 lgv_status lgv__settings_copy(const lgv_settings *from, lgv_settings *to, lgv_error *err) {
@@ -318,7 +319,8 @@ static bool suits_optimizer(const lgv_settings *settings, const lgv_preset *pres
   return own && strlen(chosen) == length && strncmp(chosen, own, length) == 0;
 }
 
-/* Sets each "key=value" of values whose key the user left open. */
+/* Sets each "key=value" of values whose key the user left open. A network that the user chose has
+ * its own convolutions. */
 static lgv_status apply_preset(lgv_settings *settings, const lgv_preset *preset, bool own_optimizer,
                                lgv_error *err) {
   char origin[48], item[160], key[128];
@@ -328,7 +330,8 @@ static lgv_status apply_preset(lgv_settings *settings, const lgv_preset *preset,
     snprintf(item, sizeof item, "%.*s", (int)length, text);
     snprintf(key, sizeof key, "%.*s", (int)strcspn(item, "="), item);
     bool foreign = !own_optimizer && strncmp(key, "optim.", 6) == 0;
-    if (length && !foreign && !lgv_settings_get(settings, key))
+    bool other_net = strcmp(key, "agent.conv") == 0 && lgv_settings_get(settings, "agent.net");
+    if (length && !foreign && !other_net && !lgv_settings_get(settings, key))
       LGV_TRY(lgv_settings_assign(settings, item, origin, err));
     text += length + (text[length] == ' ');
   }

@@ -66,7 +66,7 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[],
 #define DQN_PICTURES_OR_SMALL "pictures for pictures of at least 36 x 36, else small"
 /* The rows of a network. */
 #define DQN_NET_ROWS \
-  LGV_CHOICE_ROW(dqn_params, net, "net", "auto", lgv__dqn_net_names, "conv: the convolutions of agent.conv, then dense layers; nature: 32x8s4,64x4s2,64x3s1; auto: nature for pictures of at least 36 x 36, conv for those of at least 5 x 5, else mlp"), \
+  LGV_CHOICE_ROW(dqn_params, net, "net", "auto", lgv__dqn_net_names, "conv: the convolutions of agent.conv, then dense layers; nature: 32x8s4,64x4s2,64x3s1; auto: conv if agent.conv is set; else nature for pictures of at least 36 x 36, conv for those of at least 5 x 5, else mlp"), \
   LGV_TEXT_ROW(dqn_params, conv, "conv", "", "convolutions of agent.net = conv, separated by commas; 16x3s1: 16 channels, windows of 3 x 3, stride 1; empty: 16x3s1,32x3s1"), \
   LGV_INTS_ROW(dqn_params, hidden, "hidden", "0", 0, 1e6, "widths of the hidden dense layers; 0: 32,32 (mlp), 128 (conv), 512 (nature)"), \
   LGV_BOOL_ROW(dqn_params, layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier"), \
@@ -112,7 +112,7 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[],
   LGV_REAL_ROW(dqn_params, grad_clip, "grad_clip", "0", 0, 1e12, 0, "greatest norm of a gradient; longer ones are scaled down to it; 0: no limit")
 /* clang-format on */
 
-/* The loop on Atari of Ishfaq et al. (ICLR 2024), for the presets `atari` that follow it. */
+/* The loop on Atari of Ishfaq et al. (ICLR 2024), for the presets `authors` and `atari`. */
 #define DQN_ATARI_LOOP                                                                             \
   "agent.hidden=512 agent.scale_input=false agent.replay=1000000 agent.n_step=3 "                  \
   "agent.double=true agent.target_every=500 "

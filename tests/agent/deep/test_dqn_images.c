@@ -91,6 +91,23 @@ static void the_authors_preset_is_the_published_loop(void **state) {
                        {"agent.epsilon_steps", "1000000"}, {"agent.epsilon_eval", "0"});
 }
 
+/* A preset's convolutions are for the network that it chooses. */
+static void a_network_of_the_users_choice_has_its_own_convolutions(void **state) {
+  (void)state;
+  static const char *const agents[] = {"adam-lmcdqn", "pathwise-lmcdqn"};
+  for (size_t i = 0; i < sizeof agents / sizeof *agents; i++) {
+    lgv_plan *plan = plan_for(agents[i], "agent.net=nature");
+    check_value(plan, agents[i], "agent.preset", "pictures");
+    check_value(plan, agents[i], "agent.net", "nature");
+    check_value(plan, agents[i], "agent.conv", "32x8s4,64x4s2,64x3s1");
+    lgv_plan_free(plan);
+    plan = plan_for(agents[i], "agent.conv=8x8s4");
+    check_value(plan, agents[i], "agent.net", "conv");
+    check_value(plan, agents[i], "agent.conv", "8x8s4");
+    lgv_plan_free(plan);
+  }
+}
+
 /* The authors' program for Atari (Li et al., ICML 2024), as far as the agent has such parameters.
  */
 static void the_atari_preset_of_hyperagent_is_published(void **state) {
@@ -186,6 +203,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_agent_with_a_network_takes_images),
       cmocka_unit_test(the_authors_preset_is_the_published_loop),
+      cmocka_unit_test(a_network_of_the_users_choice_has_its_own_convolutions),
       cmocka_unit_test(the_atari_preset_of_hyperagent_is_published),
       cmocka_unit_test(the_presets_of_the_baselines_are_dqn_zoo),
       cmocka_unit_test(dqn_learns_from_pictures),
