@@ -24,7 +24,8 @@ static lgv_status start_ffmpeg(cli_video *v, const lgv_picture *frame, int input
   char target[4096 + 8];
   snprintf(target, sizeof target, "file:%s",
            v->path); /* a name is a name, whatever it begins with */
-  const char *words[] = {"ffmpeg",
+  const char *named = getenv("LANGEVIN_FFMPEG"), *program = named && *named ? named : "ffmpeg";
+  const char *words[] = {program,
                          "-loglevel",
                          "error",
                          "-y",
@@ -48,14 +49,16 @@ static lgv_status start_ffmpeg(cli_video *v, const lgv_picture *frame, int input
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-  int failed = posix_spawnp(&v->child, "ffmpeg", &actions, NULL, (char *const *)words, environ);
+  int failed = posix_spawnp(&v->child, program, &actions, NULL, (char *const *)words, environ);
   posix_spawn_file_actions_destroy(&actions);
   if (!failed) return LGV_OK;
   v->child = 0;
   if (failed == ENOENT)
     return lgv_fail(err, LGV_ERR_IO,
-                    "videos are made by ffmpeg, which is not installed. On Debian and Ubuntu: "
-                    "sudo apt-get install ffmpeg");
+                    "videos are made by ffmpeg, and there is no program %s. On Debian and Ubuntu: "
+                    "sudo apt-get install ffmpeg; without root, beside the Python package: pip "
+                    "install imageio-ffmpeg; or let LANGEVIN_FFMPEG name the program",
+                    program);
   return lgv_fail(err, LGV_ERR_IO, "cannot start ffmpeg: %s", strerror(failed));
 }
 

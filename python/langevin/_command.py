@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from typing import List
 
@@ -20,6 +21,17 @@ def candidates() -> List[str]:
     ]
 
 
+def find_ffmpeg() -> None:
+    """`langevin watch --video` starts ffmpeg: where the system has none, that of the package imageio-ffmpeg."""
+    if any(word.startswith("--video") for word in sys.argv) and not shutil.which("ffmpeg"):
+        try:
+            import imageio_ffmpeg
+
+            os.environ.setdefault("LANGEVIN_FFMPEG", imageio_ffmpeg.get_ffmpeg_exe())
+        except (ImportError, RuntimeError):
+            pass  # the program says what is missing
+
+
 def main() -> None:
     named = os.environ.get("LANGEVIN_COMMAND")
     program = next((path for path in ([named] if named else candidates()) if os.access(path, os.X_OK)), None)
@@ -27,4 +39,5 @@ def main() -> None:
         sys.exit("langevin: the program was not found: install the package with `pip install .`, or build the sources "
                  "with `make build`")  # fmt: skip
     os.environ.setdefault("LANGEVIN_PYTHON", sys.executable)  # for Gymnasium environments
+    find_ffmpeg()
     os.execv(program, ["langevin", *sys.argv[1:]])

@@ -36,6 +36,15 @@ for file in venv/lib/python*/site-packages/langevin/liblangevin.so venv/lib/pyth
   ! ldd "$file" | grep -v -e linux-vdso -e libm.so -e libc.so -e ld-linux
 done
 
+# The first page, as a stranger follows it, in an environment of its own; 2000 steps instead of 100000.
+mkdir stranger
+ln -s ../dist stranger/dist
+sed -n '/^## From nothing to a trained lander/,/^## Install/p' "$root/README.md" |
+  sed -n '/^```sh$/,/^```$/p' | sed -e '/^```/d' -e 's/--steps 100000/--steps 2000/' >stranger/commands
+[ "$(wc -l <stranger/commands)" = 7 ]
+(cd stranger && sh -e commands >log 2>&1 && cc -std=c99 -c lander.c && test -s lander.svg && test -s lander.mp4) ||
+  { cat stranger/log && exit 1; }
+
 quiet $pip install "$wheel[gym]" pytest safetensors
 quiet venv/bin/langevin run --env gym:CartPole-v1 --agent dqn --set run.steps=500 --out "$work/gym"
 mkdir elsewhere
