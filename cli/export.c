@@ -3,16 +3,18 @@
 
 #include <string.h>
 
-enum { OUT, NAME };
+enum { OUT, NAME, INT8 };
 
 static const cli_option options[] = {
     [OUT] = {"out", 'o', "FILE", "the file to write, such as policy.c or net.safetensors"},
     [NAME] = {"name", 0, "NAME", "the prefix of its functions (default policy)"},
+    [INT8] = {"int8", 0, NULL, "round the weights of a network to 8 bits, for small machines"},
     {0},
 };
 
 typedef struct request {
   const char *path, *out, *name;
+  bool int8;
 } request;
 
 static void parse(cli_args *args, request *r) {
@@ -20,6 +22,7 @@ static void parse(cli_args *args, request *r) {
     switch (cli_which(args)) {
     case OUT: r->out = args->value; break;
     case NAME: r->name = args->value; break;
+    case INT8: r->int8 = true; break;
     default:
       if (r->path)
         cli_reject(args, "one run at a time: '%s' or '%s'?", r->path, args->value);
@@ -47,7 +50,9 @@ static int export_main(const cli_command *command, int count, char **words) {
   parse(&args, &r);
   if (args.stopped) return args.exit_code;
   if (lgv_trained_open(r.path, 0, false, &trained, &err) != LGV_OK) return cli_error(command, &err);
-  lgv_status status = lgv_agent_export(lgv_trained_agent(trained), r.out, r.name, &err);
+  lgv_agent *agent = lgv_trained_agent(trained);
+  lgv_status status = r.int8 ? lgv_agent_export_int8(agent, r.out, r.name, &err)
+                             : lgv_agent_export(agent, r.out, r.name, &err);
   lgv_trained_free(trained);
   if (status != LGV_OK) return cli_error(command, &err);
   if (is_network(r.out))
@@ -60,7 +65,7 @@ static int export_main(const cli_command *command, int count, char **words) {
 const cli_command cli_export = {
     .name = "export",
     .summary = "a trained policy as one C file without dependencies",
-    .usage = "DIR --out FILE [--name NAME]",
+    .usage = "DIR --out FILE [--name NAME] [--int8]",
     .options = options,
     .notes =
         "DIR is the directory of a run, a checkpoint in it, or an agent that Python saved. The "

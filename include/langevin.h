@@ -321,18 +321,23 @@ LGV_API LGV_CHECK lgv_status lgv_agent_get(const lgv_agent *agent, const char *k
  * instead, for agent.features = network. */
 LGV_API LGV_CHECK lgv_status lgv_agent_export(lgv_agent *agent, const char *path, const char *name,
                                               lgv_error *err);
+/* The same for small machines: the weights of the network are whole numbers of 8 bits, with a scale
+ * per row, so that the values are rounded. Refuses policies that are not networks. */
+LGV_API LGV_CHECK lgv_status lgv_agent_export_int8(lgv_agent *agent, const char *path,
+                                                   const char *name, lgv_error *err);
 
 /* The name of the array in which an environment keeps the statistics of its observations. */
 #define LGV_STATISTICS "statistics"
 
 /* What a file of lgv_agent_save holds beside the agent. */
 typedef struct lgv_save_options {
-  size_t size;            /* sizeof(lgv_save_options) */
-  const char *about;      /* optional: the caller's text for the file's metadata */
-  const void *statistics; /* optional: those of the training environment, as its array
-                           * LGV_STATISTICS holds them; lgv_trained_open freezes them in the
-                           * environment that it makes */
-  size_t statistics_size; /* in bytes */
+  size_t size;             /* sizeof(lgv_save_options) */
+  const char *about;       /* optional: the caller's text for the file's metadata */
+  const void *statistics;  /* optional: those of the training environment, as its array
+                            * LGV_STATISTICS holds them; lgv_trained_open freezes them in the
+                            * environment that it makes */
+  size_t statistics_size;  /* in bytes */
+  bool without_experience; /* a small file: the agent that loads it acts, but cannot learn */
 } lgv_save_options;
 
 /* Saves the agent's whole state as a safetensors file, which is written whole or not at all.

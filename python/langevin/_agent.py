@@ -626,23 +626,28 @@ class Agent:
 
     # ---- Files
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Any, *, experience: bool = True) -> None:
         """Writes everything that decides the agent's future into one safetensors file: load() continues bit for bit. The
         environment, but for the statistics of its wrappers, and the rows of the records are not in it. `langevin eval`,
-        `watch` and `export` read the file, too, if the environment is one that the command line can make."""
+        `watch` and `export` read the file, too, if the environment is one that the command line can make.
+
+        experience: False leaves out the replay. The file is much smaller; the agent that load() returns acts, but cannot
+        learn on."""
         with self._only:
             statistics = self._adapter.save_statistics()
             options = library.CSaveOptions(
-                about=_agent_files.describe(self), statistics=statistics or None, statistics_size=len(statistics)
-            )
+                about=_agent_files.describe(self), statistics=statistics or None, statistics_size=len(statistics),
+                without_experience=not experience,
+            )  # fmt: skip
             call("lgv_agent_save", self.handle.pointer, library.encode_path(path), ctypes.byref(options))
 
-    def export(self, path: Any, name: str = "policy") -> None:
+    def export(self, path: Any, name: str = "policy", *, int8: bool = False) -> None:
         """Writes the policy as one C file without dependencies, as `langevin export` does; name: what its functions
-        begin with. If the path ends with .safetensors, writes the network up to its last hidden layer instead, for
-        linear agents: LMCLSVI(env, features="network", file=path)."""
+        begin with; int8: round the weights of a network to 8 bits, for small machines. If the path ends with
+        .safetensors, writes the network up to its last hidden layer instead, for linear agents: LMCLSVI(env,
+        features="network", file=path)."""
         with self._only:
-            call("lgv_agent_export", self.handle.pointer, library.encode_path(path), name.encode())
+            call("lgv_agent_export_int8" if int8 else "lgv_agent_export", self.handle.pointer, library.encode_path(path), name.encode())
 
     def __reduce__(self) -> tuple:
         with tempfile.TemporaryDirectory() as directory:

@@ -199,6 +199,7 @@ class CSaveOptions(Sized):
         ("about", c_char_p),
         ("statistics", c_char_p),
         ("statistics_size", c_size_t),
+        ("without_experience", c_bool),
     ]
 
 
@@ -381,6 +382,7 @@ FUNCTIONS: "list[tuple[str, Any, list[Any]]]" = [
     ("lgv_agent_save", STATUS, [P, c_char_p, P]),
     ("lgv_agent_load", STATUS, [P, c_char_p]),
     ("lgv_agent_export", STATUS, [P, c_char_p, c_char_p]),
+    ("lgv_agent_export_int8", STATUS, [P, c_char_p, c_char_p]),
     ("lgv_trainer_create", STATUS, [P, P, P]),
     ("lgv_trainer_free", None, [P]),
     ("lgv_trainer_set_episode_steps", STATUS, [P, c_int64]),

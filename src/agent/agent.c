@@ -17,8 +17,9 @@
 struct lgv_agent {
   const lgv_agent_type *type;
   void *params, *optim_params, *feature_params, *self;
-  bool opened;  /* type->open succeeded, so close is due */
-  bool corrupt; /* a file was refused too late: nothing may use the arrays */
+  bool opened;    /* type->open succeeded, so close is due */
+  bool corrupt;   /* a file was refused too late: nothing may use the arrays */
+  bool acts_only; /* the file that was loaded holds no experience to learn from */
   lgv_full_problem problem;
   lgv_arena arena;
 };
@@ -367,6 +368,10 @@ lgv_status lgv_agent_observe(lgv_agent *agent, const lgv_transition *transition,
 /* Replays and losses are in single precision, where 1e300 is infinite. */
 lgv_status lgv__agent_observe(lgv_agent *agent, const lgv_transition *transition, lgv_error *err) {
   LGV_TRY(lgv__agent_check_usable(agent, err));
+  if (agent->acts_only)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%s cannot learn on: it was saved without its experience, to act only",
+                    agent->type->name);
   if (!isfinite((float)transition->reward))
     return lgv_fail(err, LGV_ERR_NUMERIC,
                     "%s cannot learn from the reward %g, which is not finite in single precision: "
@@ -457,6 +462,8 @@ lgv_status lgv_agent_save(const lgv_agent *agent, const char *path, const lgv_sa
   if (options) LGV_TRY(lgv__check_size("lgv_save_options", options->size, sizeof *options, err));
   lgv_tensors tensors = {.about = options ? options->about : NULL};
   lgv_status status = lgv__agent_collect(agent, &tensors, err);
+  tensors.without_experience = agent->acts_only || (options && options->without_experience);
+  if (tensors.without_experience) lgv__tensors_drop_rows(&tensors);
   if (status == LGV_OK && options && options->statistics)
     status = lgv__tensors_add(&tensors, "env." LGV_STATISTICS, LGV_U8, options->statistics_size,
                               (void *)options->statistics, err);
@@ -470,6 +477,7 @@ lgv_status lgv_agent_load(lgv_agent *agent, const char *path, lgv_error *err) {
   lgv_status status = lgv__agent_collect(agent, &tensors, err);
   if (status == LGV_OK) status = lgv__tensors_read(&tensors, path, err);
   agent->corrupt = tensors.corrupt || (agent->corrupt && status != LGV_OK);
+  if (status == LGV_OK) agent->acts_only = tensors.without_experience;
   lgv__tensors_free(&tensors);
   return status;
 }

@@ -261,6 +261,11 @@ static lgv_status check(const export_writer *w, bool has_parts, lgv_error *err) 
     return lgv_fail(err, LGV_ERR_USAGE, "'%.80s' cannot begin the name of a C function", w->name);
   if (!has_parts || (!w->is_table && !w->parts.net && !w->parts.linear))
     return lgv_fail(err, LGV_ERR_USAGE, "%s cannot be exported", type->name);
+  if (w->int8 && (w->is_table || !w->parts.net))
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "8 bits are for the weights of a network; this policy of %s is a %s: export it "
+                    "without int8",
+                    type->name, w->is_table ? "table" : "feature map");
   return LGV_OK;
 }
 
@@ -285,11 +290,14 @@ static bool names_network_file(const char *path) {
   return length >= tail && strcmp(path + length - tail, end) == 0;
 }
 
-lgv_status lgv_agent_export(lgv_agent *agent, const char *path, const char *name, lgv_error *err) {
+static lgv_status export(lgv_agent *agent, const char *path, const char *name, bool int8,
+                         lgv_error *err) {
   char temporary[PATH_MAX];
-  export_writer w = {.name = name, .agent = agent, .env = lgv__agent_env(agent)};
+  export_writer w = {.name = name, .agent = agent, .env = lgv__agent_env(agent), .int8 = int8};
   bool has_parts = lgv__agent_policy_parts(agent, &w.parts);
   LGV_TRY(lgv__agent_check_usable(agent, err));
+  if (names_network_file(path) && int8)
+    return lgv_fail(err, LGV_ERR_USAGE, "%s: weights of 8 bits are for C files", path);
   if (names_network_file(path))
     return lgv__network_file_write(path, &w.parts, lgv__agent_type(agent)->name, err);
   prepare(&w);
@@ -304,4 +312,13 @@ lgv_status lgv_agent_export(lgv_agent *agent, const char *path, const char *name
     return status;
   }
   return close_file(&w, temporary, path, put_policy(&w, err), err);
+}
+
+lgv_status lgv_agent_export(lgv_agent *agent, const char *path, const char *name, lgv_error *err) {
+  return export(agent, path, name, false, err);
+}
+
+lgv_status lgv_agent_export_int8(lgv_agent *agent, const char *path, const char *name,
+                                 lgv_error *err) {
+  return export(agent, path, name, true, err);
 }

@@ -1,6 +1,14 @@
 /* Networks: their weights, and a forward pass for one observation that calls one short function per
  * layer. Functions that a network does not need are left out. Sums run in another order than in the
- * library, so that values agree to single precision. */
+ * library, so that values agree to single precision.
+ *
+ * With int8, the array `weights` holds whole numbers of 8 bits at the same offsets, and `rest`, for
+ * each layer, the scales of the rows of W, its biases, and the gains and shifts of a normalized
+ * layer:
+ *
+ *   W_ij ~ scale_i q_ij,  scale_i = max_j |W_ij| / 127,  |q_ij| <= 127
+ *
+ * A row belongs to one input, so that the scale multiplies the input once. */
 #include "agent/export_writer.h"
 
 #include "base/error.h"
@@ -21,38 +29,51 @@ static bool standardizes(const export_writer *w) {
 
 /* ---- functions of layers ---- */
 
+static const char *weight_type(const export_writer *w) { return w->int8 ? "signed char" : "float"; }
+
 static void put_dense(const export_writer *w) {
   bool shared = w->parts.net->shape.shared_bias;
   fprintf(w->file,
-          "/* y = x W + b: W (in x out) row by row, then b%s. */\n"
-          "static void dense(const float *w, %sint in, int out, const float *x, float *y) {\n"
-          "  const float *b = w + in * out;\n"
+          "/* y = x W + b: W (in x out) row by row%s, then b%s. */\n"
+          "static void dense(const %s *w, %s%sint in, int out, const float *x, float *y) {\n"
+          "  const float *b = %s;\n"
           "  for (int j = 0; j < out; j++) y[j] = b[%s];\n"
-          "  for (int i = 0; i < in; i++, w += out)\n"
-          "    for (int j = 0; j < out; j++) y[j] += x[i] * w[j];\n"
+          "  for (int i = 0; i < in; i++, w += out) {\n"
+          "    const float v = x[i]%s;\n"
+          "    for (int j = 0; j < out; j++) y[j] += v * %sw[j];\n"
+          "  }\n"
           "}\n\n",
-          shared ? ", of which the output layer has one" : "", shared ? "int biases, " : "",
-          shared ? "j % biases" : "j");
+          w->int8 ? "; r: the scales of its rows" : "",
+          shared ? ", of which the output layer has one" : "", weight_type(w),
+          w->int8 ? "const float *r, " : "", shared ? "int biases, " : "",
+          w->int8 ? "r + in" : "w + in * out", shared ? "j % biases" : "j",
+          w->int8 ? " * r[i]" : "", w->int8 ? "(float)" : "");
 }
 
 static void put_conv(const export_writer *w) {
-  fputs("/* Pictures are (height x width x channels); the kernel never leaves the picture. W is\n"
-        " * (kernel x kernel x in x out), then b. */\n"
-        "static void conv(const float *w, int width, int in, int out, int kernel, int stride,\n"
-        "                 int out_height, int out_width, const float *x, float *y) {\n"
-        "  const float *b = w + kernel * kernel * in * out;\n"
-        "  for (int row = 0; row < out_height; row++)\n"
-        "    for (int column = 0; column < out_width; column++, y += out) {\n"
-        "      const float *k = w;\n"
-        "      for (int j = 0; j < out; j++) y[j] = b[j];\n"
-        "      for (int u = 0; u < kernel; u++) {\n"
-        "        const float *p = x + ((row * stride + u) * width + column * stride) * in;\n"
-        "        for (int i = 0; i < kernel * in; i++, k += out)\n"
-        "          for (int j = 0; j < out; j++) y[j] += p[i] * k[j];\n"
-        "      }\n"
-        "    }\n"
-        "}\n\n",
-        w->file);
+  fprintf(w->file,
+          "/* Pictures are (height x width x channels); the kernel never leaves the picture. W is\n"
+          " * (kernel x kernel x in x out)%s, then b. */\n"
+          "static void conv(const %s *w, %sint width, int in, int out, int kernel, int stride,\n"
+          "                 int out_height, int out_width, const float *x, float *y) {\n"
+          "  const float *b = %s;\n"
+          "  for (int row = 0; row < out_height; row++)\n"
+          "    for (int column = 0; column < out_width; column++, y += out) {\n"
+          "      const %s *k = w;\n"
+          "      for (int j = 0; j < out; j++) y[j] = b[j];\n"
+          "      for (int u = 0; u < kernel; u++) {\n"
+          "        const float *p = x + ((row * stride + u) * width + column * stride) * in;\n"
+          "        for (int i = 0; i < kernel * in; i++, k += out) {\n"
+          "          const float v = p[i]%s;\n"
+          "          for (int j = 0; j < out; j++) y[j] += v * %sk[j];\n"
+          "        }\n"
+          "      }\n"
+          "    }\n"
+          "}\n\n",
+          w->int8 ? "; r: the scales of its rows" : "", weight_type(w),
+          w->int8 ? "const float *r, " : "",
+          w->int8 ? "r + kernel * kernel * in" : "w + kernel * kernel * in * out", weight_type(w),
+          w->int8 ? " * r[u * kernel * in + i]" : "", w->int8 ? "(float)" : "");
 }
 
 static void put_rectify(const export_writer *w) {
@@ -195,11 +216,89 @@ static void put_map(export_writer *w) {
   lgv__export_floats(w, "vector_gain", map.gain + own, 1, 0, vector);
 }
 
+/* ---- weights of 8 bits ---- */
+
+static bool is_rounded(const net_layer *a) { return a->kind != LAYER_EMBEDDING; }
+static int64_t rows_of(const net_layer *a) { return a->n_weights / a->outputs; }
+static int64_t length_of_rest(const net_layer *a) {
+  if (!is_rounded(a)) return 0;
+  return rows_of(a) + a->n_biases + (a->normalized ? 2 * a->outputs : 0);
+}
+
+/* The offset of a layer in `rest`; the length of all for the end. */
+static int64_t rest_before(const net *n, const net_layer *layer) {
+  int64_t sum = 0;
+  for (const net_layer *a = n->layer; a < layer; a++) sum += length_of_rest(a);
+  return sum;
+}
+
+static int64_t rest_of_all(const net *n) { return rest_before(n, n->layer + n->n_layers); }
+
+static float scale_of(const net_layer *a, const float *row) {
+  float most = 0;
+  for (int64_t j = 0; j < a->outputs; j++) most = fmaxf(most, fabsf(row[j]));
+  return most / 127;
+}
+
+static void round_row(const net_layer *a, const float *row, int8_t *q) {
+  float scale = scale_of(a, row);
+  for (int64_t j = 0; j < a->outputs && scale > 0; j++) {
+    float v = row[j] / scale;
+    q[j] = (int8_t)(v < 0 ? v - 0.5f : v + 0.5f);
+  }
+}
+
+static void round_layer(const net_layer *a, const float *from, int8_t *q, float *rest) {
+  const float *W = from + a->weights;
+  for (int64_t i = 0; i < rows_of(a); i++) {
+    round_row(a, W + i * a->outputs, q + a->weights + i * a->outputs);
+    *rest++ = scale_of(a, W + i * a->outputs);
+  }
+  memcpy(rest, from + a->biases, (size_t)a->n_biases * sizeof *rest);
+  if (a->normalized)
+    memcpy(rest + a->n_biases, from + a->gains, 2 * (size_t)a->outputs * sizeof *rest);
+}
+
+/* NAME and NAME_rest, for every copy. */
+static lgv_status put_rounded(export_writer *w, const char *name, const float *from, int64_t stride,
+                              lgv_error *err) {
+  const net *n = w->parts.net;
+  int64_t copies = w->parts.copies, params = n->params, rest = rest_of_all(n);
+  char rest_name[40];
+  int8_t *q = lgv__calloc((size_t)(copies * params), sizeof *q);
+  float *floats = lgv__calloc((size_t)(copies * rest), sizeof *floats);
+  for (int64_t c = 0; q && floats && c < copies; c++)
+    for (const net_layer *a = n->layer; a < n->layer + n->n_layers; a++)
+      if (is_rounded(a))
+        round_layer(a, from + c * stride, q + c * params, floats + c * rest + rest_before(n, a));
+  if (q && floats) {
+    fprintf(w->file, "static const signed char %s[%lld] = {\n  ", name,
+            (long long)(copies * params));
+    for (int64_t i = 0; i < copies * params; i++) {
+      lgv__export_separator(w, i, 24);
+      fprintf(w->file, "%d", q[i]);
+    }
+    fputs("};\n\n", w->file);
+    snprintf(rest_name, sizeof rest_name, "%s_rest", name);
+    lgv__export_floats(w, rest_name, floats, 1, 0, copies * rest);
+  }
+  lgv_status status = q && floats ? LGV_OK : lgv__out_of_memory(err, "an export");
+  lgv__free(q);
+  lgv__free(floats);
+  return status;
+}
+
+static lgv_status put_weights(export_writer *w, const char *name, const float *from, int64_t stride,
+                              lgv_error *err) {
+  if (w->int8) return put_rounded(w, name, from, stride, err);
+  lgv__export_floats(w, name, from, w->parts.copies, stride, w->parts.net->params);
+  return LGV_OK;
+}
+
 static lgv_status put_arrays(export_writer *w, lgv_error *err) {
   const lgv_policy_parts *p = &w->parts;
-  int64_t params = p->net->params;
-  lgv__export_floats(w, "weights", p->w, p->copies, p->stride, params);
-  if (p->prior_w) lgv__export_floats(w, "prior_weights", p->prior_w, p->copies, params, params);
+  LGV_TRY(put_weights(w, "weights", p->w, p->stride, err));
+  if (p->prior_w) LGV_TRY(put_weights(w, "prior_weights", p->prior_w, p->net->params, err));
   if (p->input.gain) put_map(w);
   return p->net->embedding ? put_psi(w, err) : LGV_OK;
 }
@@ -223,6 +322,7 @@ static void put_linear(const pass *p, const net_layer *a, const char *out) {
   fprintf(p->w->file, "%s%s(w", p->indent, a->kernel ? "conv" : "dense");
   if (a->weights > 0) fprintf(p->w->file, " + %lld", (long long)a->weights);
   fputs(", ", p->w->file);
+  if (p->w->int8) fprintf(p->w->file, "r + %lld, ", (long long)rest_before(p->n, a));
   if (a->kernel)
     fprintf(p->w->file, "%d, %lld, %lld, %d, %d, %d, %d, ", a->in_width, (long long)a->inputs,
             (long long)a->outputs, a->kernel, a->stride, a->out_height, a->out_width);
@@ -237,10 +337,12 @@ static void put_linear(const pass *p, const net_layer *a, const char *out) {
 static void put_hidden(pass *p, int32_t l) {
   const net_layer *a = &p->n->layer[l];
   const char *out = free_buffer(p);
+  long long gains = p->w->int8 ? rest_before(p->n, a) + rows_of(a) + a->n_biases : a->gains;
   put_linear(p, a, out);
   if (a->normalized)
-    fprintf(p->w->file, "%snormalize(w + %lld, %lld, %lld, %s);\n", p->indent, (long long)a->gains,
-            (long long)net_layer_places(a), (long long)a->outputs, out);
+    fprintf(p->w->file, "%snormalize(%s + %lld, %lld, %lld, %s);\n", p->indent,
+            p->w->int8 ? "r" : "w", gains, (long long)net_layer_places(a), (long long)a->outputs,
+            out);
   else
     fprintf(p->w->file, "%srectify(%lld, %s);\n", p->indent, (long long)net_layer_length(a), out);
   p->in = out;
@@ -363,7 +465,8 @@ static void put_forward(export_writer *w) {
   const net *n = w->parts.net;
   pass p = {.w = w, .n = n, .buffer = {"a", "b"}, .indent = "  "};
   int32_t end = n->embedding ? n->embedding : n->n_hidden;
-  fprintf(w->file, "static void forward(const float *w, %s, float *out) {\n", w->obs_parameters);
+  fprintf(w->file, "static void forward(const %s *w, %s%s, float *out) {\n", weight_type(w),
+          w->int8 ? "const float *r, " : "", w->obs_parameters);
   put_buffers(&p);
   put_input(&p);
   for (int32_t l = 0; l < end; l++) {
@@ -381,10 +484,13 @@ static void put_forward(export_writer *w) {
 
 /* Calls forward with the weights of a copy, or of the stage. */
 static void put_call(const export_writer *w, const char *weights, const char *out) {
+  const net *n = w->parts.net;
+  const char *copy = w->parts.by_stage ? "stage" : "copy";
   fprintf(w->file, "forward(%s", weights);
-  if (w->parts.copies > 1)
-    fprintf(w->file, " + %s * %lldL", w->parts.by_stage ? "stage" : "copy",
-            (long long)w->parts.net->params);
+  if (w->parts.copies > 1) fprintf(w->file, " + %s * %lldL", copy, (long long)n->params);
+  if (w->int8) fprintf(w->file, ", %s_rest", weights);
+  if (w->int8 && w->parts.copies > 1)
+    fprintf(w->file, " + %s * %lldL", copy, (long long)rest_of_all(n));
   fprintf(w->file, ", %s, %s);\n", w->obs_arguments, out);
 }
 
@@ -442,13 +548,14 @@ static void put_actor(export_writer *w) {
   fprintf(w->file,
           "void %s_act(%s, float *action) {\n"
           "  float out[%d];\n"
-          "  forward(weights, %s, out);\n"
+          "  forward(weights, %s%s, out);\n"
           "  for (int p = 0; p < %d; p++) {\n"
           "    float x = low[p] + ((float)tanh(out[p]) + 1) / 2 * (high[p] - low[p]);\n"
           "    action[p] = x < low[p] ? low[p] : x > high[p] ? high[p] : x;\n"
           "  }\n"
           "}\n",
-          w->name, w->parameters, w->parts.net->shape.outputs, w->arguments, space->parts);
+          w->name, w->parameters, w->parts.net->shape.outputs, w->int8 ? "weights_rest, " : "",
+          w->arguments, space->parts);
 }
 
 lgv_status lgv__export_network(export_writer *w, lgv_error *err) {

@@ -16,6 +16,7 @@ typedef struct export_writer {
   const lgv_env_spec *env;
   lgv_policy_parts parts;
   bool is_table;
+  bool int8;             /* weights of networks are rounded to 8 bits */
   int64_t members;       /* whose values the function of values writes, (members x actions) */
   char parameters[120];  /* that say where the agent is: "int stage, const float *obs" */
   const char *arguments; /* "stage, obs" */

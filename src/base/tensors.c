@@ -144,6 +144,7 @@ static void make_header(lgv_tensors_image *image, lgv_json *json) {
   lgv__json_string(json, "format", format_name);
   image->header_sum = leave_room(json, header_key);
   if (tensors->about) lgv__json_string(json, "about", tensors->about);
+  if (tensors->without_experience) lgv__json_string(json, "experience", "none");
   if (tensors->settings) lgv__json_string(json, "settings", tensors->settings);
   for (size_t i = 0; i < tensors->count; i++)
     image->sums[i] = leave_room(json, tensors->items[i].name);
@@ -485,6 +486,8 @@ static lgv_status read_all(reader *r, lgv_tensors *tensors, bool *changed) {
   LGV_TRY(open_header(r));
   if (tensors->check_settings)
     LGV_TRY(tensors->check_settings(tensors->settings_context, metadata(r, "settings"), r->err));
+  tensors->without_experience = metadata(r, "experience") != NULL;
+  if (tensors->without_experience) lgv__tensors_drop_rows(tensors);
   unsigned char *buffer = lgv__calloc(CHUNK, 1);
   if (!buffer) return lgv__out_of_memory(r->err, "a checkpoint");
   lgv_status status = LGV_OK;

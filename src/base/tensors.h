@@ -28,7 +28,9 @@ typedef struct lgv_tensor {
 typedef struct lgv_tensors {
   lgv_tensor *items;
   size_t count, capacity;
-  bool corrupt;      /* the last read changed the arrays before it refused the file */
+  bool corrupt; /* the last read changed the arrays before it refused the file */
+  /* Blocks of rows that acting does not need are left out; a read sets it if they are missing. */
+  bool without_experience;
   const char *about; /* a text for the header's metadata, or NULL; reading ignores it */
   /* The settings that the arrays belong to, for the metadata, or NULL. On reading, check_settings
    * (NULL: none) gets those of the file (NULL if it has none) before anything changes. */

@@ -337,3 +337,23 @@ def test_restored_statistics_continue_bit_for_bit():
     assert first.obs_rms.mean.dtype == second.obs_rms.mean.dtype
     for action in (0, 1, 0, 1, 1):
         assert np.array_equal(first.step(action)[0], second.step(action)[0])
+
+
+@pytest.mark.parametrize("cls", [langevin.AdamLMCDQN, langevin.C51])
+def test_without_experience(cls, tmp_path):
+    """A small file acts as the whole one does, and cannot learn."""
+    agent = cls(gymnasium.make("CartPole-v1"), seed=3, **SMALL).learn(800)
+    agent.save(tmp_path / "whole")
+    agent.save(tmp_path / "small", experience=False)
+    sizes = [(tmp_path / name).stat().st_size for name in ("whole", "small")]
+    assert sizes[1] < sizes[0] - 400 * (4 + 4)  # the replay's observations and rewards, at least
+    assert returns_of(tmp_path / "small") == returns_of(tmp_path / "whole")
+    loaded = langevin.load(tmp_path / "small", env=gymnasium.make("CartPole-v1"))
+    rows = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
+    assert [int(loaded.predict(row)[0]) for row in rows] == [int(agent.predict(row)[0]) for row in rows]
+    with pytest.raises(langevin.UsageError, match="cannot learn on: it was saved without its experience"):
+        loaded.learn(10)
+    loaded.save(tmp_path / "again")  # what is missing stays missing
+    assert (tmp_path / "again").stat().st_size < sizes[0] - 400 * (4 + 4)
+    assert returns_of(tmp_path / "again") == returns_of(tmp_path / "whole")
+    langevin.load(tmp_path / "whole", env=gymnasium.make("CartPole-v1")).learn(10)
