@@ -96,7 +96,9 @@ static lgv_status add_arrays(lgv_tensors *tensors, network_file *file, lgv_error
   tensors->items[1].list = &file->params;
   LGV_TRY(lgv__tensors_add(tensors, "network.shape", LGV_I32, NETWORK_NUMBERS, file->numbers.value,
                            err));
-  return lgv__tensors_add(tensors, "network.scales", LGV_F32, SCALES, file->scales, err);
+  LGV_TRY(lgv__tensors_add(tensors, "network.scales", LGV_F32, SCALES, file->scales, err));
+  for (size_t i = 0; i < tensors->count; i++) tensors->items[i].finite = true;
+  return LGV_OK;
 }
 
 static lgv_status append(lgv_list *list, const float *x, int64_t count, lgv_error *err) {

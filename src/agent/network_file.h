@@ -47,7 +47,7 @@ LGV_CHECK lgv_status lgv__network_file_write(const char *path, const lgv_policy_
 /* Whatever the outcome, the file is to be freed. */
 LGV_CHECK lgv_status lgv__network_file_read(const char *path, network_file *file, lgv_error *err);
 void lgv__network_file_free(network_file *file);
-/* The network of such numbers, with one output that nobody needs. */
+/* The network of such numbers, with one unused output. */
 LGV_CHECK lgv_status lgv__network_build(const network_numbers *numbers, const float *scales, net *n,
                                         lgv_error *err);
 /* The parameters below its output layer. */

@@ -250,7 +250,7 @@ net_map lgv__running_scale_map(const running_scale *s) {
     map_floats(s);
     note_mapped(s);
   }
-  return (net_map){s->shift, s->gain, s->p->obs ? most_deviations : INFINITY};
+  return (net_map){s->shift, s->gain, s->p->obs ? most_deviations : FLT_MAX};
 }
 
 static double limit_of(const double sizes[2]) {

@@ -83,11 +83,13 @@ static lgv_status read_file(const char *path, const lgv_env_spec *env, network_f
   if (access(path, R_OK) != 0)
     return lgv_fail(err, LGV_ERR_IO, "cannot read features.file = '%.200s': %s", path,
                     strerror(errno));
-  if (lgv__network_file_read(path, file, NULL) != LGV_OK)
-    return lgv_fail(err, LGV_ERR_IO,
-                    "features.file = '%.200s' is no intact network: `langevin export RUN --out "
-                    "net.safetensors` writes one",
-                    path);
+  lgv_error why = {0};
+  lgv_status status = lgv__network_file_read(path, file, &why);
+  if (status != LGV_OK)
+    return lgv_fail(err, status,
+                    "features.file = '%.120s' is no intact network (`langevin export RUN --out "
+                    "net.safetensors` writes one): %.200s",
+                    path, why.message);
   LGV_TRY(lgv__network_build(&file->numbers, file->scales, n, err));
   return check_observations(path, &n->shape, env, err);
 }
@@ -110,13 +112,13 @@ static lgv_status dim(const void *params_, const lgv_env_spec *env, int64_t inpu
 /* The network of the first pass, whatever has happened to the file since. */
 static bool find_network(self *s, net *n) {
   static const network_numbers none;
-  static const float unknown[2];
+  static const float no_scales[2];
   if (memcmp(&s->numbers, &none, sizeof none) == 0) {
     network_file file = {0};
     if (read_file(s->file, s->env, &file, n, NULL) == LGV_OK) s->numbers = file.numbers;
     lgv__network_file_free(&file);
   }
-  return lgv__network_build(&s->numbers, unknown, n, NULL) == LGV_OK;
+  return lgv__network_build(&s->numbers, no_scales, n, NULL) == LGV_OK;
 }
 
 static const char *shape_fault(const void *self_) {
@@ -172,7 +174,8 @@ static void encode(const self *s, const float *x, void *out) {
   const lgv_env_spec *env = s->env;
   size_t pixels = lgv__obs_count(env);
   if (env->obs_kind == LGV_OBS_BYTE)
-    for (size_t i = 0; i < pixels; i++) s->passes->row[i] = (uint8_t)x[i];
+    for (size_t i = 0; i < pixels; i++)
+      s->passes->row[i] = (uint8_t)fminf(fmaxf(x[i], 0), UINT8_MAX); /* NaN: 0 */
   else
     memcpy(s->passes->row, x, pixels * sizeof *x);
   if (env->vector)

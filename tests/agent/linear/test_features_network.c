@@ -204,6 +204,20 @@ static void a_loaded_agent_has_its_own_network(void **state) {
   lgv_agent_free(other);
 }
 
+/* Small pictures of bytes are scaled by channel, without a cut. */
+static void an_agent_on_pictures_is_saved(void **state) {
+  (void)state;
+  char path[PATH_MAX], saved[PATH_MAX];
+  join(path, root, "net.safetensors");
+  join(saved, root, "agent.safetensors");
+  lgv_agent_free(make_donor(&pictures, "dqn", "agent.conv=4x3s1 agent.hidden=6", path));
+  lgv_agent *agent = make_linear(path, &pictures);
+  train(agent, &pictures, 5);
+  SUCCEED(lgv_agent_save(agent, saved, NULL, &err));
+  SUCCEED(lgv_agent_load(agent, saved, &err));
+  lgv_agent_free(agent);
+}
+
 /* ---- refusals ---- */
 
 static void assert_refused(const lgv_env_spec *spec, const char *file, const char *part) {
@@ -279,6 +293,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(features_are_the_last_hidden_layer, make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_loaded_agent_has_its_own_network, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(an_agent_on_pictures_is_saved, make_root, remove_root),
       cmocka_unit_test_setup_teardown(files_that_do_not_fit_are_refused, make_root, remove_root),
       cmocka_unit_test_setup_teardown(agents_without_a_single_network_are_refused, make_root,
                                       remove_root),
