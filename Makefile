@@ -157,7 +157,6 @@ coverage: $(SETUP) $(VENV) ## show which lines of src/ the quick tests run; fail
 	@$(call run_tests,build-coverage) -LE slow -E '^(abi|exports|install)$$' # gcov's counters add names of their own
 	@scripts/coverage build-coverage 90
 
-MINUTES ?= 60
 torture: build $(VENV) ## fail or delay single calls of the C library under every sub-command
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target torture_shim
 	@scripts/torture $(BUILD)/langevin $(BUILD)/libtorture_shim.so
@@ -170,6 +169,7 @@ STAGES ?=
 trust: $(SETUP) ## run the stages of docs/reliability.md that have not passed for this tree (STAGES="lint torture": only these)
 	@scripts/trust $(STAGES)
 
+MINUTES ?= 60
 soak: build ## run a sweep for an hour (MINUTES=5: shorter); its memory must not grow
 	@nice -n 10 scripts/soak $(BUILD)/langevin $(MINUTES) $(BUILD)/soak
 

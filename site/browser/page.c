@@ -2,7 +2,7 @@
  * writes settings into page_text, one per line, makes a learner of them, and lets it play episode
  * by episode. A call that fails leaves its reason in page_text.
  *
- * tests/whole/test_browser.c compiles the same file for this machine and compares the bits. */
+ * tests/whole/browser_digests.c compiles the same file for this machine and compares the bits. */
 #include "page.h"
 
 #include <langevin.h>

@@ -150,15 +150,17 @@ function frame(now) {
     panels.forEach((panel) => panel.play());
   running = !isDone();
   show();
-  if (running) requestAnimationFrame(frame);
+  if (running) requestFrame();
 }
 
 function start() {
   if (isDone()) restart();
   running = true;
   last = performance.now();
-  requestAnimationFrame(frame);
+  requestFrame();
 }
+
+function requestFrame() { requestAnimationFrame((now) => guarded(() => frame(now))); }
 
 function guarded(action) {
   const fault = live.querySelector(".live-fault");
