@@ -1,7 +1,7 @@
 """Measure how costs grow with sizes, and draw docs/figures/growth.png.
 
     make bench-growth
-    .venv-peers/bin/python bench/growth.py --langevin build/langevin [--turns N] [--out FILE]
+    .venv-peers/bin/python bench/growth.py --langevin build/langevin [--turns N] [--only TEXT --out FILE]
 
 A point is the CPU time of `langevin run` per step, the best of several turns. It is the difference
 of a longer and a shorter run, which contains only steps at full speed. The dashed line of each
@@ -120,9 +120,11 @@ def exponent(x, y):
 
 
 def draw(results, seeds, path):
-    rows = math.ceil((len(results) + 1) / 3)
-    figure, axes = plt.subplots(rows, 3, figsize=(12, 3.3 * rows), constrained_layout=True)
-    for axis in axes.flat[len(results) + 1 :]:
+    panels = len(results) + bool(seeds)
+    columns = 3 if panels > 4 else 2
+    rows = math.ceil(panels / columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(4 * columns, 3.3 * rows), constrained_layout=True, squeeze=False)
+    for axis in axes.flat[panels:]:
         axis.set_axis_off()
     for axis, (p, times) in zip(axes.flat, results):
         x, us = p["values"], [1e6 * t for t in times]
@@ -133,13 +135,17 @@ def draw(results, seeds, path):
         axis.set_xticks(x, labels=[str(n) for n in x])
         axis.minorticks_off()
         axis.legend(fontsize=8)
-    axis = axes.flat[len(results)]
+    if seeds:
+        draw_seeds(axes.flat[len(results)], seeds)
+    figure.savefig(path, dpi=100)
+
+
+def draw_seeds(axis, seeds):
     for threads in (1, 2):
         axis.plot([1, 2, 4], [seeds[threads, n] for n in (1, 2, 4)], "o-", label=f"{threads} thread{'s'[: threads > 1]}")
     axis.set_xticks([1, 2, 4])
     axis.set(title="seeds of one run, in parallel", xlabel="seeds", ylabel="wall-clock time, s", ylim=(0, None))
     axis.legend(fontsize=8)
-    figure.savefig(path, dpi=100)
 
 
 def main():
@@ -147,13 +153,19 @@ def main():
     parser.add_argument("--langevin", default="build/langevin")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--out", default=os.path.join(HERE, "..", "docs", "figures", "growth.png"))
+    parser.add_argument("--only", default="", help="only panels with TEXT in their title, without the seeds", metavar="TEXT")
     options = parser.parse_args()
+    chosen = [p for p in PANELS if options.only in p["title"]]
+    if not chosen:
+        sys.exit(f"no panel has '{options.only}' in its title: {', '.join(p['title'] for p in PANELS)}")
     results = []
-    for p in PANELS:
+    for p in chosen:
         times = measure(options.langevin, p, options.turns)
         results.append((p, times))
         row = ", ".join(f"{n}: {1e6 * t:.3g}" for n, t in zip(p["values"], times))
         print(f"{p['title']} [us per step] {row}; last power {exponent(p['values'], times):.2f}, theory {p['power']}", flush=True)
+    if options.only:
+        return draw(results, None, options.out)
     seeds = side_by_side(options.langevin, options.turns)
     print(json.dumps({f"{t} threads, {n} seeds": round(s, 3) for (t, n), s in seeds.items()}))
     print(f"2 seeds: {seeds[1, 2] / seeds[2, 2]:.2f} times as fast on 2 cores as on 1")
