@@ -26,7 +26,7 @@ run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 .PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check \
   bench-growth golden test test-report test-all test-asan test-tsan test-clang test-kills \
   test-valgrind test-arm test-slurm test-wheel test-wheel-arm test-site site wheel deb release fuzz \
-  mutants coverage lint torture trust soak abi abi-check format check-format install clean
+  mutants coverage lint static torture trust soak abi abi-check format check-format install clean
 
 all: build
 
@@ -165,6 +165,9 @@ lint: $(SETUP) $(VENV) ## clang-tidy, gcc -fanalyzer, cppcheck, ruff and mypy mu
 	@scripts/setup clang clang-tidy cppcheck
 	@JOBS=$(JOBS) scripts/lint
 
+static: build ## build build-static/langevin, one file without dependencies (musl), and compare its runs
+	@scripts/static $(BUILD)/langevin
+
 STAGES ?=
 trust: $(SETUP) ## run the stages of docs/reliability.md that have not passed for this tree (STAGES="lint torture": only these)
 	@scripts/trust $(STAGES)
@@ -229,4 +232,4 @@ install: build ## install into PREFIX (default /usr/local), below DESTDIR if set
 
 clean: ## remove the build folders
 	@rm -rf $(BUILD) build-asan build-tsan build-clang build-valgrind build-libfuzzer build-mutants \
-	  build-coverage build-arm build-lint build-site build-browser
+	  build-coverage build-arm build-lint build-static build-trust build-site build-browser
