@@ -87,7 +87,7 @@ def options_of(command):
     """The options of a command: {"--env": whether it takes a value}."""
     text = subprocess.run([LANGEVIN, "help", command], capture_output=True, text=True, check=True).stdout
     found = {}
-    for letter, name, argument in re.findall(r"^ *(-\w)?,? *(--[a-z-]+)( [A-Z\[]\S*)?", text, re.M):
+    for letter, name, argument in re.findall(r"^ *(-\w)?,? *(--[a-z0-9-]+)( [A-Z\[]\S*)?", text, re.M):
         found[name] = bool(argument)
         if letter:
             found[letter] = bool(argument)
