@@ -25,7 +25,7 @@ typedef struct cli_command {
   int (*main)(const struct cli_command *command, int count, char **words);
 } cli_command;
 
-extern const cli_command cli_run, cli_sweep, cli_tune, cli_reproduce, cli_eval, cli_watch,
+extern const cli_command cli_run, cli_sweep, cli_tune, cli_zoo, cli_reproduce, cli_eval, cli_watch,
     cli_export, cli_plot, cli_show, cli_compare, cli_report, cli_list, cli_theory, cli_bench,
     cli_help, cli_version;
 extern const cli_command *const cli_commands[]; /* NULL-terminated */
@@ -87,6 +87,12 @@ int cli_terminal_height(void);
 const char *cli_kind_prefix(const char *kind);
 /* The problems that an agent can be used for, in a few words. */
 const char *cli_agent_takes(const lgv_entry *agent);
+
+/* ---- Folders of data ---- */
+
+/* The folder that the variable of the environment names, else as installed (bin/ beside share/, or
+ * beside the folder itself in a wheel), else in the sources that the program was built in. */
+bool cli_find_folder(const char *name, const char *variable, char *path, size_t size);
 
 /* ---- Progress on stderr: a bar on a terminal, a line every few seconds elsewhere ---- */
 

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 const cli_command *const cli_commands[] = {
-    &cli_run,    &cli_sweep, &cli_tune, &cli_reproduce, &cli_eval,   &cli_watch,
-    &cli_export, &cli_plot,  &cli_show, &cli_compare,   &cli_report, &cli_list,
-    &cli_theory, &cli_bench, &cli_help, &cli_version,   NULL,
+    &cli_run,   &cli_sweep,  &cli_tune,  &cli_zoo,  &cli_reproduce, &cli_eval,
+    &cli_watch, &cli_export, &cli_plot,  &cli_show, &cli_compare,   &cli_report,
+    &cli_list,  &cli_theory, &cli_bench, &cli_help, &cli_version,   NULL,
 };
 
 static int version_main(const cli_command *command, int count, char **words) {

@@ -60,11 +60,9 @@ static void parse(cli_args *args, request *r) {
 
 /* ---- Where the experiments are ---- */
 
-/* $LANGEVIN_EXPERIMENTS, else as installed (bin/ beside share/), else in the folder of the sources
- * that the program was built in. */
-static bool find_folder(char *path, size_t size) {
-  static const char *const places[] = {"../share/langevin/experiments", "../experiments"};
-  const char *named = getenv("LANGEVIN_EXPERIMENTS");
+bool cli_find_folder(const char *name, const char *variable, char *path, size_t size) {
+  static const char *const places[] = {"../share/langevin", ".."};
+  const char *named = getenv(variable);
   char program[PATH_MAX];
   if (named) return snprintf(path, size, "%s", named) < (int)size;
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -72,7 +70,8 @@ static bool find_folder(char *path, size_t size) {
   program[length] = '\0';
   *strrchr(program, '/') = '\0';
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-    if (snprintf(path, size, "%s/%s", program, places[i]) < (int)size && access(path, R_OK) == 0)
+    if (snprintf(path, size, "%s/%s/%s", program, places[i], name) < (int)size &&
+        access(path, R_OK) == 0)
       return true;
   return false;
 }
@@ -208,7 +207,7 @@ static int reproduce_main(const cli_command *command, int count, char **words) {
   char folder[PATH_MAX];
   parse(&args, &r);
   if (args.stopped) return args.exit_code;
-  if (!find_folder(folder, sizeof folder)) {
+  if (!cli_find_folder("experiments", "LANGEVIN_EXPERIMENTS", folder, sizeof folder)) {
     cli_wrong(command, "the experiments were not found beside this program; name their folder in "
                        "LANGEVIN_EXPERIMENTS");
     return CLI_FAILED;

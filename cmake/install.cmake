@@ -5,12 +5,13 @@ include(CMakePackageConfigHelpers)
 
 file(GLOB experiment_files CONFIGURE_DEPENDS experiments/*.yaml)
 
-# In a wheel (pyproject.toml) the package contains the shared library, the command line and the
-# experiments of `langevin reproduce`.
+# In a wheel (pyproject.toml) the package contains the shared library, the command line, the
+# experiments of `langevin reproduce` and the zoo.
 if(SKBUILD)
   install(TARGETS langevin_shared LIBRARY DESTINATION langevin COMPONENT python)
   install(TARGETS langevin_cli RUNTIME DESTINATION langevin/bin COMPONENT python)
   install(FILES ${experiment_files} DESTINATION langevin/experiments COMPONENT python)
+  install(DIRECTORY zoo DESTINATION langevin COMPONENT python)
   return()
 endif()
 
@@ -22,6 +23,7 @@ if(TARGET langevin_cli)
 endif()
 
 install(FILES ${experiment_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/experiments)
+install(DIRECTORY zoo DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin)
 # The Python half of the Gymnasium bridge; src/env/process.c finds it relative to the library.
 file(GLOB python_sources CONFIGURE_DEPENDS python/langevin/*.py python/langevin/*.pyi python/langevin/py.typed)
 install(FILES ${python_sources} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/python/langevin)

@@ -43,6 +43,7 @@ _MODULES = {
     "run": "_runs",
     "sweep": "_runs",
     "tune": "_tune",
+    "push_to_hub": "_hub",
     "evaluate": "_runs",
     "read_runs": "_runs",
     "read_run": "_runs",

@@ -9,6 +9,7 @@ from ._callbacks import StopOnReward as StopOnReward
 from ._classes import auto as auto
 from ._feature_map import FeatureMap as FeatureMap
 from ._linear_agent import LinearAgent as LinearAgent
+from ._hub import push_to_hub as push_to_hub
 from ._library import EnvironmentFailed as EnvironmentFailed, Error as Error, FileError as FileError
 from ._library import Interrupted as Interrupted, NumericError as NumericError, OutOfMemory as OutOfMemory
 from ._library import UsageError as UsageError

@@ -87,7 +87,7 @@ def options_of(command):
     """The options of a command: {"--env": whether it takes a value}."""
     text = subprocess.run([LANGEVIN, "help", command], capture_output=True, text=True, check=True).stdout
     found = {}
-    for letter, name, argument in re.findall(r"^ *(-\w)?,? *(--[a-z-]+)( [A-Z\[]\S*)?", text, re.M):
+    for letter, name, argument in re.findall(r"^ *(-\w)?,? *(--[a-z0-9-]+)( [A-Z\[]\S*)?", text, re.M):
         found[name] = bool(argument)
         if letter:
             found[letter] = bool(argument)
@@ -118,7 +118,8 @@ def fault_of(words):
         return None
     if words[0] not in commands:
         return f"there is no command {words[0]}"
-    options, at = options_of(words[0]), 1
+    other = {"train": "run", "watch": "watch"}.get(words[1] if len(words) > 1 else "", "zoo")  # that the zoo hands over to
+    options, at = options_of(other if words[0] == "zoo" else words[0]), 1
     while at < len(words):
         word = words[at]
         at += 1

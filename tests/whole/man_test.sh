@@ -9,7 +9,7 @@ missing=0
 for command in $commands; do
   echo "$text" | grep -qx "\.SS $command" || { echo "no section for the command $command"; missing=1; }
   # an option's line begins with blanks and a dash
-  for option in $("$langevin" help "$command" | sed -n 's/^  *\(-[a-z], \)\{0,1\}\(--[a-z][a-z-]*\).*/\2/p'); do
+  for option in $("$langevin" help "$command" | sed -n 's/^  *\(-[a-z], \)\{0,1\}\(--[a-z][a-z0-9-]*\).*/\2/p'); do
     echo "$text" | sed -n "/^\.SS $command\$/,/^\.S[SH] /p" | grep -q -e "$option" ||
       test "$option" = --help || { echo "$command: the option $option is missing"; missing=1; }
   done
