@@ -45,8 +45,8 @@ static void choose_python(const char *wanted, char *path, size_t size) {
   snprintf(path, size, "python3");
 }
 
-/* The path of the library or program that contains this code. dladdr knows the program itself by its
- * first argument, which is a bare name if the shell found it in PATH. */
+/* The path of the library or program that contains this code. dladdr knows the program itself by
+ * its first argument, which is a bare name if the shell found it in PATH. */
 static bool find_self(char *file) {
   Dl_info self;
   if (!dladdr((const void *)lgv__process_start, &self)) return false;
