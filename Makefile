@@ -25,8 +25,8 @@ run_tests = $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS)
 
 .PHONY: all help setup setup-python build run run-atari bench-atari bench-peers bench-check \
   bench-growth golden test test-report test-all test-asan test-tsan test-clang test-kills \
-  test-valgrind test-arm test-slurm test-wheel test-wheel-arm test-site site wheel deb release fuzz mutants coverage soak abi \
-  abi-check format check-format install clean
+  test-valgrind test-arm test-slurm test-wheel test-wheel-arm test-site site wheel deb release fuzz \
+  mutants coverage soak abi abi-check format check-format install clean
 
 all: build
 
