@@ -450,9 +450,10 @@ static void runs_repeat_themselves_and_survive_an_interruption(void **state) {
   join(whole, root, "whole");
   join(again, root, "again");
   join(halves, root, "halves");
-  lgv_plan *plan = make_plan("atari:breakout", "adam-lmcdqn",
-                             "agent.replay=200 agent.hidden=16 run.steps=300 run.eval_every=100 "
-                             "run.eval_episodes=1 env.max_steps=150 env.sticky=0.25");
+  lgv_plan *plan =
+      make_plan("atari:breakout", "adam-lmcdqn",
+                "agent.replay=200 agent.warmup=32 agent.hidden=16 run.steps=300 run.eval_every=100 "
+                "run.eval_episodes=1 env.max_steps=150 env.sticky=0.25");
   finish(begin(plan, whole));
   finish(begin(plan, again));
   lgv_run *run = begin(plan, halves);
