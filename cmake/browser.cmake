@@ -6,7 +6,7 @@ file(GLOB_RECURSE browser_sources CONFIGURE_DEPENDS src/agent/*.c src/base/*.c s
   src/math/*.c src/nn/*.c src/optim/*.c src/replay/*.c)
 list(FILTER browser_sources EXCLUDE REGEX "/src/math/kernel_|/src/optim/optim_")
 list(FILTER browser_sources EXCLUDE REGEX
-  "/(disk|file|lock|tensors|export[a-z_]*|plan|run_directory|settings_yaml|yaml_file|process|remote|screen|env_gym|env_atari)\\.c$")
+  "/(disk|file|lock|tensors|export[a-z_]*|plan|run_directory|settings_yaml|yaml_file|process|python|remote|screen|env_gym|env_atari)\\.c$")
 add_library(langevin_browser STATIC ${browser_sources} src/registry.c ${kernel_objects})
 target_include_directories(langevin_browser BEFORE PUBLIC include src site/browser/one_thread)
 target_compile_definitions(langevin_browser PRIVATE LGV_NO_BLAS _WASI_EMULATED_MMAN
