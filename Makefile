@@ -157,7 +157,7 @@ coverage: $(SETUP) $(VENV) ## show which lines of src/ the quick tests run; fail
 	@$(call run_tests,build-coverage) -LE slow -E '^(abi|exports|install)$$' # gcov's counters add names of their own
 	@scripts/coverage build-coverage 90
 
-torture: build $(VENV) ## fail or delay single calls of the C library under every sub-command
+torture: build $(VENV) ## fail or delay single calls of the C library under the sub-commands
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target torture_shim
 	@scripts/torture $(BUILD)/langevin $(BUILD)/libtorture_shim.so
 
