@@ -55,7 +55,7 @@ void cli_reject(cli_args *args, const char *format, ...) LGV_PRINTF(2, 3);
 
 /* ---- Messages ---- */
 
-/* fprintf for texts with something of a file or a directory: control characters are made visible.
+/* fprintf for messages that contain file names or contents: control characters are made visible.
  */
 void cli_say(FILE *out, const char *format, ...) LGV_PRINTF(2, 3);
 /* A stream for others to write such texts into; cli_text_print puts them on stdout and closes it.

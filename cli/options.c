@@ -35,7 +35,7 @@ void cli_text_open(cli_text *t) {
 void cli_text_print(cli_text *t) {
   bool whole = !ferror(t->out);
   whole &= fclose(t->out) == 0;
-  if (!whole) lgv__output_lacks_a_part();
+  if (!whole) lgv__mark_output_incomplete();
   if (t->text) lgv__put_visible(stdout, t->text);
   free(t->text);
 }

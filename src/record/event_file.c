@@ -197,15 +197,15 @@ static bool skip_event(lgv_event_file *f, FILE *file, int64_t *step) {
   return take_crc(f, file);
 }
 
-/* *known: bytes of the events up to last_step; 0 if there is no such file. */
-static lgv_status find_end(lgv_event_file *f, const char *path, int64_t last_step, long *known,
+/* *size: bytes of the events up to last_step; 0 if there is no such file. */
+static lgv_status find_end(lgv_event_file *f, const char *path, int64_t last_step, long *size,
                            lgv_error *err) {
   FILE *file = fopen(path, "rb");
-  *known = 0;
+  *size = 0;
   if (!file && errno == ENOENT) return LGV_OK;
   if (!file) return lgv_fail(err, LGV_ERR_IO, "cannot read %.300s: %s", path, strerror(errno));
-  for (int64_t step; skip_event(f, file, &step) && step <= last_step;) *known = ftell(file);
-  bool failed = ferror(file) || *known < 0;
+  for (int64_t step; skip_event(f, file, &step) && step <= last_step;) *size = ftell(file);
+  bool failed = ferror(file) || *size < 0;
   fclose(file);
   return failed ? lgv_fail(err, LGV_ERR_IO, "cannot read %.300s", path) : LGV_OK;
 }
@@ -216,8 +216,8 @@ lgv_status lgv__event_file_open(lgv_event_file *f, const char *directory, int64_
   *f = (lgv_event_file){0};
   make_table(f);
   LGV_TRY(lgv__join_path(directory, LGV_EVENT_FILE_NAME, path, sizeof path, err));
-  long known = 0;
-  if (last_step >= 0) LGV_TRY(find_end(f, path, last_step, &known, err));
-  if (!lgv__out_open(&f->out, path, known)) return write_error(f->out.error, err);
-  return known == 0 ? put_version(f, err) : LGV_OK;
+  long size = 0;
+  if (last_step >= 0) LGV_TRY(find_end(f, path, last_step, &size, err));
+  if (!lgv__out_open(&f->out, path, size)) return write_error(f->out.error, err);
+  return size == 0 ? put_version(f, err) : LGV_OK;
 }

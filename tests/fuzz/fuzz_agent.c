@@ -1,6 +1,6 @@
 /* A forged agent file, as lgv_agent_load reads it: a real one in which numbers are replaced and all
  * checksums corrected, of agents for continuous actions, with feature maps, for bandits and in
- * bf16. The agent refuses it, or acts and learns on, is saved and exported; it may fail, with a
+ * bf16. The agent refuses it, or acts and learns on; it may fail, with a
  * message.
  *
  * Input: which agent (1 byte), then changes (forge_change). */

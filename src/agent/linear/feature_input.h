@@ -40,7 +40,7 @@ void lgv__feature_input_open(feature_input *input);
 void lgv__feature_input_read(const feature_input *input, const void *data, float *out);
 /* Makes the box hold the rows x (rows x count); true if it changed. */
 bool lgv__feature_input_grow(feature_input *input, const float *x, int64_t rows);
-/* The box is the one before the last growth again. */
+/* Restores the box to its state before the last growth. */
 void lgv__feature_input_shrink(feature_input *input);
 /* What the map reads: out (rows x count) from x; without bounds x itself is returned. */
 const float *lgv__feature_input_scale(const feature_input *input, const float *x, int64_t rows,

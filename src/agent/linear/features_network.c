@@ -37,19 +37,19 @@ static const lgv_param param_table[] = {
 /* clang-format on */
 
 /* What a pass needs. */
-typedef struct passes {
+typedef struct network_pass {
   net net;
   net_tape tape;
   int32_t *numbers;             /* of the network that a loaded state belongs to */
   float *w, *scales, *map;      /* as in network_file, w with an output layer of zeros */
   unsigned char *row, *encoded; /* an observation, and those of a batch as networks take them */
-} passes;
+} network_pass;
 
 typedef struct self {
   network_numbers numbers; /* of the first layout pass; the second and `open` must agree */
   const char *file;
   const lgv_env_spec *env;
-  passes *passes;
+  network_pass *pass;
 } self;
 _Static_assert(sizeof(self) <= LGV_FEATURE_STATE, "the state of a map is small");
 
@@ -123,20 +123,20 @@ static bool find_network(self *s, net *n) {
 
 static const char *shape_fault(const void *self_) {
   const self *s = self_;
-  bool same = memcmp(s->passes->numbers, &s->numbers, sizeof s->numbers) == 0;
+  bool same = memcmp(s->pass->numbers, &s->numbers, sizeof s->numbers) == 0;
   return same ? NULL : "another network than that of features.file";
 }
 
 static void layout(void *self_, const void *params_, const lgv_env_spec *env, int64_t inputs,
                    lgv_layout *out) {
   self *s = self_;
-  passes counted = {0}, *p;
+  network_pass counted = {0}, *p;
   s->file = ((const params *)params_)->file;
   s->env = env;
   if (!find_network(s, &counted.net)) return; /* the file is gone: `open` says so */
   size_t encoded = lgv__replay_encoded_bytes(env);
-  s->passes = lgv_layout_array(out, "features.passes", LGV_U8, sizeof counted, LGV_SCRATCH);
-  p = s->passes ? s->passes : &counted;
+  s->pass = lgv_layout_array(out, "features.passes", LGV_U8, sizeof counted, LGV_SCRATCH);
+  p = s->pass ? s->pass : &counted;
   p->net = counted.net;
   p->numbers = lgv_layout_array(out, "features.shape", LGV_I32, NETWORK_NUMBERS, LGV_KEEP);
   lgv_layout_check(out, shape_fault, s);
@@ -148,7 +148,7 @@ static void layout(void *self_, const void *params_, const lgv_env_spec *env, in
   lgv__net_tape_layout(&p->tape, &p->net, "features.tape", BATCH, false, out);
 }
 
-static void take_file(passes *p, const network_file *file) {
+static void take_file(network_pass *p, const network_file *file) {
   memcpy(p->numbers, file->numbers.value, sizeof file->numbers);
   memcpy(p->w, file->params.data, file->params.count * sizeof *p->w);
   memcpy(p->scales, file->scales, sizeof file->scales);
@@ -164,7 +164,7 @@ static lgv_status open(void *self_, lgv_rng *rng, lgv_error *err) {
   if (status == LGV_OK && memcmp(&file.numbers, &s->numbers, sizeof s->numbers) != 0)
     status =
         lgv_fail(err, LGV_ERR_IO, "features.file = '%.120s' changed while it was read", s->file);
-  if (status == LGV_OK) take_file(s->passes, &file);
+  if (status == LGV_OK) take_file(s->pass, &file);
   lgv__network_file_free(&file);
   return status;
 }
@@ -175,16 +175,16 @@ static void encode(const self *s, const float *x, void *out) {
   size_t pixels = lgv__obs_count(env);
   if (env->obs_kind == LGV_OBS_BYTE)
     for (size_t i = 0; i < pixels; i++)
-      s->passes->row[i] = (uint8_t)fminf(fmaxf(x[i], 0), UINT8_MAX); /* NaN: 0 */
+      s->pass->row[i] = (uint8_t)fminf(fmaxf(x[i], 0), UINT8_MAX); /* NaN: 0 */
   else
-    memcpy(s->passes->row, x, pixels * sizeof *x);
+    memcpy(s->pass->row, x, pixels * sizeof *x);
   if (env->vector)
-    memcpy(s->passes->row + lgv__obs_vector_at(env), x + pixels, (size_t)env->vector * sizeof *x);
-  lgv__replay_encode(env, &(lgv_obs){.data = s->passes->row}, out);
+    memcpy(s->pass->row + lgv__obs_vector_at(env), x + pixels, (size_t)env->vector * sizeof *x);
+  lgv__replay_encode(env, &(lgv_obs){.data = s->pass->row}, out);
 }
 
 static net_input input_of(const self *s, int64_t inputs) {
-  const passes *p = s->passes;
+  const network_pass *p = s->pass;
   net_input input = lgv__replay_input(s->env, p->encoded);
   if (p->net.shape.maps_input)
     input.map = (net_map){.shift = p->map, .gain = p->map + inputs, .clip = p->scales[1]};
@@ -195,7 +195,7 @@ static lgv_status map(const void *self_, const float *x, int64_t count, float *o
                       lgv_error *err) {
   (void)err;
   const self *s = self_;
-  passes *p = s->passes;
+  network_pass *p = s->pass;
   int64_t units = units_of(&p->net), inputs = (int64_t)lgv__obs_count(s->env) + s->env->vector;
   size_t bytes = lgv__replay_encoded_bytes(s->env);
   float scale = 1 / sqrtf((float)(units + 1));

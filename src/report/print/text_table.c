@@ -18,7 +18,7 @@ static bool incomplete;
 
 bool lgv__output_is_incomplete(void) { return incomplete; }
 
-void lgv__output_lacks_a_part(void) { incomplete = true; }
+void lgv__mark_output_incomplete(void) { incomplete = true; }
 
 static void add(lgv_table *t, const char *text) {
   if (t->count == t->capacity) {
@@ -109,7 +109,7 @@ static void print_row(const lgv_table *t, char **row, const int *widths, FILE *o
 }
 
 void lgv__table_free(lgv_table *t) {
-  if (t->failed) lgv__output_lacks_a_part();
+  if (t->failed) lgv__mark_output_incomplete();
   for (size_t i = 0; i < t->count; i++) lgv__free(t->cells[i]);
   lgv__free(t->cells);
   *t = (lgv_table){0};

@@ -22,10 +22,10 @@ void lgv__table_real(lgv_table *table, double value);
 /* Other forms of the same table, the first row its head; both free the cells. HTML is escaped. */
 void lgv__table_markdown(lgv_table *table, FILE *out);
 void lgv__table_html(lgv_table *table, FILE *out);
-/* Whether something was printed that lacks a part, for want of memory; the command must not claim
- * success. Printing is done by one thread. */
+/* Whether something was printed that lacks a part because memory ran out; the command must not
+ * claim success. Printing is done by one thread. */
 bool lgv__output_is_incomplete(void);
-void lgv__output_lacks_a_part(void);
+void lgv__mark_output_incomplete(void);
 /* A text with & < > " ' escaped. */
 void lgv__html_text(FILE *out, const char *text);
 /* Plain text whose control characters are made visible (lgv__make_visible). */
