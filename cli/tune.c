@@ -1,5 +1,5 @@
 /* tune: a search for good settings by Optuna. The options are parsed here, and
- * python/langevin/_tune.py does the work in this process's place. */
+ * python/langevin/_tune_command.py does the work in this process's place. */
 #include "cli.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static const char *const code = "import sys\n"
                                 "sys.argv[0] = 'langevin'\n"
                                 "sys.path += filter(None, [sys.argv.pop()])\n"
                                 "try:\n"
-                                "  from langevin._tune import main\n"
+                                "  from langevin._tune_command import main\n"
                                 "except ImportError as error:\n"
                                 "  sys.exit(f'langevin tune: {error}')\n"
                                 "main()";
@@ -93,20 +93,17 @@ const cli_command cli_tune = {
     .summary = "search for good settings by Optuna: trials that do poorly are stopped early",
     .usage = "FILE [--out DIR] [--trials N] [--jobs N]",
     .options = options,
-    .notes = "The file is that of a sweep (`langevin help sweep`): settings, seeds, measure, and "
-             "the keys "
-             "to search for:\n"
-             "  random: {count: 50, keys: {optim.lr: {log_uniform: [1e-5, 1e-2]}}}\n"
-             "`langevin sweep` draws all configurations at random and runs each to its end. Here "
-             "Optuna's "
-             "TPE proposes one after the other, and successive halving compares them at a ninth "
-             "and at a "
-             "third of their budget; two thirds stop there. The runs are those of a sweep: a "
-             "stopped one "
-             "can be resumed exactly with `langevin run --resume`.\n"
-             "The same command resumes a study that was stopped or killed. Several processes, on "
-             "machines "
-             "that share a directory, may work on one study: start the command several times.\n"
-             "It needs Python and Optuna: pip install 'langevin[tune]'",
+    .notes =
+        "The file is that of a sweep (`langevin help sweep`): settings, seeds, measure, and the "
+        "keys to search for:\n"
+        "  random: {count: 50, keys: {optim.lr: {log_uniform: [1e-5, 1e-2]}}}\n"
+        "`langevin sweep` draws all configurations at random and runs each to its end. Here "
+        "Optuna's TPE proposes one after the other, and successive halving compares them at a "
+        "ninth and at a third of their budget; two thirds stop there. The runs are those of a "
+        "sweep: a stopped one can be resumed exactly with `langevin run --resume`.\n"
+        "The same command resumes a study that was stopped or killed. Several processes, on "
+        "machines that share a directory, may work on one study: start the command several "
+        "times.\n"
+        "It needs Python and Optuna: pip install 'langevin[tune]'",
     .main = tune_main,
 };

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -47,13 +48,17 @@ def outcome(study):
     return [(t.number, t.state.name, t.params, t.value, t.intermediate_values, t.user_attrs) for t in study.trials]
 
 
-def metrics(out):
-    return {str(p.relative_to(out)): p.read_bytes() for p in pathlib.Path(out).rglob("metrics.csv")}
+def records(out, name):
+    return {str(p.relative_to(out)): p.read_bytes() for p in pathlib.Path(out).rglob(name)}
 
 
-def start(tmp_path, file, out, **options):
+def told(capfd):
+    return [line for line in capfd.readouterr().err.splitlines() if line.startswith("trial")]
+
+
+def start(tmp_path, file, out, before="", **options):
     (tmp_path / "file.json").write_text(json.dumps(file))
-    code = f"import langevin; langevin.tune({str(tmp_path / 'file.json')!r}, {str(out)!r}, progress_bar=True, **{options!r})"
+    code = f"{before}import langevin; langevin.tune({str(tmp_path / 'file.json')!r}, {str(out)!r}, progress_bar=True, **{options!r})"
     return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
 
 
@@ -69,7 +74,16 @@ def test_finds_the_better_setting(tmp_path):
     runs = [langevin.read_run(tmp_path / best[1] / f"seed-{seed}") for seed in (3, 4)]
     assert best[0] == pytest.approx(sum(r["summary"]["final_return"] for r in runs) / 2)
     assert all(r["summary"]["finished"] for r in runs)
-    assert not list(tmp_path.rglob("checkpoint*")) and not list(tmp_path.rglob("lock/"))
+    assert not list(tmp_path.rglob("checkpoint*"))
+    assert [p for p in tmp_path.rglob("lock") if p.parent != tmp_path] == []
+
+
+def test_without_pruning_every_trial_runs_to_its_end(tmp_path):
+    """More trials than Optuna's MedianPruner, which it takes if it is given none, waits for."""
+    study = langevin.tune(WIDE, tmp_path, trials=12, prune=False)
+    assert [t.state.name for t in study.trials] == ["COMPLETE"] * 12
+    assert all(t.intermediate_values == {} for t in study.trials)
+    assert len({t.user_attrs["directory"] for t in study.trials}) == 12
 
 
 def test_a_sweep_takes_the_runs_over(tmp_path):
@@ -120,7 +134,7 @@ def test_killed_studies_end_as_others_do(tmp_path):
     while not finished:
         process = start(tmp_path, WIDE, out)
         lines = 0
-        for line in process.stderr:  # the more often it has been killed, the farther it may go
+        for _ in process.stderr:  # the more often it has been killed, the farther it may go
             lines += 1
             if lines > kills // 2 and kills < 5:
                 time.sleep(0.02 * (kills % 3))
@@ -134,7 +148,8 @@ def test_killed_studies_end_as_others_do(tmp_path):
     assert kills == 5
     whole = langevin.tune(WIDE, tmp_path / "whole")
     assert outcome(langevin.tune(WIDE, out)) == outcome(whole)
-    assert metrics(out) == metrics(tmp_path / "whole")
+    for name in ("metrics.csv", "summary.json"):
+        assert records(out, name) == records(tmp_path / "whole", name)
 
 
 def test_ctrl_c_loses_nothing(tmp_path):
@@ -146,13 +161,56 @@ def test_ctrl_c_loses_nothing(tmp_path):
     assert outcome(langevin.tune(WIDE, out)) == outcome(langevin.tune(WIDE, tmp_path / "whole"))
 
 
+def test_a_rung_without_a_value_stays_without_one(tmp_path, monkeypatch):
+    """The first episode ends at step 309, after the first rung. A study that is stopped before the second and resumed
+    does not take the later value for the first."""
+    from langevin._tune_runs import Run
+
+    late = {**WIDE, "env": {"name": "nchain", "n": 300}, "measure": "mean_return"}
+    advance, both_seeds = Run.advance, threading.Barrier(2)
+
+    def stop_between(run, unit, target, stop):
+        if target == 666:
+            advance(run, unit, 512, stop)
+            both_seeds.wait()
+            stop.set()
+        advance(run, unit, target, stop)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "advance", stop_between)
+        stopped = langevin.tune(late, tmp_path / "stopped", trials=4, jobs=2)
+    assert [t.state.name for t in stopped.trials] == ["RUNNING"]
+    whole = langevin.tune(late, tmp_path / "whole", trials=4)
+    assert all(set(t.intermediate_values) == {666} for t in whole.trials)
+    assert outcome(langevin.tune(late, tmp_path / "stopped", trials=4)) == outcome(whole)
+
+
+def test_killed_between_report_and_summary(tmp_path, capfd):
+    """A trial that is to be pruned has reported its value, and its process ends before the runs are closed."""
+    kill = """import os, signal
+from langevin._tune_runs import Run
+close = Run.close
+Run.close = lambda run: os.kill(os.getpid(), signal.SIGKILL) if run.summary.steps == 666 else close(run)
+"""
+    process = start(tmp_path, WIDE, tmp_path / "killed", before=kill)
+    lines = [line for line in process.communicate()[1].splitlines() if line.startswith("trial")]
+    assert process.returncode == -signal.SIGKILL
+    resumed = langevin.tune(WIDE, tmp_path / "killed", progress_bar=True)
+    lines += told(capfd)
+    whole = langevin.tune(WIDE, tmp_path / "whole", progress_bar=True)
+    assert lines == told(capfd) and any("pruned after 666 of 2000 steps" in line for line in lines)
+    assert outcome(resumed) == outcome(whole)
+    expected = records(tmp_path / "whole", "summary.json")
+    assert len(expected) == 20 and records(tmp_path / "killed", "summary.json") == expected
+
+
 def test_two_processes_share_a_study(tmp_path):
     out = tmp_path / "shared"
     processes = [start(tmp_path, WIDE, out), start(tmp_path, WIDE, out)]
     texts = [process.communicate()[1] for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
-    told = [line.split(":")[0] for text in texts for line in text.splitlines() if line.startswith("trial")]
-    assert sorted(told, key=lambda t: int(t.split()[1])) == [f"trial {i}" for i in range(10)]
+    names = [line.split(":")[0] for text in texts for line in text.splitlines() if line.startswith("trial")]
+    assert sorted(names, key=lambda t: int(t.split()[1])) == [f"trial {i}" for i in range(10)]
     study = langevin.tune(WIDE, out)
     assert all(t.state.is_finished() for t in study.trials) and len(study.trials) == 10
 
@@ -219,6 +277,8 @@ def test_wrong_files(tmp_path):
 def test_a_study_belongs_to_one_file(tmp_path):
     langevin.tune(CHAIN, tmp_path, trials=1)
     for other, says in [
+        ({**CHAIN, "seeds": {"first": 4, "count": 2}}, "first_seed is 3 there and 4 in the file"),
+        ({**CHAIN, "seeds": {"first": 3, "count": 1}}, "seeds is 2 there and 1 in the file"),
         (keys(**{"optim.lr": {"choice": ["1e-3", "1e-8"]}}), "optim.lr is .*1e-9.* there and .*1e-8.* in the file"),
         ({**CHAIN, "run": {"steps": 3000, "eval_every": 50}}, "settings is"),
         ({**CHAIN, "measure": "mean_return"}, "measure is final_return there and mean_return in the file"),
@@ -258,6 +318,7 @@ def test_command(tmp_path):
     again = command("chain.yaml", "--trials", "4", "--quiet")
     assert again.stdout == done.stdout and again.stderr == ""
     config = table[-1].split("--config ")[1].split()[0]
+    assert config.endswith("/seed-3/config.json")
     assert json.loads((tmp_path / config).read_text())["optim"]["lr"] == 1e-3
     for words, says in [
         ([], "which study? name its file"),
