@@ -1,6 +1,6 @@
 #!/bin/sh
 # browser_test.sh BROWSER_DIGESTS: the library compiled to WebAssembly learns the same, bit for bit, as the
-# portable kernels of this machine. Node runs it here, tests/whole/site_test.py in Chromium. Exit code 77, a
+# portable kernels of this machine. Node runs it here, tests/whole/site_test.py two worlds in Chromium. Exit code 77, a
 # skip, where node or the compiler of scripts/browser is missing.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
