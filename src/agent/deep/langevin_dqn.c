@@ -341,7 +341,7 @@ static void policy_parts(const void *self_, lgv_policy_parts *parts) {
  * some seeds, and with beta = 1e16 no noise ever changes an action: where nothing is won by chance,
  * as on Freeway, an agent that does not begin with the right action stays at 0. Here inputs are
  * divided by 255, errors are Huber's, and the noise is large enough to change the greedy action as
- * long as no reward tells the actions apart.
+ * long as no reward separates the actions.
  *
  * The preset `small`, for everything that is not a large picture, is not from the paper. Inputs and
  * values have the same size in every task (running_scale.h), so that one noise and one l2 term, in
