@@ -319,8 +319,7 @@ static bool suits_optimizer(const lgv_settings *settings, const lgv_preset *pres
   return own && strlen(chosen) == length && strncmp(chosen, own, length) == 0;
 }
 
-/* Sets each "key=value" of values whose key the user left open. A network that the user chose has
- * its own convolutions. */
+/* Sets each "key=value" of values whose key the user left open. */
 static lgv_status apply_preset(lgv_settings *settings, const lgv_preset *preset, bool own_optimizer,
                                lgv_error *err) {
   char origin[48], item[160], key[128];
@@ -330,8 +329,7 @@ static lgv_status apply_preset(lgv_settings *settings, const lgv_preset *preset,
     snprintf(item, sizeof item, "%.*s", (int)length, text);
     snprintf(key, sizeof key, "%.*s", (int)strcspn(item, "="), item);
     bool foreign = !own_optimizer && strncmp(key, "optim.", 6) == 0;
-    bool other_net = strcmp(key, "agent.conv") == 0 && lgv_settings_get(settings, "agent.net");
-    if (length && !foreign && !other_net && !lgv_settings_get(settings, key))
+    if (length && !foreign && !lgv_settings_get(settings, key))
       LGV_TRY(lgv_settings_assign(settings, item, origin, err));
     text += length + (text[length] == ' ');
   }

@@ -67,7 +67,8 @@ typedef struct net_shape {
   lgv_obs_form obs_form;
   int32_t obs_shape[3]; /* (height, width, channels), or (length, 1, 1) */
   int32_t vector;       /* floats that accompany a picture */
-  net_convs convs;      /* of NET_CONV; empty: 16x3s1,32x3s1. NET_NATURE has its own */
+  net_convs convs;      /* of NET_CONV; empty: 16x3s1,32x3s1, or 32x5s5,64x5s5 for large
+                         * pictures. NET_NATURE has its own */
   lgv_ints hidden;      /* widths of the hidden dense layers. {0}: 32,32 in an MLP, 128 in NET_CONV,
                            512 in NET_NATURE; an empty list: likewise, but an MLP has none */
   int32_t outputs;      /* heads x actions x atoms */

@@ -174,8 +174,11 @@ static void networks_are_chosen_by_the_size_of_pictures(void **state) {
   shape.obs_form = LGV_FORM_ONE_HOT;
   expect_choice(shape, NET_MLP, "", 32);
   shape.obs_form = LGV_FORM_DENSE;
+  shape.family = NET_CONV;
+  expect_choice(shape, NET_CONV, "32x5s5,64x5s5", 256);
+  shape.family = NET_AUTO;
   shape.convs = (net_convs){1, {{3, 2, 2}}};
-  expect_choice(shape, NET_CONV, "3x2s2", 128); /* a list asks for it */
+  expect_choice(shape, NET_CONV, "3x2s2", 256); /* a list asks for it */
 }
 
 /* ---- Parameters ---- */

@@ -548,7 +548,7 @@ static void stats(const void *self_, double *values) {
 }
 
 static const lgv_preset presets[] = {{"small", "agent.hidden=64,64 optim.lr=3e-3"},
-                                     {"pictures", DQN_PICTURES_NET "optim.lr=1e-4"},
+                                     {"pictures", "agent.net=conv optim.lr=1e-4"},
                                      {0}};
 
 const lgv_agent_type lgv__agent_pathwise_lmcdqn = {

@@ -67,8 +67,8 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[],
 /* The rows of a network. */
 #define DQN_NET_ROWS \
   LGV_CHOICE_ROW(dqn_params, net, "net", "auto", lgv__dqn_net_names, "conv: the convolutions of agent.conv, then dense layers; nature: 32x8s4,64x4s2,64x3s1; auto: conv if agent.conv is set; else nature for pictures of at least 36 x 36, conv for those of at least 5 x 5, else mlp"), \
-  LGV_TEXT_ROW(dqn_params, conv, "conv", "", "convolutions of agent.net = conv, separated by commas; 16x3s1: 16 channels, windows of 3 x 3, stride 1; empty: 16x3s1,32x3s1"), \
-  LGV_INTS_ROW(dqn_params, hidden, "hidden", "0", 0, 1e6, "widths of the hidden dense layers; 0: 32,32 (mlp), 128 (conv), 512 (nature)"), \
+  LGV_TEXT_ROW(dqn_params, conv, "conv", "", "convolutions of agent.net = conv, separated by commas; 16x3s1: 16 channels, windows of 3 x 3, stride 1; empty: 16x3s1,32x3s1, or 32x5s5,64x5s5 for pictures of at least 36 x 36"), \
+  LGV_INTS_ROW(dqn_params, hidden, "hidden", "0", 0, 1e6, "widths of the hidden dense layers; 0: 32,32 (mlp), 128 (conv; 256 for pictures of at least 36 x 36), 512 (nature)"), \
   LGV_BOOL_ROW(dqn_params, layer_norm, "layer_norm", "false", "normalize the units of each hidden layer before its rectifier"), \
   LGV_CHOICE_ROW(dqn_params, precision, "precision", "float", lgv__dqn_precision_names, "products of hidden layers: float; bf16x3: bf16 with both factors split in two, nearly float; bf16: 8 bits of precision, sums in float. The bf16 precisions have the same bits on every machine")
 #define DQN_SCALE_ROWS \
@@ -116,10 +116,6 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[],
 #define DQN_ATARI_LOOP                                                                             \
   "agent.hidden=512 agent.scale_input=false agent.replay=1000000 agent.n_step=3 "                  \
   "agent.double=true agent.target_every=500 "
-
-/* A network for large pictures at an eighth of the cost of Nature's: that of van Hasselt, Hessel,
- * Aslanides, "When to use parametric models in reinforcement learning?" (NeurIPS 2019). */
-#define DQN_PICTURES_NET "agent.conv=32x5s5,64x5s5 agent.hidden=256 "
 
 /* How an agent configures the shared DQN core. */
 typedef struct dqn_sizes {

@@ -358,8 +358,9 @@ static const lgv_preset adam_lmcdqn_presets[] = {
               "agent.target_every=1000 agent.grad_clip=1000 agent.final_lr=0.05 agent.average=2000 "
               "optim.lr=2e-3 "
               "optim.a=0.1 optim.beta=3e3 optim.l2=0.02 optim.form=paper"},
-    {"pictures", DQN_PICTURES_NET
-     "agent.scale_input=true agent.loss=huber agent.warmup=2000 agent.epsilon_start=1 "
+    {"pictures",
+     "agent.net=conv agent.scale_input=true agent.loss=huber agent.warmup=2000 "
+     "agent.epsilon_start=1 "
      "agent.epsilon_end=0.01 agent.epsilon_steps=10000 agent.update_every=2 agent.replay=200000 "
      "agent.n_step=10 agent.double=true agent.target_every=1000 agent.average=2000 optim.lr=1e-4 "
      "optim.a=1 optim.beta=3e4 optim.form=paper"},
