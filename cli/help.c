@@ -199,8 +199,11 @@ static void print_rest(lgv_table *table, const topic *t) {
 
 static void print_auto(const topic *t) {
   const lgv_preset *presets = t->entry.presets;
-  printf("agent.preset = auto takes `%s` for pictures of at least 36 x 36, else `%s`.\n",
-         presets[1].name, presets[0].name);
+  bool small_pictures = presets[2].name && strcmp(presets[2].name, "small-pictures") == 0;
+  printf("agent.preset = auto takes `%s` for pictures of at least 36 x 36, %selse `%s`.\n",
+         presets[1].name,
+         small_pictures ? "`small-pictures` for\nsmaller ones of at least 5 x 5, " : "",
+         presets[0].name);
   puts(t->plan ? "* marks the one used here." : "--env NAME shows the values on an environment.");
 }
 

@@ -702,7 +702,8 @@ typedef struct lgv_agent_type {
   size_t params_size; /* of the parameter struct */
   size_t state_size;  /* of the state struct, `self` below */
   /* Optional. agent.preset chooses one by name; auto takes the second for pictures of at least
-   * 36 x 36, if there is a second, else the first. */
+   * 36 x 36, if there is a second, `small-pictures` for smaller ones of at least 5 x 5, if there is
+   * one of that name, else the first. */
   const lgv_preset *presets;
 
   /* Opening, in this order. resolve, optional: fills in what the user left open (is_set[i] is

@@ -207,7 +207,10 @@ bool lgv__is_picture(lgv_obs_form form, const int32_t shape[3]) {
   return form == LGV_FORM_DENSE && shape[1] > 1;
 }
 
+bool lgv__is_picture_of(int32_t least, lgv_obs_form form, const int32_t shape[3]) {
+  return lgv__is_picture(form, shape) && shape[0] >= least && shape[1] >= least;
+}
+
 bool lgv__is_large_picture(lgv_obs_form form, const int32_t shape[3]) {
-  return lgv__is_picture(form, shape) && shape[0] >= LGV_LARGE_PICTURE &&
-         shape[1] >= LGV_LARGE_PICTURE;
+  return lgv__is_picture_of(LGV_LARGE_PICTURE, form, shape);
 }

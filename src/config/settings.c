@@ -287,12 +287,19 @@ static const lgv_preset *find_preset(const lgv_preset *presets, const char *name
   return NULL;
 }
 
-/* The preset in use; NULL if the agent has none of that name. auto: see lgv_agent_type. */
+/* What auto takes: see lgv_agent_type. */
+static const lgv_preset *preset_by_observation(const lgv_preset *presets, const lgv_env_spec *env) {
+  if (lgv__is_large_picture(env->obs_form, env->obs_shape) && presets[1].name) return presets + 1;
+  bool picture = lgv__is_picture_of(LGV_LEAST_PICTURE, env->obs_form, env->obs_shape);
+  const lgv_preset *own = picture ? find_preset(presets, "small-pictures") : NULL;
+  return own ? own : presets;
+}
+
+/* The preset in use; NULL if the agent has none of that name. */
 static const lgv_preset *choose_preset(const lgv_settings *settings, const lgv_preset *presets,
                                        const lgv_env_spec *env) {
   const char *name = lgv_settings_get(settings, "agent.preset");
-  if (!name || strcmp(name, "auto") == 0)
-    return presets + (presets[1].name && lgv__is_large_picture(env->obs_form, env->obs_shape));
+  if (!name || strcmp(name, "auto") == 0) return preset_by_observation(presets, env);
   const lgv_preset *found = find_preset(presets, name);
   if (found || strcmp(name, "atari") != 0) return found;
   found = find_preset(presets, "authors"); /* `atari` is the former name of it or of the second */

@@ -218,9 +218,8 @@ static lgv_status add_convolutions(net *n, int64_t *outputs, lgv_error *err) {
 static int32_t resolve_family(const net_shape *s) {
   if (s->family != NET_AUTO) return s->family;
   if (s->convs.count > 0) return NET_CONV;
-  if (!lgv__is_picture(s->obs_form, s->obs_shape)) return NET_MLP;
   if (lgv__is_large_picture(s->obs_form, s->obs_shape)) return NET_NATURE;
-  bool fits = s->obs_shape[0] >= LGV_LEAST_PICTURE && s->obs_shape[1] >= LGV_LEAST_PICTURE;
+  bool fits = lgv__is_picture_of(LGV_LEAST_PICTURE, s->obs_form, s->obs_shape);
   return fits ? NET_CONV : NET_MLP;
 }
 

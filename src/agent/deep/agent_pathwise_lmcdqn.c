@@ -101,7 +101,7 @@ static const char *const preset_names[] = {"auto", "small", "pictures", NULL};
 
 /* clang-format off */
 static const lgv_param param_table[] = {
-    DQN_PRESET_ROW(preset_names, DQN_PICTURES_OR_SMALL),
+    DQN_PRESET_ROW(preset_names, "pictures for pictures of at least 36 x 36, else small"),
     DQN_NET_ROWS,
     LGV_REAL_ROW(params, dqn.gamma, "gamma", "0.99", 0, 1, LGV_OPEN_MAX, "discount"),
     LGV_REAL_ROW(params, prior, "prior", "0", 0, 1e6, 0, "s0: prior deviation of values; 0: a quarter of the greatest size of a reward"),

@@ -63,7 +63,6 @@ extern const char *const lgv__dqn_net_names[], *const lgv__dqn_loss_names[],
   LGV_CHOICE_ROW(dqn_params, preset, "preset", "auto", names, "values of parameters that are not set; auto: " choice)
 #define DQN_SMALL_OR_ATARI_ROW \
   DQN_PRESET_ROW(lgv__dqn_preset_names, "atari for pictures of at least 36 x 36, else small")
-#define DQN_PICTURES_OR_SMALL "pictures for pictures of at least 36 x 36, else small"
 /* The rows of a network. */
 #define DQN_NET_ROWS \
   LGV_CHOICE_ROW(dqn_params, net, "net", "auto", lgv__dqn_net_names, "conv: the convolutions of agent.conv, then dense layers; nature: 32x8s4,64x4s2,64x3s1; auto: conv if agent.conv is set; else nature for pictures of at least 36 x 36, conv for those of at least 5 x 5, else mlp"), \

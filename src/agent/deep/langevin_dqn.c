@@ -74,15 +74,19 @@ static const char *const stages_names[] = {"shared", "per-stage", NULL};
 /* clang-format on */
 
 static const char *const preset_names[] = {"auto", "small", "authors", NULL};
-static const char *const adam_lmcdqn_preset_names[] = {"auto", "small", "pictures", "authors",
-                                                       NULL};
+static const char *const adam_lmcdqn_preset_names[] = {"auto",           "small",   "pictures",
+                                                       "small-pictures", "authors", NULL};
 #define PRESET_ROW                                                                                 \
   DQN_PRESET_ROW(preset_names, "authors for pictures of at least 36 x 36, else small")
 
 static const lgv_param param_table[] = {PRESET_ROW, PARAM_ROWS, {0}};
 static const lgv_param feel_good_table[] = {PRESET_ROW, PARAM_ROWS, FEEL_GOOD_ROW, {0}};
 static const lgv_param adam_lmcdqn_table[] = {
-    DQN_PRESET_ROW(adam_lmcdqn_preset_names, DQN_PICTURES_OR_SMALL), PARAM_ROWS, {0}};
+    DQN_PRESET_ROW(adam_lmcdqn_preset_names,
+                   "pictures for pictures of at least 36 x 36, small-pictures for smaller ones of "
+                   "at least 5 x 5, else small"),
+    PARAM_ROWS,
+    {0}};
 
 typedef struct self {
   dqn core;
@@ -343,27 +347,33 @@ static void policy_parts(const void *self_, lgv_policy_parts *parts) {
  * divided by 255, errors are Huber's, and the noise is large enough to change the greedy action as
  * long as no reward separates the actions.
  *
- * The preset `small`, for everything that is not a large picture, is not from the paper. Inputs and
+ * The preset `small`, for vectors and states, is not from the paper. Inputs and
  * values have the same size in every task (running_scale.h), so that one noise and one l2 term, in
  * the part of the ridge of the paper's loss, fit all of them. Uniform actions, fewer and fewer over
  * a fifth of the run, show what is easy to find; the noise, large enough to move the policy, finds
  * what is not. Targets have ten rewards and a network that stays for 1000 updates; the step size
  * falls, and evaluation uses the mean of 2000 samples. The 1 of a one-hot observation of n states
- * counts sqrt(n), as it would if its entries were normalized. */
+ * counts sqrt(n), as it would if its entries were normalized. The preset `small-pictures` differs
+ * in the optimizer: behind convolutions, layers have a thousand inputs instead of 64, whose noise
+ * adds up. */
+#define ADAM_LMCDQN_SMALL                                                                          \
+  "agent.normalize_obs=auto agent.scale_rewards=limited agent.hidden=64,64 agent.warmup=1000 "     \
+  "agent.epsilon_start=1 agent.epsilon_end=0.02 agent.epsilon_share=0.2 "                          \
+  "agent.epsilon_steps=10000 agent.batch=64 agent.replay=50000 agent.n_step=10 "                   \
+  "agent.double=true agent.target_every=1000 agent.grad_clip=1000 agent.final_lr=0.05 "            \
+  "agent.average=2000 optim.form=paper "
 static const lgv_preset adam_lmcdqn_presets[] = {
-    {"small", "agent.normalize_obs=auto agent.scale_rewards=limited agent.one_hot_gain=1 "
-              "agent.hidden=64,64 agent.warmup=1000 agent.epsilon_start=1 agent.epsilon_end=0.02 "
-              "agent.epsilon_share=0.2 agent.epsilon_steps=10000 agent.update_every=1 "
-              "agent.batch=64 agent.replay=50000 agent.n_step=10 agent.double=true "
-              "agent.target_every=1000 agent.grad_clip=1000 agent.final_lr=0.05 agent.average=2000 "
-              "optim.lr=2e-3 "
-              "optim.a=0.1 optim.beta=3e3 optim.l2=0.02 optim.form=paper"},
+    {"small",
+     ADAM_LMCDQN_SMALL "agent.one_hot_gain=1 agent.update_every=1 optim.lr=2e-3 optim.a=0.1 "
+                       "optim.beta=3e3 optim.l2=0.02"},
     {"pictures",
      "agent.net=conv agent.scale_input=true agent.loss=huber agent.warmup=2000 "
      "agent.epsilon_start=1 "
      "agent.epsilon_end=0.01 agent.epsilon_steps=10000 agent.update_every=2 agent.replay=200000 "
      "agent.n_step=10 agent.double=true agent.target_every=1000 agent.average=2000 optim.lr=1e-4 "
      "optim.a=1 optim.beta=3e4 optim.form=paper"},
+    {"small-pictures",
+     ADAM_LMCDQN_SMALL "agent.update_every=4 optim.lr=5e-4 optim.a=1 optim.beta=1e5 optim.l2=1e-3"},
     {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 optim.form=code"},
     {0}};
 const lgv_agent_type lgv__agent_adam_lmcdqn =

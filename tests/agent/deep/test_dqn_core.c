@@ -483,9 +483,12 @@ static void preset_rows_name_the_presets_that_there_are(void **state) {
     while (row->choices[1 + offered]) assert_true(has_preset(type, row->choices[1 + offered++]));
     while (type->presets[presets].name) presets++;
     assert_int_equal(offered, presets);
-    char rule[100];
-    snprintf(rule, sizeof rule, "auto: %s for pictures of at least 36 x 36, else %s",
-             type->presets[1].name, type->presets[0].name);
+    char rule[160];
+    const char *smaller = has_preset(type, "small-pictures")
+                              ? "small-pictures for smaller ones of at least 5 x 5, "
+                              : "";
+    snprintf(rule, sizeof rule, "auto: %s for pictures of at least 36 x 36, %selse %s",
+             type->presets[1].name, smaller, type->presets[0].name);
     assert_non_null(strstr(row->help, rule));
   }
 }
