@@ -118,7 +118,9 @@ static lgv_status check_actions(const lgv_agent_type *type, const lgv_action_spa
                     type->name, space->parts, names);
   }
   if (space->kind != LGV_BOX && box)
-    return lgv_fail(err, LGV_ERR_USAGE, "%s takes continuous actions, not discrete ones",
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "%s takes continuous actions, but those of this environment are discrete: set "
+                    "agent.name = auto, which picks an agent for them",
                     type->name);
   return LGV_OK;
 }

@@ -204,8 +204,9 @@ static lgv_status unknown_name(const lgv_settings *settings, const char *kind, c
   const char *plural = map ? "" : "s";
   if (!item)
     return lgv_fail(err, LGV_ERR_USAGE,
-                    "no %s was named: use --%s NAME; `langevin list %s%s` shows them", what, kind,
-                    kind, plural);
+                    "no %s was named: use --%s NAME%s; `langevin list %s%s` shows them", what, kind,
+                    strcmp(kind, "agent") == 0 ? ", or --agent auto, which picks one" : "", kind,
+                    plural);
   char name[80]; /* without the part after a colon */
   snprintf(name, sizeof name, "%.*s", (int)strcspn(item->value, ":"), item->value);
   const char *near = lgv_registry_nearest(kind, name);

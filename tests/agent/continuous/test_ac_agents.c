@@ -228,7 +228,8 @@ static void wrong_usage_is_named(void **state) {
   discrete.actions = lgv_discrete(3);
   FOR_EVERY_AGENT(name) {
     expect_refusal(name, &endless, "", "need finite bounds");
-    expect_refusal(name, &discrete, "", "takes continuous actions, not discrete ones");
+    expect_refusal(name, &discrete, "",
+                   "takes continuous actions, but those of this environment are discrete");
     expect_refusal(name, &spec, "agent.tau=0", "agent.tau");
     expect_refusal(name, &spec, "agent.dueling=true", "dueling");
     expect_refusal(name, &spec, "agent.warmup=500 agent.replay=100", "never fit");
