@@ -21,7 +21,7 @@ from langevin._feature_map import FeatureMap, InterruptibleMap
 from langevin._library import DISCRETE, EVAL, TRAIN, CAction, CObs, CTransition, UsageError, call, lib
 from langevin._progress import NO_BOUND, Progress, Slices
 from langevin._records import Metrics, Recording
-from langevin._sb3_names import translate_names
+from langevin._sb3_names import SAME, translate_names
 from langevin._schedules import read_schedule
 from langevin._training_loops import EPISODE, TrainingLoop
 from langevin.task import read_flag, read_number
@@ -84,6 +84,7 @@ class Agent:
                     break
             else:
                 known = [*SCHEDULES, *(p.keyword for t in (entry, chosen, feature_map) if t for p in t.params)]
+                known += [theirs for theirs, ours in SAME.items() if has(ours)]
                 raise TypeError(unknown_parameter(cls.__name__, name, known))
         return values
 

@@ -118,8 +118,11 @@ static lgv_status check_actions(const lgv_agent_type *type, const lgv_action_spa
                     type->name, space->parts, names);
   }
   if (space->kind != LGV_BOX && box)
-    return lgv_fail(err, LGV_ERR_USAGE, "%s takes continuous actions, not discrete ones",
-                    type->name);
+    return lgv_fail(
+        err, LGV_ERR_USAGE,
+        "%s takes continuous actions, not discrete ones: agent.name = auto picks an agent "
+        "that fits",
+        type->name);
   return LGV_OK;
 }
 

@@ -56,6 +56,7 @@ def test_values(params, name, value):
     ({"tensorboard_log": "runs"}, TypeError, "log=DIRECTORY"),
     ({"verbose": 1}, TypeError, "progress_bar"),
     ({"gama": 0.9}, TypeError, "did you mean 'gamma'"),
+    ({"learning_rat": 0.1}, TypeError, "did you mean 'learning_rate'"),
 ], ids=str)  # fmt: skip
 def test_answers(params, error, text):
     with pytest.raises(error, match=text):

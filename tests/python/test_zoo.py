@@ -76,9 +76,26 @@ def test_the_script_recommends_by_means_of_enough_runs():
     assert recommend(groups, "u")[0] == "a"  # none has five; the first of equal ones
 
 
+def test_the_script_removes_what_belongs_to_another_agent(tmp_path, monkeypatch):
+    module = script("zoo")
+    monkeypatch.setattr(module, "ZOO", tmp_path)
+    for name in ("new", "old"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.safetensors").touch()
+    entries = [{"name": "new", "trained": {"agent": "dqn"}}, {"name": "old", "trained": None}]
+    assert module.stale(entries) == [tmp_path / "old" / "model.safetensors"]
+    assert module.model_path(entries[0]) and not module.model_path(entries[1])
+
+
 def test_size():
     assert sum(path.stat().st_size for path in ZOO.rglob("*") if path.is_file()) < 3_000_000
-    assert len(NAMES) == 24 and len(MODELS) >= 6
+    assert len(NAMES) == 24 and len(MODELS) >= 18
+
+
+def test_cards_show_their_curves():
+    for name in NAMES:
+        card = (ZOO / name / "README.md").read_text()
+        assert ("](curve.png)" in card) == (ZOO / name / "curve.png").exists() == ("Not trained yet" not in card)
 
 
 def test_cards_have_the_metadata_of_the_hub():
