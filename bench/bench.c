@@ -32,10 +32,10 @@ enum { ENOUGH_REPETITIONS = 8 };
 static const double least_repetition = 2e-4;
 static const struct effort {
   double least_time, most_time; /* seconds per line and round */
-} whole = {0.08, 0.4}, quick = {0.03, 0.12};
-static const struct effort *effort = &whole; /* of the current request */
+} efforts[] = {[BENCH_WHOLE] = {0.08, 0.4}, [BENCH_QUICK] = {0.03, 0.12}, [BENCH_ONCE] = {0, 0}};
+static const struct effort *effort = efforts; /* of the current request */
 
-bool bench_is_quick(void) { return effort == &quick; }
+bool bench_is_quick(void) { return effort != &efforts[BENCH_WHOLE]; }
 
 static bool is_limit(const char *group) {
   return group == bench_yardstick.name || group == bench_machine.name;
@@ -164,7 +164,7 @@ lgv_status bench_run(const bench_request *request, bench_report *report, lgv_err
   void *state[BENCH_MOST_GROUPS] = {0};
   *report = (bench_report){.only = request->only};
   memcpy(chosen, request->wanted, sizeof chosen);
-  effort = request->quick ? &quick : &whole;
+  effort = &efforts[request->effort];
   for (size_t g = 0; bench_groups[g]; g++)
     if (chosen[g] && bench_groups[g]->needs_limits)
       for (size_t limits = 0; limits < LIMIT_GROUPS; limits++) chosen[limits] = true;

@@ -69,11 +69,19 @@ typedef struct bench_group {
 
 extern const bench_group *const bench_groups[]; /* NULL-terminated */
 
+/* How long a line is measured. Other than BENCH_WHOLE: fewer and smaller sizes in groups with many.
+ */
+typedef enum bench_effort {
+  BENCH_WHOLE,
+  BENCH_QUICK,
+  BENCH_ONCE, /* one repetition per line: for tests */
+} bench_effort;
+
 typedef struct bench_request {
   bool wanted[BENCH_MOST_GROUPS]; /* in the order of bench_groups */
   int rounds; /* passes over all lines: a change of the clock rate then affects all lines alike */
   const char *only; /* only lines with this text in their name, and limits; NULL: all */
-  bool quick;       /* less time per line, fewer and smaller sizes in groups with many */
+  bench_effort effort;
 } bench_request;
 
 LGV_CHECK lgv_status bench_run(const bench_request *request, bench_report *report, lgv_error *err);

@@ -31,7 +31,7 @@ typedef struct subject {
 
 static lgv_status open_bridge(subject *s, lgv_error *err) {
   static const char config[] = "{\"id\": \"" NAME "\", \"import\": \"\", \"wrappers\": \"\", "
-                               "\"horizon\": 0, \"scale\": 1, \"kwargs\": {}}";
+                               "\"horizon\": 0, \"scale\": 1, \"masks\": false, \"kwargs\": {}}";
   lgv_settings *settings;
   LGV_TRY(lgv_settings_create(&settings, err));
   lgv_status status = lgv_settings_set(settings, "env.name", "gym:" NAME, "bench", err);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/param.h"
 #include "math/flush.h"
 #include "math/matmul_threads.h"
 #include "nn/net.h"
@@ -267,12 +268,11 @@ static lgv_status measure_chain(bench_report *report, lgv_error *err) {
   return status;
 }
 
-/* Other agents work between episodes: they are measured as linear agents, or as whole runs. */
+/* Agents that learn from a replay have a warm-up. Others plan between episodes or sweep over cells:
+ * they are measured as linear agents, or as whole runs. */
 static bool learns_by_step(const lgv_agent_type *type) {
   if (type->traits & LGV_TAKES_BOX) return false; /* bench_continuous.c */
-  for (const lgv_param *p = type->params; p && p->name; p++)
-    if (strcmp(p->name, "update_every") == 0) return true;
-  return false;
+  return lgv__params_find(type->params, "warmup") >= 0;
 }
 
 static lgv_status measure_round(void *state, bench_report *report, lgv_error *err) {

@@ -132,14 +132,14 @@ static int bench_main(const cli_command *command, int count, char **words) {
       request.rounds = (int)cli_value_int(&args, 1, 1000000);
       rounds_are_set = true;
       break;
-    case QUICK: request.quick = true; break;
+    case QUICK: request.effort = BENCH_QUICK; break;
     case ONLY: request.only = args.value; break;
     case JSON: json = true; break;
     default: choose_group(&args, &request); any = true;
     }
   }
   if (args.stopped) return args.exit_code;
-  if (request.quick && !rounds_are_set) request.rounds = 1;
+  if (request.effort == BENCH_QUICK && !rounds_are_set) request.rounds = 1;
   for (size_t g = 0; !any && bench_groups[g]; g++) request.wanted[g] = true;
   bench_report *report = calloc(1, sizeof *report);
   if (!report) return cli_wrong(command, "not enough memory");

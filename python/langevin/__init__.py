@@ -15,7 +15,6 @@ liblangevin.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
@@ -82,6 +81,8 @@ def __getattr__(name: str) -> Any:
     else:
         found = agents()
         if name not in found:
+            import difflib  # only where it is needed: importing the package stays fast
+
             near = difflib.get_close_matches(name, [*found, *_MODULES], 1, 0.7)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise AttributeError(f"module 'langevin' has no attribute '{name}'{hint}")

@@ -21,7 +21,8 @@ from langevin._feature_map import FeatureMap, InterruptibleMap
 from langevin._library import DISCRETE, EVAL, TRAIN, CAction, CObs, CTransition, UsageError, call, lib
 from langevin._progress import NO_BOUND, Progress, Slices
 from langevin._records import Metrics, Recording
-from langevin._sb3_names import translate_names
+from langevin._sb3_names import SAME, translate_names
+from langevin._schedules import read_schedule
 from langevin._training_loops import EPISODE, TrainingLoop
 from langevin.task import read_flag, read_number
 
@@ -53,15 +54,15 @@ class Agent:
             check_count("schedule_episodes", schedule_episodes),
             check_count("schedule_steps", schedule_steps),
         )
-        values = self._check_params(params, optimizer)
+        values = self._check_params(params, optimizer, any(planned))
         adapter = make_adapter(env, check_range(reward_range))
         self._create(adapter, adapter.spec, adapter.streams, values, planned)
 
     # ---- Creation
 
     @classmethod
-    def _check_params(cls, params: Mapping[str, Any], optimizer: Optional[str]) -> Dict[str, Any]:
-        """Arguments as settings: agent.* of the agent, optim.* of the optimizer."""
+    def _check_params(cls, params: Mapping[str, Any], optimizer: Optional[str], has_budget: bool) -> Dict[str, Any]:
+        """Arguments as settings: agent.* of the agent, optim.* of the optimizer. has_budget: schedules can decay."""
         if not hasattr(cls, "_entry"):
             raise TypeError(f"{cls.__name__} is the base class of agents: use one of langevin.agents()")
         entry, values = cls._entry, {"agent.name": cls._entry.name}
@@ -70,7 +71,11 @@ class Agent:
         chosen = registry.entries("optimizer").get(optimizer or entry.optimizer or "")
         feature_map = registry.entries("features").get(str(params.get("features")))
         tables = (("agent", entry), ("optim", chosen), ("features", feature_map))
-        params = translate_names(cls.__name__, params, lambda name: any(t and t.find(name) for _, t in tables))
+
+        def has(name: str) -> bool:
+            return any(t and t.find(name) for _, t in tables)
+
+        params = read_schedule(cls.__name__, translate_names(cls.__name__, params, has), has, has_budget)
         for name, value in params.items():
             for prefix, table in tables:
                 param = table.find(name) if table else None
@@ -79,6 +84,7 @@ class Agent:
                     break
             else:
                 known = [*SCHEDULES, *(p.keyword for t in (entry, chosen, feature_map) if t for p in t.params)]
+                known += [theirs for theirs, ours in SAME.items() if has(ours)]
                 raise TypeError(unknown_parameter(cls.__name__, name, known))
         return values
 

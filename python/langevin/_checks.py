@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, List, Optional, Tuple
 
 import numpy as np
@@ -66,6 +65,8 @@ def check_range(reward_range: Any) -> Optional[Tuple[float, float]]:
 
 
 def unknown_parameter(cls: str, name: str, known: List[str]) -> str:
+    import difflib  # only where it is needed: importing the package stays fast
+
     near = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(known)}"
     return f"{cls}() has no parameter '{name}'{hint}"

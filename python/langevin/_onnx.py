@@ -27,7 +27,7 @@ def to_onnx(agent: Any, path: Any) -> None:
     examples = {"observation": torch.zeros((2, *module.inputs.shape), dtype=kind)}
     if module.inputs.vector:
         examples["vector"] = torch.zeros((2, module.inputs.vector))
-    file = io.BytesIO()
+    file: Any = io.BytesIO()  # the types of torch allow paths alone
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter that traces needs no further package; it warns of checks of shapes
         torch.onnx.export(

@@ -3,8 +3,9 @@
     learning_rate lr            batch_size batch          exploration_initial_eps epsilon_start
     buffer_size   replay        gradient_steps updates    exploration_final_eps   epsilon_end
     learning_starts warmup      train_freq update_every   policy_kwargs           hidden (net_arch)
+    max_grad_norm grad_clip
 
-target_update_interval counts environment steps, target_every gradient steps: the former is converted if train_freq and
+A function as learning_rate is read by _schedules.py. target_update_interval counts environment steps, target_every gradient steps: the former is converted if train_freq and
 gradient_steps are given with it. tau=1 is a copy, as here.
 """
 
@@ -21,10 +22,11 @@ SAME = {
     "batch_size": "batch",
     "exploration_initial_eps": "epsilon_start",
     "exploration_final_eps": "epsilon_end",
+    "max_grad_norm": "grad_clip",
 }
 ANSWERS = {
     "exploration_fraction": "use epsilon_steps: the steps over which the probability falls, from warmup on",
-    "max_grad_norm": "gradients are not clipped here",
+    "max_grad_norm": "this agent does not clip gradients",
     "tensorboard_log": "use learn(log=DIRECTORY), which writes TensorBoard's event file, too",
     "verbose": "use learn(progress_bar=True) or learn(log=DIRECTORY)",
     "device": "the library computes on the processor",
@@ -52,7 +54,7 @@ def translate_names(cls: str, params: Mapping[str, Any], has: Callable[[str], bo
 
 def _translate(cls: str, name: str, value: Any, all_: Mapping[str, Any], has: Callable[[str], bool]) -> Dict[str, Any]:
     if name in SAME and has(SAME[name]):
-        return {SAME[name]: _not_a_schedule(name, SAME[name], value)}
+        return {SAME[name]: value}
     if name == "train_freq" and has("update_every"):
         return {"update_every": _count_steps(value)}
     if name == "gradient_steps" and has("updates"):
@@ -68,13 +70,6 @@ def _translate(cls: str, name: str, value: Any, all_: Mapping[str, Any], has: Ca
     if name in ANSWERS:
         raise TypeError(f"{cls}() has no parameter '{name}' of Stable-Baselines3: {ANSWERS[name]}")
     return {name: value}  # unknown: refused with the nearest name
-
-
-def _not_a_schedule(name: str, ours: str, value: Any) -> Any:
-    if callable(value):
-        hint = "; final_lr with schedule_steps lets the step size of some agents fall linearly" if ours == "lr" else ""
-        raise UsageError(f"{name} is a number here, not a function: a file could not hold it{hint}")
-    return value
 
 
 def _count_steps(value: Any) -> Any:

@@ -463,7 +463,7 @@ lgv_status lgv_agent_save(const lgv_agent *agent, const char *path, const lgv_sa
   lgv_tensors tensors = {.about = options ? options->about : NULL};
   lgv_status status = lgv__agent_collect(agent, &tensors, err);
   tensors.without_experience = agent->acts_only || (options && options->without_experience);
-  if (tensors.without_experience) lgv__tensors_drop_rows(&tensors);
+  if (tensors.without_experience) lgv__tensors_drop_learning(&tensors);
   if (status == LGV_OK && options && options->statistics)
     status = lgv__tensors_add(&tensors, "env." LGV_STATISTICS, LGV_U8, options->statistics_size,
                               (void *)options->statistics, err);

@@ -117,14 +117,19 @@ void *lgv__layout_rows(lgv_layout *layout, const char *name, lgv_dtype dtype, si
   lgv_block *block = &layout->blocks[layout->n_blocks - 1];
   block->filled = filled;
   block->width = width;
+  lgv__layout_for_learning(layout);
   return data;
 }
 
 void *lgv__layout_needed_rows(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t rows,
                               size_t width, const int64_t *filled) {
   void *data = lgv__layout_rows(layout, name, dtype, rows, width, filled);
-  if (data) layout->blocks[layout->n_blocks - 1].needed = true;
+  if (data) layout->blocks[layout->n_blocks - 1].for_learning = false;
   return data;
+}
+
+void lgv__layout_for_learning(lgv_layout *layout) {
+  if (layout->blocks) layout->blocks[layout->n_blocks - 1].for_learning = true;
 }
 
 void lgv__layout_list(lgv_layout *layout, const char *name, lgv_dtype dtype, lgv_list *list) {

@@ -23,7 +23,7 @@ typedef struct lgv_block {
   lgv_list *list;        /* a growing block with memory of its own, outside the arena; else NULL */
   const int64_t *filled; /* a block of rows: the number of rows in use; else NULL */
   size_t width;          /* elements of a row */
-  bool needed;           /* rows by which an agent acts */
+  bool for_learning;     /* acting does not need it: see lgv__layout_for_learning */
   const char *(*check)(const void *context); /* checks loaded content; or NULL */
   const void *check_context;
 } lgv_block;
@@ -50,12 +50,16 @@ LGV_CHECK lgv_status lgv__arena_build(lgv_arena *arena, lgv_layout_fn layout, vo
 void lgv__arena_free(lgv_arena *arena); /* lists included */
 /* A kept block of `rows` rows of `width` elements that is filled from the front: checkpoints hold
  * only the first *filled rows, and pages that were never written take no memory. filled: an element
- * of a kept block, which the owner of the rows increments. Rows after it are never read. */
+ * of a kept block, which the owner of the rows increments. Rows after it are never read. They hold
+ * experience: only learning needs them. */
 void *lgv__layout_rows(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t rows,
                        size_t width, const int64_t *filled);
-/* The same for rows by which an agent acts, not only learns: evaluations load them, too. */
+/* The same for rows by which an agent acts, too. */
 void *lgv__layout_needed_rows(lgv_layout *layout, const char *name, lgv_dtype dtype, size_t rows,
                               size_t width, const int64_t *filled);
+/* Marks the block declared last: only learning needs it. Checkpoints hold it, but evaluations do
+ * not load it, and files without experience leave it out. */
+void lgv__layout_for_learning(lgv_layout *layout);
 /* The state of a random stream. */
 lgv_rng *lgv__layout_rng(lgv_layout *layout, const char *name);
 void lgv__layout_list(lgv_layout *layout, const char *name, lgv_dtype dtype, lgv_list *list);

@@ -72,11 +72,10 @@ void lgv__tensors_free(lgv_tensors *tensors) {
   *tensors = (lgv_tensors){0};
 }
 
-void lgv__tensors_drop_rows(lgv_tensors *tensors) {
+void lgv__tensors_drop_learning(lgv_tensors *tensors) {
   size_t kept = 0;
   for (size_t i = 0; i < tensors->count; i++)
-    if (!tensors->items[i].filled || tensors->items[i].needed)
-      tensors->items[kept++] = tensors->items[i];
+    if (!tensors->items[i].for_learning) tensors->items[kept++] = tensors->items[i];
   tensors->count = kept;
 }
 
@@ -111,7 +110,7 @@ lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *prefix, cons
                        .list = block->list,
                        .filled = block->filled,
                        .width = block->width,
-                       .needed = block->needed,
+                       .for_learning = block->for_learning,
                        .check = block->check,
                        .check_context = block->check_context};
     size_t earlier = 0;
@@ -487,7 +486,7 @@ static lgv_status read_all(reader *r, lgv_tensors *tensors, bool *changed) {
   if (tensors->check_settings)
     LGV_TRY(tensors->check_settings(tensors->settings_context, metadata(r, "settings"), r->err));
   tensors->without_experience = metadata(r, "experience") != NULL;
-  if (tensors->without_experience) lgv__tensors_drop_rows(tensors);
+  if (tensors->without_experience) lgv__tensors_drop_learning(tensors);
   unsigned char *buffer = lgv__calloc(CHUNK, 1);
   if (!buffer) return lgv__out_of_memory(r->err, "a checkpoint");
   lgv_status status = LGV_OK;

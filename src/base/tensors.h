@@ -18,9 +18,9 @@ typedef struct lgv_tensor {
   lgv_list *list;        /* a growing block, whose data and count are in the list; else NULL */
   const int64_t *filled; /* a block of rows (lgv__layout_rows): the number of rows in the file */
   size_t width;
-  bool needed;   /* a block of lgv__layout_needed_rows */
-  bool optional; /* files of earlier versions may lack it; it is then all zero */
-  bool finite;   /* a file that holds NaN or an infinity here is refused */
+  bool for_learning; /* acting does not need it */
+  bool optional;     /* files of earlier versions may lack it; it is then all zero */
+  bool finite;       /* a file that holds NaN or an infinity here is refused */
   const char *(*check)(const void *context); /* what is wrong with the content (NULL: nothing) */
   const void *check_context;
 } lgv_tensor;
@@ -29,7 +29,7 @@ typedef struct lgv_tensors {
   lgv_tensor *items;
   size_t count, capacity;
   bool corrupt; /* the last read changed the arrays before it refused the file */
-  /* Blocks of rows that acting does not need are left out; a read sets it if they are missing. */
+  /* Blocks that only learning needs are left out; a read sets it if they are missing. */
   bool without_experience;
   const char *about; /* a text for the header's metadata, or NULL; reading ignores it */
   /* The settings that the arrays belong to, for the metadata, or NULL. On reading, check_settings
@@ -44,8 +44,8 @@ LGV_CHECK lgv_status lgv__tensors_add_arena(lgv_tensors *tensors, const char *pr
                                             const lgv_arena *arena, lgv_error *err);
 LGV_CHECK lgv_status lgv__tensors_add(lgv_tensors *tensors, const char *name, lgv_dtype dtype,
                                       size_t count, void *data, lgv_error *err);
-/* Drops blocks of rows that acting does not need, and their checks: they hold experience. */
-void lgv__tensors_drop_rows(lgv_tensors *tensors);
+/* Drops the blocks that only learning needs, and their checks. */
+void lgv__tensors_drop_learning(lgv_tensors *tensors);
 void lgv__tensors_free(lgv_tensors *tensors);
 
 /* A file that is ready to be written. Writing it allocates nothing and takes no lock, so that a

@@ -210,10 +210,11 @@ static lgv_status unknown_name(const lgv_settings *settings, const char *kind, c
   char name[80]; /* without the part after a colon */
   snprintf(name, sizeof name, "%.*s", (int)strcspn(item->value, ":"), item->value);
   const char *near = lgv_registry_nearest(kind, name);
+  const char *others = strcmp(kind, "env") == 0 ? "; those of Gymnasium are written gym:ID" : "";
   return lgv_fail(err, LGV_ERR_USAGE,
-                  "there is no %s '%.80s'%s%s%s%s `langevin list %s%s` shows all", what,
+                  "there is no %s '%.80s'%s%s%s%s `langevin list %s%s` shows all%s", what,
                   item->value, place(item, where, sizeof where), near ? "; did you mean '" : ";",
-                  near ? near : "", near ? "'?" : "", kind, plural);
+                  near ? near : "", near ? "'?" : "", kind, plural, others);
 }
 
 lgv_status lgv__settings_env_type(const lgv_settings *settings, const lgv_env_type **type,

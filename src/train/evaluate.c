@@ -142,7 +142,7 @@ struct lgv_trained {
 static lgv_status collect(const lgv_trained *t, lgv_tensors *tensors, lgv_error *err) {
   size_t size;
   LGV_TRY(lgv__agent_collect(t->agent, tensors, err));
-  lgv__tensors_drop_rows(tensors);
+  lgv__tensors_drop_learning(tensors);
   void *statistics = lgv__env_statistics(t->env, &size);
   if (!statistics) return LGV_OK;
   return lgv__tensors_add(tensors, "env." LGV_STATISTICS, LGV_U8, size, statistics, err);

@@ -140,7 +140,7 @@ static void rows_can_be_left_out(void **state) {
   open_ring(&b);
   fill(&a, 10);
   assert_int_equal(lgv__tensors_write(&a.tensors, path, &err), LGV_OK);
-  lgv__tensors_drop_rows(&b.tensors);
+  lgv__tensors_drop_learning(&b.tensors);
   assert_int_equal(b.tensors.count, 2);
   assert_int_equal(lgv__tensors_read(&b.tensors, path, &err), LGV_OK);
   assert_memory_equal(a.other, b.other, 5 * sizeof(float));

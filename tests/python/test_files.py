@@ -357,3 +357,15 @@ def test_without_experience(cls, tmp_path):
     assert (tmp_path / "again").stat().st_size < sizes[0] - 400 * (4 + 4)
     assert returns_of(tmp_path / "again") == returns_of(tmp_path / "whole")
     langevin.load(tmp_path / "whole", env=gymnasium.make("CartPole-v1")).learn(10)
+
+
+def test_without_experience_pathwise(tmp_path):
+    """Nor does a small file hold the moments of the optimizer. No file holds the table of cells, which follows from them."""
+    agent = langevin.PathwiseLMCDQN(gymnasium.make("langevin/NChain-v0", n=8), seed=3).learn(800)
+    agent.save(tmp_path / "whole")
+    agent.save(tmp_path / "small", experience=False)
+    names = [(tmp_path / name).read_bytes()[:20_000] for name in ("whole", "small")]
+    assert b"optim.slot0" in names[0] and b"optim.slot0" not in names[1] and b"cell.slot" not in names[0]
+    assert returns_of(tmp_path / "small") == returns_of(tmp_path / "whole") == [10] * len(returns_of(tmp_path / "whole"))
+    with pytest.raises(langevin.UsageError, match="cannot learn on"):
+        langevin.load(tmp_path / "small", env=gymnasium.make("langevin/NChain-v0", n=8)).learn(10)

@@ -46,16 +46,17 @@ def test_values(params, name, value):
     ({"train_freq": (2, "episode")}, langevin.UsageError, "update_every counts steps"),
     ({"gradient_steps": -1}, langevin.UsageError, "use updates"),
     ({"exploration_fraction": 0.1}, TypeError, "use epsilon_steps"),
-    ({"learning_rate": lambda left: left * 1e-3}, langevin.UsageError, "a number here, not a function"),
+    ({"learning_rate": lambda left: left * 1e-3}, langevin.UsageError, "the step size stays constant here"),
     ({"learning_rate": 1e-3, "lr": 1e-3}, TypeError, "got 'lr' twice"),
     ({"policy_kwargs": {"net_arch": {"pi": [32]}}}, langevin.UsageError, "a list of widths"),
     ({"policy_kwargs": {"net_arch": []}}, langevin.UsageError, "at least one"),
     ({"policy_kwargs": {"activation_fn": type("Tanh", (), {})}}, langevin.UsageError, "rectifiers"),
     ({"policy_kwargs": {"n_critics": 2}}, langevin.UsageError, "n_critics"),
-    ({"max_grad_norm": 10}, TypeError, "not clipped"),
+    ({"max_grad_norm": 10}, TypeError, "does not clip gradients"),
     ({"tensorboard_log": "runs"}, TypeError, "log=DIRECTORY"),
     ({"verbose": 1}, TypeError, "progress_bar"),
     ({"gama": 0.9}, TypeError, "did you mean 'gamma'"),
+    ({"learning_rat": 0.1}, TypeError, "did you mean 'learning_rate'"),
 ], ids=str)  # fmt: skip
 def test_answers(params, error, text):
     with pytest.raises(error, match=text):
@@ -65,3 +66,7 @@ def test_answers(params, error, text):
 def test_linear_agents_have_no_such_names(river):
     with pytest.raises(TypeError, match="has no parameter 'buffer_size'"):
         langevin.LMCLSVI(river, buffer_size=100)
+
+
+def test_the_norm_of_gradients():
+    assert langevin.C51("CartPole-v1", max_grad_norm=5).params["grad_clip"] == 5

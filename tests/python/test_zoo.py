@@ -4,6 +4,7 @@ cards say, and push_to_hub uploads what the hub expects.
 tests/golden/zoo.json has the digests of short runs. Those of the kernels `portable` hold on every machine; those of others
 only with the compiler and the C library that made them, as in scripts/golden. ZOO_WRITE=1 makes the file anew."""
 
+import csv
 import hashlib
 import http.server
 import importlib.machinery
@@ -76,9 +77,26 @@ def test_the_script_recommends_by_means_of_enough_runs():
     assert recommend(groups, "u")[0] == "a"  # none has five; the first of equal ones
 
 
+def test_the_script_removes_what_belongs_to_another_agent(tmp_path, monkeypatch):
+    module = script("zoo")
+    monkeypatch.setattr(module, "ZOO", tmp_path)
+    for name in ("new", "old"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.safetensors").touch()
+    entries = [{"name": "new", "trained": {"agent": "dqn"}}, {"name": "old", "trained": None}]
+    assert module.stale(entries) == [tmp_path / "old" / "model.safetensors"]
+    assert module.model_path(entries[0]) and not module.model_path(entries[1])
+
+
 def test_size():
     assert sum(path.stat().st_size for path in ZOO.rglob("*") if path.is_file()) < 3_000_000
-    assert len(NAMES) == 24 and len(MODELS) >= 6
+    assert len(NAMES) == 24 and len(MODELS) >= 16
+
+
+def test_cards_show_their_curves():
+    for name in NAMES:
+        card = (ZOO / name / "README.md").read_text()
+        assert ("](curve.png)" in card) == (ZOO / name / "curve.png").exists() == ("Not trained yet" not in card)
 
 
 def test_cards_have_the_metadata_of_the_hub():
@@ -120,11 +138,12 @@ def test_models(name):
     """A model acts, and about as well as its card says; the card's number is of another evaluation, hence five errors."""
     need(name)
     assert "episode 1: return" in zoo("watch", name, "--delay", "0")
-    row = next(line.split(",") for line in (ZOO / "models.csv").read_text().splitlines() if line.startswith(name + ","))
+    with open(ZOO / "models.csv", newline="") as file:
+        stated = next(float(row["return"]) for row in csv.DictReader(file) if row["name"] == name)
     count = 2000 if name == "blackjack" else 30
     returns = langevin.evaluate(ZOO / name / "model.safetensors", count, seed=1)
     error = returns.std(ddof=1) / count**0.5
-    assert abs(returns.mean() - float(row[3])) <= 5 * 2**0.5 * error + 1e-6 * abs(float(row[3])) + 1e-9
+    assert abs(returns.mean() - stated) <= 5 * 2**0.5 * error + 1e-6 * abs(stated) + 1e-9
 
 
 # ---- The same bits

@@ -87,8 +87,10 @@ static void layout_weights(ac_weights *v, const weight_names *names, bool has_ta
   lgv_layout_check(layout, lgv__counter_fault, v->t);
   if (compensated) v->residual = lgv_layout_array(layout, names->residual, LGV_F32, all, LGV_KEEP);
   if (has_target) v->target = lgv_layout_array(layout, names->target, LGV_F32, all, LGV_KEEP);
-  for (int32_t i = 0; i < v->optimizer->slots; i++)
+  for (int32_t i = 0; i < v->optimizer->slots; i++) {
     v->slot[i] = lgv_layout_array(layout, names->slot[i], LGV_F32, all, LGV_KEEP);
+    lgv__layout_for_learning(layout);
+  }
   v->grad = lgv_layout_array(layout, names->grad, LGV_F32, all, LGV_SCRATCH);
 }
 

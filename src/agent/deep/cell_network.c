@@ -29,8 +29,10 @@ static void layout_parameters(cell_network *n, lgv_layout *layout) {
   n->optim_noise = lgv_layout_array(layout, "noise", LGV_U8, sizeof(lgv_noise), LGV_KEEP);
   n->w = lgv_layout_array(layout, "w", LGV_F32, count, LGV_KEEP);
   lgv_layout_check(layout, lgv__net_tiles_forget, &n->tiles);
-  for (int32_t i = 0; i < n->optimizer->slots; i++)
+  for (int32_t i = 0; i < n->optimizer->slots; i++) {
     n->slot[i] = lgv_layout_array(layout, slots[i], LGV_F32, count, LGV_KEEP);
+    lgv__layout_for_learning(layout);
+  }
   n->grad = lgv_layout_array(layout, "grad", LGV_F32, count, LGV_SCRATCH);
 }
 

@@ -51,7 +51,7 @@ void lgv__cells_layout(cells *c, bool masked, lgv_layout *layout) {
   for (c->n_slots = 4; c->n_slots < 2 * c->capacity;) c->n_slots *= 2;
   c->size = lgv_layout_array(layout, "cell.size", LGV_I64, CELLS_SIZES, LGV_KEEP);
   const int64_t *used = &c->size[CELLS_COUNT];
-  c->slot = lgv_layout_array(layout, "cell.slot", LGV_I32, (size_t)c->n_slots, LGV_KEEP);
+  c->slot = lgv_layout_array(layout, "cell.slot", LGV_I32, (size_t)c->n_slots, LGV_SCRATCH);
   c->key = lgv__layout_needed_rows(layout, "cell.key", LGV_U64, rows, 1, used);
   c->example = lgv__layout_needed_rows(layout, "cell.example", LGV_U8, rows, c->obs_bytes, used);
   c->newer = lgv__layout_needed_rows(layout, "cell.newer", LGV_I32, rows, 1, used);
@@ -317,15 +317,14 @@ void lgv__cells_make_room(cells *c) {
 
 /* ---- loaded cells ---- */
 
-static const char *slot_fault(const cells *c) {
-  int64_t taken = 0;
-  for (int64_t i = 0; i < c->n_slots; i++) {
-    if (!lgv__is_within(c->slot[i], 0, c->size[CELLS_COUNT])) return "cell.slot: an unknown cell";
-    taken += c->slot[i] > 0;
+/* No file holds the table: it follows from the keys, in the order in which the cells came. */
+static const char *fill_table(const cells *c) {
+  memset(c->slot, 0, (size_t)c->n_slots * sizeof *c->slot);
+  for (int64_t i = 0; i < c->size[CELLS_COUNT]; i++) {
+    uint64_t at = place_of(c, c->key[i]);
+    if (c->slot[at]) return "cell.key: two cells have one key";
+    c->slot[at] = (int32_t)i + 1;
   }
-  if (taken != c->size[CELLS_COUNT]) return "cell.slot: the numbers of slots and cells differ";
-  for (int64_t i = 0; i < c->size[CELLS_COUNT]; i++)
-    if (lgv__cells_find(c, c->key[i]) != i) return "cell.slot: a cell is not found";
   return NULL;
 }
 
@@ -397,7 +396,7 @@ const char *lgv__cells_fault(const cells *c) {
   if (!lgv__is_within(c->size[CELLS_COUNT], 0, c->capacity) ||
       !lgv__is_within(c->size[CELLS_EDGES], 0, c->most_edges))
     return "cell.size: more than there is room for";
-  const char *fault = slot_fault(c);
+  const char *fault = fill_table(c);
   if (!fault) fault = list_fault(c);
   if (!fault) fault = edge_fault(c);
   if (!fault) fault = mask_fault(c);

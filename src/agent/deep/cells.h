@@ -68,7 +68,8 @@ typedef struct cell_target {
 /* actions, obs_bytes and capacity must be set. masked: keep masks. */
 void lgv__cells_layout(cells *c, bool masked, lgv_layout *layout);
 void lgv__cells_open(cells *c);
-/* How loaded cells violate the invariants, or NULL. */
+/* After a load: fills the table of slots, which no file holds, and returns how the cells violate
+ * the invariants, or NULL. */
 const char *lgv__cells_fault(const cells *c);
 
 /* The cell of a code; -1 if there is none. */

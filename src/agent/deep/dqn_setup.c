@@ -164,8 +164,10 @@ static void layout_vectors(dqn *c, lgv_layout *layout) {
   lgv_layout_check(layout, forget_tiles, c);
   c->w_target =
       c->sizes.no_target ? NULL : lgv_layout_array(layout, "w_target", LGV_F32, all, LGV_KEEP);
-  for (int32_t i = 0; c->optimizer && i < c->optimizer->slots; i++)
+  for (int32_t i = 0; c->optimizer && i < c->optimizer->slots; i++) {
     c->slot[i] = lgv_layout_array(layout, slots[i], LGV_F32, all, LGV_KEEP);
+    lgv__layout_for_learning(layout);
+  }
   c->residual =
       is_compensated(c) ? lgv_layout_array(layout, "w_residual", LGV_F32, all, LGV_KEEP) : NULL;
   c->grad = lgv_layout_array(layout, "grad", LGV_F32, (size_t)c->dim, LGV_SCRATCH);
