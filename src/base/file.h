@@ -7,7 +7,7 @@
 #include "langevin.h"
 
 /* Whether there is a file or directory of this name. That it cannot be told (no permission, a
- * broken disk) is an error, never a "no": what is left out of a result, or started again, must not
+ * broken disk, a link to a disk that is gone) is an error, never a "no": what is left out of a result, or started again, must not
  * depend on it. */
 LGV_CHECK lgv_status lgv__is_there(const char *path, bool *there, lgv_error *err);
 /* Creates the directory and its parents. */
