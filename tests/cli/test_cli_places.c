@@ -214,6 +214,13 @@ static void control_characters_are_made_visible(void **state) {
     if (!strstr(out, "\\x1b[") && !strstr(err, "\\x1b["))
       fail_msg("%s hides it: %s%s", looks[i], out, err);
   }
+  expect_shell("mkdir -p zoo/a zoo/b/README.md && touch zoo/a/config.yaml zoo/b/config.yaml && "
+               "printf '| card \\033[2J |\\n' | tee zoo/README.md > zoo/a/README.md",
+               0);
+  expect_shell("LANGEVIN_ZOO=zoo $L zoo list && LANGEVIN_ZOO=zoo $L zoo show a", 0);
+  assert_string_equal(out, "| card \\x1b[2J |\n| card \\x1b[2J |\n");
+  expect_shell("LANGEVIN_ZOO=zoo $L zoo show b", 1);
+  assert_says(err, "cannot read zoo/b/README.md: Is a directory");
 }
 
 int main(void) {
