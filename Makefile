@@ -48,7 +48,7 @@ setup-python: $(SETUP) ## create .venv, a virtual environment with Gymnasium
 $(VENV): scripts/setup-python pyproject.toml | $(SETUP)
 	@scripts/setup-python || { test -z "$(CI)" && echo "the tests of the Gymnasium bridge will be skipped"; }
 
-$(SITE): scripts/setup-site site/requirements.txt | $(SETUP)
+$(SITE): scripts/setup-site packaging/lock/site.txt | $(SETUP)
 	@scripts/setup-site
 
 build: $(SETUP) ## build the libraries and build/langevin
