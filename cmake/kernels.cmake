@@ -19,9 +19,10 @@ list(FILTER portable_sources EXCLUDE REGEX "/kernel_block\\.c$")
 #
 # From version 14 on, gcc does not fuse chains of multiply-adds unless told to: the tiles of a product
 # would differ in the last bit, and a row would depend on how many rows are computed with it.
-include(CheckCCompilerFlag)
-check_c_compiler_flag(--param=avoid-fma-max-bits=0 has_fma_chains)
-set(fused -ffp-contract=fast $<$<BOOL:${has_fma_chains}>:--param=avoid-fma-max-bits=0>)
+set(fused -ffp-contract=fast)
+if(CMAKE_C_COMPILER_ID STREQUAL GNU AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
+  list(APPEND fused --param=avoid-fma-max-bits=0)
+endif()
 set_source_files_properties(src/math/kernel_gemm.c src/math/kernel_gemv.c PROPERTIES COMPILE_OPTIONS
   "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:LGV_PORTABLE>>>:${fused}>")
 
@@ -69,6 +70,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(avx512_options -mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx2 -mprefer-vector-width=512)
   add_kernel_set(avx512 16 ${avx512_options} -mfma)
   add_portable_set(avx512 16 ${avx512_options})
+  include(CheckCCompilerFlag)
   check_c_compiler_flag("-mamx-tile -mamx-bf16" compiler_knows_amx)
   if(compiler_knows_amx AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     set(kernels_amx TRUE)
