@@ -165,7 +165,8 @@ def main():
         row = ", ".join(f"{n}: {1e6 * t:.3g}" for n, t in zip(p["values"], times))
         print(f"{p['title']} [us per step] {row}; last power {exponent(p['values'], times):.2f}, theory {p['power']}", flush=True)
     if options.only:
-        return draw(results, None, options.out)
+        draw(results, None, options.out)
+        return
     seeds = side_by_side(options.langevin, options.turns)
     print(json.dumps({f"{t} threads, {n} seeds": round(s, 3) for (t, n), s in seeds.items()}))
     print(f"2 seeds: {seeds[1, 2] / seeds[2, 2]:.2f} times as fast on 2 cores as on 1")

@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +11,21 @@
 
 enum { MOST_AGENTS = 256, MOST_WORDS = 64, LINE_SIZE = 1024 };
 
+static int cannot_read(const cli_command *command, const char *path) {
+  cli_wrong(command, "cannot read %s: %s", path, strerror(errno));
+  return CLI_FAILED;
+}
+
 /* Copies a text file to stdout; of a list only the lines of its table. */
 static int print_file(const cli_command *command, const char *path, bool table_only) {
   char line[LINE_SIZE];
   FILE *file = fopen(path, "r");
-  if (!file) {
-    cli_wrong(command, "cannot read %s", path);
-    return CLI_FAILED;
-  }
+  if (!file) return cannot_read(command, path);
   while (fgets(line, sizeof line, file))
-    if (!table_only || line[0] == '|') fputs(line, stdout);
+    if (!table_only || line[0] == '|') cli_say(stdout, "%s", line);
+  int code = ferror(file) ? cannot_read(command, path) : CLI_OK;
   fclose(file);
-  return CLI_OK;
+  return code;
 }
 
 static int compare_names(const void *a, const void *b) {

@@ -16,8 +16,15 @@ file(GLOB kernel_sources CONFIGURE_DEPENDS src/math/kernel_*.c src/optim/optim_*
 list(FILTER kernel_sources EXCLUDE REGEX "/kernel_block_amx\\.c$")
 set(portable_sources ${kernel_sources})
 list(FILTER portable_sources EXCLUDE REGEX "/kernel_block\\.c$")
+#
+# From version 14 on, gcc does not fuse chains of multiply-adds unless told to: the tiles of a product
+# would differ in the last bit, and a row would depend on how many rows are computed with it.
+set(fused -ffp-contract=fast)
+if(CMAKE_C_COMPILER_ID STREQUAL GNU AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
+  list(APPEND fused --param=avoid-fma-max-bits=0)
+endif()
 set_source_files_properties(src/math/kernel_gemm.c src/math/kernel_gemv.c PROPERTIES COMPILE_OPTIONS
-  "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:LGV_PORTABLE>>>:-ffp-contract=fast>")
+  "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:LGV_PORTABLE>>>:${fused}>")
 
 # Sanitizers add checks to every access of the unrolled tiles: the optimizer then takes minutes
 # for kernel_gemm.c at -O3, and the tests of networks take longer still. At -O1, and with only the

@@ -21,8 +21,9 @@ struct page_learner {
   float *look;            /* (states) an observation */
 };
 
-enum { TEXT_SIZE = 4096 };
-static char text[TEXT_SIZE];
+enum { MOST_CELLS = 100000 };   /* states, and steps of an episode, that a page can show */
+static const double most = 1e9; /* of seeds and episodes */
+static char text[PAGE_TEXT_SIZE];
 
 char *page_text(void) { return text; }
 
@@ -42,6 +43,10 @@ static lgv_status make_arrays(page_learner *p, lgv_error *err) {
   const lgv_env_spec *spec = spec_of(p);
   if (spec->states == 0 || spec->obs_form == LGV_FORM_DENSE || spec->actions.count != 2)
     return lgv_fail(err, LGV_ERR_USAGE, "the page shows worlds of named states and two actions");
+  if (spec->states > MOST_CELLS || spec->horizon < 1 || spec->horizon > MOST_CELLS)
+    return lgv_fail(err, LGV_ERR_USAGE,
+                    "the page shows up to %d states, and episodes of 1 to %d steps", MOST_CELLS,
+                    MOST_CELLS);
   p->states = (int32_t)spec->states;
   p->path = calloc((size_t)spec->horizon + 1, sizeof *p->path);
   p->values = calloc((size_t)p->states, sizeof *p->values);
@@ -53,6 +58,9 @@ static lgv_status make_arrays(page_learner *p, lgv_error *err) {
 
 static lgv_status make(page_learner *p, double seed, double episodes, lgv_error *err) {
   lgv_settings *settings;
+  if (!(seed >= 0 && seed <= most && episodes >= 1 && episodes <= most)) /* NaN, too */
+    return lgv_fail(err, LGV_ERR_USAGE, "a seed is in 0..%g, and episodes are in 1..%g", most,
+                    most);
   lgv_status status = lgv_settings_create(&settings, err);
   if (status != LGV_OK) return status;
   status = read_settings(settings, err);

@@ -8,10 +8,11 @@
 /* An agent in its world. */
 typedef struct page_learner page_learner;
 
-/* Settings to create a learner by, or the reason of the last failure; 4096 bytes. */
+/* Settings to create a learner by, or the reason of the last failure. */
+enum { PAGE_TEXT_SIZE = 4096 };
 char *page_text(void);
-/* A learner of the settings in page_text, which this uses up. episodes: how many it will play. NULL
- * if it fails. */
+/* A learner of the settings in page_text, which this uses up. seed and episodes: whole numbers from
+ * 0 and 1 on; episodes: how many it will play. NULL if it fails. */
 page_learner *page_create(double seed, double episodes);
 void page_free(page_learner *learner);
 /* Plays one episode and learns from it. Returns its return, or NaN if it fails. */

@@ -29,8 +29,10 @@ lgv_status lgv__join_path(const char *directory, const char *name, char *path, s
 lgv_status lgv__is_there(const char *path, bool *there, lgv_error *err) {
   struct stat info;
   *there = stat(path, &info) == 0;
-  if (*there || errno == ENOENT || errno == ENOTDIR) return LGV_OK;
-  return io_error(err, "look at", path);
+  if (*there) return LGV_OK;
+  if (errno != ENOENT && errno != ENOTDIR) return io_error(err, "look at", path);
+  if (lstat(path, &info) != 0) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_IO, "cannot look at %.300s: it is a link to nothing", path);
 }
 
 lgv_status lgv__make_directory(const char *path, lgv_error *err) {

@@ -7,8 +7,8 @@
 #include "langevin.h"
 
 /* Whether there is a file or directory of this name. That it cannot be told (no permission, a
- * broken disk) is an error, never a "no": what is left out of a result, or started again, must not
- * depend on it. */
+ * broken disk, a link to a disk that is gone) is an error, never a "no": what is left out of a
+ * result, or started again, must not depend on it. */
 LGV_CHECK lgv_status lgv__is_there(const char *path, bool *there, lgv_error *err);
 /* Creates the directory and its parents. */
 LGV_CHECK lgv_status lgv__make_directory(const char *path, lgv_error *err);

@@ -8,6 +8,16 @@
 
 enum { ROWS = 8 }; /* of B per pass */
 
+/* sum + x y, as whole vectors compute it. Left to itself, clang 19 computes several of these
+ * products at once and rounds them before it adds. */
+INLINE float multiply_add(float x, float y, float sum) {
+#if (defined(__FMA__) || defined(__aarch64__)) && !LGV_PORTABLE_SET
+  return __builtin_fmaf(x, y, sum);
+#else
+  return sum + x * y;
+#endif
+}
+
 /* c (n) += sum over r of x[r] b[r], in order of r. count is at most ROWS, and a compile-time
  * constant where that matters. */
 INLINE void add_rows(int count, int64_t n, const float *const b[ROWS], const float x[ROWS],
@@ -20,7 +30,7 @@ INLINE void add_rows(int count, int64_t n, const float *const b[ROWS], const flo
   }
   for (; j < n; j++) {
     float sum = c[j];
-    EACH (r, count) sum += x[r] * b[r][j];
+    EACH (r, count) sum = multiply_add(x[r], b[r][j], sum);
     c[j] = sum;
   }
 }

@@ -121,6 +121,30 @@ static void what_cannot_be_looked_at_is_not_left_out(void **state) {
   expect_shell("$L compare s", 0);
 }
 
+/* A link to a directory or file that is gone, such as one on a disk that is not mounted. */
+static void links_to_nothing_are_not_left_out(void **state) {
+  (void)state;
+  expect_shell(
+      SMALL "--episodes 20 --out r/seed-1 && " SMALL "--seed 2 --episodes 20 --out r/seed-2", 0);
+  expect_shell("mkdir q && cp -r r/seed-1 q/one && cp -r r/seed-2 q/two && $L compare q", 0);
+  const char *const breaks[][2] = {{"r/seed-2", "$L compare r"},
+                                   {"r/seed-2/summary.json", "$L compare r"},
+                                   {"q/two", "$L compare q"},
+                                   {"q/two/config.json", "$L report q --out x.html"}};
+  for (size_t b = 0; b < sizeof breaks / sizeof *breaks; b++) {
+    char line[256], complaint[256];
+    snprintf(line, sizeof line, "mv %s kept && ln -s gone %s", breaks[b][0], breaks[b][0]);
+    snprintf(complaint, sizeof complaint, "cannot look at %s: it is a link to nothing",
+             breaks[b][0]);
+    expect_shell(line, 0);
+    expect_shell(breaks[b][1], 1);
+    assert_says(err, complaint);
+    snprintf(line, sizeof line, "rm %s && mv kept %s", breaks[b][0], breaks[b][0]);
+    expect_shell(line, 0);
+    expect_shell(breaks[b][1], 0);
+  }
+}
+
 /* Nothing starts again, and nothing is overwritten, because a file could not be looked at. */
 static void a_run_that_cannot_be_looked_at_does_not_start_again(void **state) {
   (void)state;
@@ -190,12 +214,20 @@ static void control_characters_are_made_visible(void **state) {
     if (!strstr(out, "\\x1b[") && !strstr(err, "\\x1b["))
       fail_msg("%s hides it: %s%s", looks[i], out, err);
   }
+  expect_shell("mkdir -p zoo/a zoo/b/README.md && touch zoo/a/config.yaml zoo/b/config.yaml && "
+               "printf '| card \\033[2J |\\n' | tee zoo/README.md > zoo/a/README.md",
+               0);
+  expect_shell("LANGEVIN_ZOO=zoo $L zoo list && LANGEVIN_ZOO=zoo $L zoo show a", 0);
+  assert_string_equal(out, "| card \\x1b[2J |\n| card \\x1b[2J |\n");
+  expect_shell("LANGEVIN_ZOO=zoo $L zoo show b", 1);
+  assert_says(err, "cannot read zoo/b/README.md: Is a directory");
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(what_cannot_be_looked_at_is_not_left_out, make_place,
                                       remove_place),
+      cmocka_unit_test_setup_teardown(links_to_nothing_are_not_left_out, make_place, remove_place),
       cmocka_unit_test_setup_teardown(a_run_that_cannot_be_looked_at_does_not_start_again,
                                       make_place, remove_place),
       cmocka_unit_test_setup_teardown(directories_without_permission_are_named, make_place,

@@ -20,6 +20,11 @@ lgv_feature_code lgv__features_identity_code, lgv__features_rows_code,
     lgv__features_polynomial_code, lgv__features_fourier_code, lgv__features_rbf_code,
     lgv__features_random_fourier_code, lgv__features_tiles_code;
 
+extern const lgv_feature_type lgv__features_network;
+/* Whether the map `network` was laid out for so many features: its file may have been replaced
+ * after its `dim` read it. */
+bool lgv__features_network_has(const void *self, int64_t dim);
+
 /* base^exponent, or `most` + 1 if it is more than that. */
 int64_t lgv__feature_power(int64_t base, int64_t exponent, int64_t most);
 /* The most places per input, at least 1, such that a grid of all inputs has at most `most`. */

@@ -47,7 +47,7 @@ typedef struct network_pass {
 
 typedef struct self {
   network_numbers numbers; /* of the first layout pass; the second and `open` must agree */
-  const char *file;
+  const char *file;        /* NULL before the first layout pass */
   const lgv_env_spec *env;
   network_pass *pass;
 } self;
@@ -109,16 +109,23 @@ static lgv_status dim(const void *params_, const lgv_env_spec *env, int64_t inpu
   return status;
 }
 
-/* The network of the first pass, whatever has happened to the file since. */
-static bool find_network(self *s, net *n) {
-  static const network_numbers none;
+/* Only the first pass reads the file: the second must lay out the same arrays, whatever has
+ * happened to the file since. */
+static void read_numbers(self *s) {
+  network_file file = {0};
+  net n;
+  if (read_file(s->file, s->env, &file, &n, NULL) == LGV_OK) s->numbers = file.numbers;
+  lgv__network_file_free(&file);
+}
+
+static bool build_network(const self *s, net *n) {
   static const float no_scales[2];
-  if (memcmp(&s->numbers, &none, sizeof none) == 0) {
-    network_file file = {0};
-    if (read_file(s->file, s->env, &file, n, NULL) == LGV_OK) s->numbers = file.numbers;
-    lgv__network_file_free(&file);
-  }
   return lgv__network_build(&s->numbers, no_scales, n, NULL) == LGV_OK;
+}
+
+bool lgv__features_network_has(const void *self_, int64_t dim) {
+  net n;
+  return build_network(self_, &n) && units_of(&n) + 1 == dim;
 }
 
 static const char *shape_fault(const void *self_) {
@@ -131,9 +138,11 @@ static void layout(void *self_, const void *params_, const lgv_env_spec *env, in
                    lgv_layout *out) {
   self *s = self_;
   network_pass counted = {0}, *p;
+  bool is_first = !s->file;
   s->file = ((const params *)params_)->file;
   s->env = env;
-  if (!find_network(s, &counted.net)) return; /* the file is gone: `open` says so */
+  if (is_first) read_numbers(s);
+  if (!build_network(s, &counted.net)) return; /* the file is gone: `open` says so */
   size_t encoded = lgv__replay_encoded_bytes(env);
   s->pass = lgv_layout_array(out, "features.passes", LGV_U8, sizeof counted, LGV_SCRATCH);
   p = s->pass ? s->pass : &counted;

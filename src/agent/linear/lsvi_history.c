@@ -3,6 +3,7 @@
 
 #include "agent/builtin.h"
 #include "agent/export.h"
+#include "agent/linear/features.h"
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
 #include "math/dense.h"
@@ -201,10 +202,17 @@ static void reset_lambda(lsvi *c) {
   }
 }
 
+static lgv_status check_network(const lsvi_history *t, lgv_error *err) {
+  bool is_same = t->map != &lgv__features_network || lgv__features_network_has(t->map_self, t->m);
+  if (is_same) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_IO, "features.file was replaced while it was read: start again");
+}
+
 lgv_status lgv__history_open(lsvi *c, lgv_error *err) {
   lsvi_history *t = &c->history;
   lgv__feature_input_open(&t->input);
   if (t->map->open) LGV_TRY(t->map->open(t->map_self, t->init, err));
+  LGV_TRY(check_network(t, err));
   for (int64_t h = 0; h <= c->H; h++) lgv__history_plain_rule(c, h);
   reset_lambda(c);
   return LGV_OK;

@@ -42,7 +42,8 @@ void lgv__sort_values(const char **values, size_t count) {
 static lgv_status look_for_run(const char *directory, bool *is_run, lgv_error *err) {
   char path[PATH_MAX];
   LGV_TRY(lgv__join_path(directory, "config.json", path, sizeof path, err));
-  return lgv__is_there(path, is_run, err);
+  LGV_TRY(lgv__is_there(directory, is_run, err)); /* or a link to a disk that is gone */
+  return *is_run ? lgv__is_there(path, is_run, err) : LGV_OK;
 }
 
 /* ---- The seeds of one group ---- */

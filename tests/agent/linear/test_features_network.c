@@ -2,6 +2,7 @@
  * that plan with them. */
 #include "agent/agent.h"
 #include "agent/linear/feature_input.h"
+#include "agent/linear/features.h"
 #include "base/arena.h"
 #include "base/error.h"
 #include "nn/net.h"
@@ -9,12 +10,11 @@
 #include "replay/replay.h"
 #include "temp_root.h"
 
+#include <fcntl.h>
 #include <math.h>
 
 /* after nn/net.h */
 #include "agent/export.h"
-
-extern const lgv_feature_type lgv__features_network;
 
 enum { ROWS = 300, STEPS = 30, MOST_NUMBERS = 400, MOST_UNITS = 64, SETTINGS = 600 };
 
@@ -289,6 +289,93 @@ static void a_file_that_is_gone_is_reported(void **state) {
   lgv_plan_free(plan);
 }
 
+/* ---- a file that is replaced while an agent is made ---- */
+
+/* Every read of the file begins with a call of access(). Before the read number `at`, the file
+ * becomes `other`, and after it the first one again if that is not NULL. */
+static struct {
+  const char *file, *other, *first;
+  int at, reads;
+} swap;
+
+static void replace_file(const char *from) {
+  unlink(swap.file);
+  if (from[0]) assert_int_equal(link(from, swap.file), 0);
+}
+
+int access(const char *path, int mode) {
+  if (swap.file && strcmp(path, swap.file) == 0) {
+    swap.reads++;
+    if (swap.reads == swap.at) replace_file(swap.other);
+    if (swap.reads == swap.at + 1 && swap.first) replace_file(swap.first);
+  }
+  return faccessat(AT_FDCWD, path, mode, 0);
+}
+
+static void values_after_training(lgv_agent *agent, double *values) {
+  static const float data[5] = {0.1F, 0.2F, 0.3F, 0.4F, 0.5F};
+  train(agent, &vectors, 5);
+  lgv_obs obs = {.data = data, .state = -1};
+  SUCCEED(lgv_agent_q_values(agent, &obs, 1, values, &err));
+}
+
+static void values_of_file(const char *path, double *values) {
+  lgv_agent *agent = make_linear(path, &vectors);
+  values_after_training(agent, values);
+  lgv_agent_free(agent);
+}
+
+/* Makes an agent whose file changes before read number `at`. It has the values of one of the two
+ * files, or it is refused. Returns false if there are fewer reads. */
+static bool is_one_or_refused(int at, const char *first, const char *other, bool back,
+                              double values[2][3]) {
+  char path[PATH_MAX], settings[SETTINGS];
+  lgv_agent *agent;
+  lgv_error err = {0};
+  double own[3];
+  join(path, root, "swapped.safetensors");
+  swap.file = path;
+  replace_file(first);
+  swap.at = at, swap.reads = 0, swap.other = other, swap.first = back ? first : NULL;
+  snprintf(settings, sizeof settings,
+           "agent.features=network agent.form=discounted agent.sweeps=3 features.file=%.400s",
+           path);
+  lgv_settings *s = make_settings(NULL, "lmc-lsvi", settings);
+  lgv_status status = lgv_agent_create(s, &vectors, 100, 0, 1, &agent, &err);
+  lgv_settings_free(s);
+  swap.file = NULL;
+  if (status == LGV_OK) {
+    values_after_training(agent, own);
+    if (memcmp(own, values[0], sizeof own) != 0 && memcmp(own, values[1], sizeof own) != 0)
+      fail_msg("read %d%s: the values of neither network", at, back ? " and back" : "");
+    lgv_agent_free(agent);
+  } else if (!strstr(err.message, "replaced") && !strstr(err.message, "changed") &&
+             !strstr(err.message, "No such file"))
+    fail_msg("read %d: %s", at, err.message);
+  return swap.reads >= at;
+}
+
+static void a_file_that_is_replaced_meanwhile_is_refused(void **state) {
+  (void)state;
+  char narrow[PATH_MAX], wide[PATH_MAX];
+  double values[2][3];
+  int reads = 0;
+  join(narrow, root, "narrow.safetensors");
+  join(wide, root, "wide.safetensors");
+  lgv_agent_free(make_donor(&vectors, "dqn", "agent.hidden=4", narrow));
+  lgv_agent_free(make_donor(&vectors, "dqn", "agent.hidden=60", wide));
+  values_of_file(narrow, values[0]);
+  values_of_file(wide, values[1]);
+  for (int back = 0; back <= 1; back++)
+    for (int at = 1, found = 1; found; at++) {
+      found = is_one_or_refused(at, narrow, wide, back, values);
+      found &= is_one_or_refused(at, wide, narrow, back, values);
+      found &= is_one_or_refused(at, wide, "", back, values);
+      reads += found;
+    }
+  assert_true(reads >= 6);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(features_are_the_last_hidden_layer, make_root, remove_root),
@@ -298,6 +385,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(agents_without_a_single_network_are_refused, make_root,
                                       remove_root),
       cmocka_unit_test_setup_teardown(a_file_that_is_gone_is_reported, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(a_file_that_is_replaced_meanwhile_is_refused, make_root,
+                                      remove_root),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
