@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "env/remote.h"
+#include "env/external/remote.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -24,7 +24,7 @@ endif()
 
 install(FILES ${experiment_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/experiments)
 install(DIRECTORY zoo DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin)
-# The Python half of the Gymnasium bridge; src/env/process.c finds it relative to the library.
+# The Python half of the Gymnasium bridge; src/env/external/process.c finds it relative to the library.
 file(GLOB python_sources CONFIGURE_DEPENDS python/langevin/*.py python/langevin/*.pyi python/langevin/py.typed)
 install(FILES ${python_sources} DESTINATION ${CMAKE_INSTALL_DATADIR}/langevin/python/langevin)
 

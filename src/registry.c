@@ -26,8 +26,8 @@
   X(pendulum, "src/env/env_pendulum.c")                                                            \
   X(point_maze, "src/env/env_point_maze.c")                                                        \
   X(switches, "src/env/env_switches.c")                                                            \
-  X(gym, "src/env/env_gym.c")                                                                      \
-  X(atari, "src/env/env_atari.c")
+  X(gym, "src/env/external/env_gym.c")                                                             \
+  X(atari, "src/env/external/env_atari.c")
 
 /* The descriptor's name after lgv__agent_, and the file that holds the algorithm. DEEP: the file
  * also has an lgv_builtin, lgv__builtin_NAME. */
@@ -59,7 +59,7 @@
   DEEP(fg_lmcdqn, "src/agent/deep/langevin_dqn.c")                                                 \
   DEEP(ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                                  \
   DEEP(fg_ulmc_dqn, "src/agent/deep/langevin_dqn.c")                                               \
-  DEEP(pathwise_lmcdqn, "src/agent/deep/agent_pathwise_lmcdqn.c")                                  \
+  DEEP(pathwise_lmcdqn, "src/agent/pathwise/agent_pathwise_lmcdqn.c")                              \
   DEEP(sac, "src/agent/continuous/agent_sac.c")                                                    \
   DEEP(td3, "src/agent/continuous/agent_td3.c")                                                    \
   DEEP(dsac, "src/agent/continuous/agent_dsac.c")                                                  \
@@ -67,14 +67,14 @@
 
 /* The descriptor's name after lgv__features_, and its file. */
 #define FEATURES(X)                                                                                \
-  X(identity, "src/agent/linear/features_identity.c")                                              \
-  X(rows, "src/agent/linear/features_identity.c")                                                  \
-  X(polynomial, "src/agent/linear/features_polynomial.c")                                          \
-  X(fourier, "src/agent/linear/features_fourier.c")                                                \
-  X(rbf, "src/agent/linear/features_rbf.c")                                                        \
-  X(random_fourier, "src/agent/linear/features_random_fourier.c")                                  \
-  X(tiles, "src/agent/linear/features_tiles.c")                                                    \
-  X(network, "src/agent/linear/features_network.c")
+  X(identity, "src/agent/features/features_identity.c")                                            \
+  X(rows, "src/agent/features/features_identity.c")                                                \
+  X(polynomial, "src/agent/features/features_polynomial.c")                                        \
+  X(fourier, "src/agent/features/features_fourier.c")                                              \
+  X(rbf, "src/agent/features/features_rbf.c")                                                      \
+  X(random_fourier, "src/agent/features/features_random_fourier.c")                                \
+  X(tiles, "src/agent/features/features_tiles.c")                                                  \
+  X(network, "src/agent/features/features_network.c")
 
 #endif
 

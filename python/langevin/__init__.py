@@ -99,7 +99,7 @@ def _register_environments() -> None:
     """gymnasium.make("langevin/NChain-v0"), where Gymnasium is installed."""
     program = os.path.basename((getattr(sys, "argv", None) or [""])[0])
     if program == "langevin-worker":
-        return  # src/env/process.c: a worker sets its number of threads before it imports anything
+        return  # src/env/external/process.c: a worker sets its number of threads before it imports anything
     if program == "langevin":
         return  # the command line: importing Gymnasium would take longer than most commands
     try:

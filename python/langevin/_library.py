@@ -102,7 +102,7 @@ class CRng(Structure):
         return rng
 
     def reset_seed(self) -> int:
-        """The seed of the next reset of a Gymnasium environment, as src/env/env_gym.c draws it."""
+        """The seed of the next reset of a Gymnasium environment, as src/env/external/env_gym.c draws it."""
         return lib.lgv_rng_bits(ctypes.byref(self)) >> 33
 
 

@@ -276,7 +276,7 @@ class PythonTrainingLoop(TrainingLoop):
 
 
 class GymTrainingLoop(PythonTrainingLoop):
-    """Every reset gets a seed from the stream that the C side of the bridge uses (src/env/env_gym.c): learn() and a run on
+    """Every reset gets a seed from the stream that the C side of the bridge uses (src/env/external/env_gym.c): learn() and a run on
     gym:ID with the same seed see the same episodes."""
 
     def __init__(self, agent: Any, adapter: Any, seed: int):

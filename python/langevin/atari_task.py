@@ -1,7 +1,7 @@
 """Atari games of the Arcade Learning Environment (Bellemare et al., 2013), frame by frame, as a task of worker.py.
 
 The game runs in this process, which holds all of ALE (its license is GPL-2) and nothing of liblangevin. It hands
-over plain grayscale screens, from which src/env/env_atari.c makes the observations of agents.
+over plain grayscale screens, from which src/env/external/env_atari.c makes the observations of agents.
 
 Shared memory: two screens of height x width bytes. A step of n frames writes the last but one into the first and
 the last into the second; if the game ends before that, screens it did not reach stay as they were. A reset writes both.

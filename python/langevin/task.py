@@ -107,7 +107,7 @@ def describe_bad_result(result: Any) -> str:
 
 @dataclass
 class Spec:
-    """The environment as the C side sees it: remote_hello in src/env/remote.h."""
+    """The environment as the C side sees it: remote_hello in src/env/external/remote.h."""
 
     shape: Tuple[int, int, int]  # (height, width, channels) of images, (length, 1, 1) of vectors
     obs_bytes: int  # of one observation in the shared memory

@@ -1,4 +1,4 @@
-"""Serves one environment to a run of Langevin, in a process of its own: the other half of src/env/remote.c.
+"""Serves one environment to a run of Langevin, in a process of its own: the other half of src/env/external/remote.c.
 
 Started as ``python -c '... main()' SOCKET MEMORY LIFELINE PACKAGE_DIR`` with three inherited descriptors: a
 socket for packets, a memory file, and a pipe that ends when the parent does. The first packet names the kind

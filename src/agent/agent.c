@@ -3,10 +3,10 @@
 #include "agent/export.h"
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
+#include "base/io/tensors.h"
 #include "base/memory.h"
 #include "base/param.h"
 #include "base/spec.h"
-#include "base/tensors.h"
 #include "math/kernels.h"
 #include "optim/optim_type.h"
 

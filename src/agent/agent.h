@@ -4,7 +4,7 @@
 
 #include "agent/builtin.h"
 #include "base/arena.h"
-#include "base/tensors.h"
+#include "base/io/tensors.h"
 #include "langevin.h"
 
 /* Checks that the agent can use the environment, then lets it resolve what was left open. */

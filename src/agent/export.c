@@ -2,8 +2,8 @@
 
 #include "agent/agent.h"
 #include "agent/network_file.h"
-#include "base/disk.h"
 #include "base/error.h"
+#include "base/io/disk.h"
 #include "base/spec.h"
 
 #include <ctype.h>

@@ -2,7 +2,7 @@
  * lsvi_history_plan.c applies it. Each map of the library except `network` writes the body of
  * its own function. */
 #include "agent/export_writer.h"
-#include "agent/linear/features.h"
+#include "agent/features/features.h"
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
 #include "base/spec.h"

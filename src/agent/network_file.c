@@ -2,8 +2,8 @@
 
 #include "agent/export.h"
 #include "base/error.h"
+#include "base/io/tensors.h"
 #include "base/memory.h"
-#include "base/tensors.h"
 
 #include <string.h>
 

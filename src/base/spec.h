@@ -55,8 +55,8 @@ bool lgv__obs_is_finite(const lgv_env_spec *spec, const void *data);
 /* Pictures are dense observations, floats or bytes, that are wider than 1. */
 enum { LGV_LEAST_PICTURE = 5, LGV_LARGE_PICTURE = 36 };
 bool lgv__is_picture(lgv_obs_form form, const int32_t shape[3]);
-/* Whether both sides have at least `least` places: LGV_LEAST_PICTURE, from which on agent.net = auto
- * chooses convolutions, or LGV_LARGE_PICTURE. */
+/* Whether both sides have at least `least` places: LGV_LEAST_PICTURE, from which on agent.net =
+ * auto chooses convolutions, or LGV_LARGE_PICTURE. */
 bool lgv__is_picture_of(int32_t least, lgv_obs_form form, const int32_t shape[3]);
 bool lgv__is_large_picture(lgv_obs_form form, const int32_t shape[3]);
 

@@ -3,7 +3,7 @@
 #define LGV_CONFIG_PLAN_H
 
 #include "agent/builtin.h"
-#include "base/json.h"
+#include "base/io/json.h"
 #include "config/run_params.h"
 #include "env/common_params.h"
 #include "langevin.h"

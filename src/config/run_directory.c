@@ -3,8 +3,8 @@
 #include "config/run_directory.h"
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/io/file.h"
+#include "base/io/json.h"
 #include "base/memory.h"
 #include "base/param.h"
 #include "env/common_params.h"

@@ -16,7 +16,7 @@
 #include "base/portable_math.h"
 #include "base/spec.h"
 #include "base/stack.h"
-#include "env/model.h"
+#include "env/models/model.h"
 #include "math/kernels.h"
 
 #include <math.h>

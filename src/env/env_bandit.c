@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/param.h"
 #include "base/portable_math.h"
-#include "env/tabular.h"
+#include "env/models/tabular.h"
 
 #include <math.h>
 

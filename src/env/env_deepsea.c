@@ -30,8 +30,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/param.h"
+#include "env/models/tabular.h"
 #include "env/sketch.h"
-#include "env/tabular.h"
 
 #include <math.h>
 #include <string.h>

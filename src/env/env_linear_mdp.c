@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/param.h"
-#include "env/tabular.h"
+#include "env/models/tabular.h"
 
 #include <math.h>
 

@@ -19,7 +19,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/param.h"
-#include "env/tabular.h"
+#include "env/models/tabular.h"
 
 enum { LEFT, RIGHT, ACTIONS };
 enum { THERMOMETER, ONE_HOT };

@@ -14,7 +14,7 @@
  * rewards; a step pays the actual reward. */
 #include "base/error.h"
 #include "base/param.h"
-#include "env/tabular.h"
+#include "env/models/tabular.h"
 
 enum { LEFT, RIGHT, ACTIONS };
 enum { OSBAND, STREHL_LITTMAN, STAY_ONLY };

@@ -1,8 +1,8 @@
 #include "record/checkpoint.h"
 
-#include "base/disk.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io/disk.h"
+#include "base/io/file.h"
 
 #include <errno.h>
 #include <signal.h>

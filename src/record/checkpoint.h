@@ -12,7 +12,7 @@
 #ifndef LGV_RECORD_CHECKPOINT_H
 #define LGV_RECORD_CHECKPOINT_H
 
-#include "base/tensors.h"
+#include "base/io/tensors.h"
 
 /* Writes at most one checkpoint at a time. */
 typedef struct lgv_checkpoint_writer {

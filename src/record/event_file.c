@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io/file.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -13,7 +13,7 @@
 #ifndef LGV_RECORD_EVENT_FILE_H
 #define LGV_RECORD_EVENT_FILE_H
 
-#include "base/file.h"
+#include "base/io/file.h"
 #include "langevin.h"
 
 #define LGV_EVENT_FILE_NAME "events.out.tfevents.langevin"

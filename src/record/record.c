@@ -1,9 +1,9 @@
 #include "record/record.h"
 
 #include "base/clock.h"
-#include "base/disk.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io/disk.h"
+#include "base/io/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "config/run_directory.h"

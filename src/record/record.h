@@ -3,7 +3,7 @@
 #ifndef LGV_RECORD_RECORD_H
 #define LGV_RECORD_RECORD_H
 
-#include "base/lock.h"
+#include "base/io/lock.h"
 #include "config/plan.h"
 #include "langevin.h"
 #include "record/event_file.h"

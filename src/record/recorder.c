@@ -3,8 +3,8 @@
  * a resumed run does, so that training from a saved agent writes each step once. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/io/file.h"
+#include "base/io/json.h"
 #include "base/memory.h"
 #include "config/run_directory.h"
 #include "record/record.h"

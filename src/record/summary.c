@@ -1,7 +1,7 @@
 #include "record/summary.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "config/plan.h"

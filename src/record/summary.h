@@ -2,7 +2,7 @@
 #ifndef LGV_RECORD_SUMMARY_H
 #define LGV_RECORD_SUMMARY_H
 
-#include "base/json.h"
+#include "base/io/json.h"
 #include "langevin.h"
 
 /* The members of summary.json, without the braces. failure: why it stopped early, or NULL. */

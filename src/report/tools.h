@@ -4,8 +4,8 @@
 #define LGV_REPORT_TOOLS_H
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/io/file.h"
+#include "base/io/json.h"
 #include "base/python.h"
 #include "base/text.h"
 #include "config/run_directory.h"

@@ -1,7 +1,7 @@
 /* A batch: several seeds of one plan. It is a schedule of one configuration, and adds the
  * directories of the seeds, the error of the least seed, and aggregate.json. */
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io/file.h"
 #include "config/run_directory.h"
 #include "record/record.h"
 #include "record/summary.h"

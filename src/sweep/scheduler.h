@@ -8,7 +8,7 @@
 #ifndef LGV_SWEEP_SCHEDULER_H
 #define LGV_SWEEP_SCHEDULER_H
 
-#include "base/lock.h"
+#include "base/io/lock.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -7,8 +7,8 @@
  * holds the lock of the run that it works on and, after taking it, checks again whether the run has
  * finished. So any number of processes may share a sweep, and no run is done twice. */
 #include "base/error.h"
-#include "base/file.h"
-#include "base/lock.h"
+#include "base/io/file.h"
+#include "base/io/lock.h"
 #include "base/memory.h"
 #include "record/summary.h"
 #include "sweep/scheduler.h"

@@ -1,9 +1,9 @@
 #include "sweep/sweep_store.h"
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/json.h"
-#include "base/lock.h"
+#include "base/io/file.h"
+#include "base/io/json.h"
+#include "base/io/lock.h"
 #include "config/plan.h"
 #include "config/run_directory.h"
 #include "config/yaml_file.h"

@@ -1,6 +1,6 @@
 /* Files in the directory of one run of a sweep, in addition to its records:
  *
- *   lock        while a process works there (base/lock.h)
+ *   lock        while a process works there (base/io/lock.h)
  *   error.json  why it failed, until it succeeds
  *
  * A run has finished if its summary.json is whole, says so and names the right seed, and if its

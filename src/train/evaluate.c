@@ -2,7 +2,7 @@
  * those that Python's save() wrote, whose metadata are a configuration. */
 #include "agent/agent.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/memory.h"
 #include "base/spec.h"
 #include "base/stack.h"

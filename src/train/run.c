@@ -26,7 +26,7 @@
 #include "agent/agent.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/memory.h"
 #include "env/env.h"
 

@@ -2,7 +2,7 @@
 #ifndef LGV_TRAIN_RUN_H
 #define LGV_TRAIN_RUN_H
 
-#include "base/lock.h"
+#include "base/io/lock.h"
 #include "train/episode_limit.h"
 
 #define LGV_INTERRUPTED "interrupted; what was recorded until then is kept"

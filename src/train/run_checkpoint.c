@@ -2,8 +2,8 @@
  * layouts; the run adds its own counters. */
 #include "agent/agent.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/io/file.h"
+#include "base/io/json.h"
 #include "base/memory.h"
 #include "config/run_directory.h"
 #include "env/env.h"

@@ -173,7 +173,7 @@ static void help_shows_presets_beside_defaults(void **state) {
   expect("help agent lmc-lsvi --env riverswim", 0);
   assert_row("agent.gram", "diagonal", "auto");
   expect("help env atari", 0);
-  assert_says(out, "source: src/env/env_atari.c\n");
+  assert_says(out, "source: src/env/external/env_atari.c\n");
   expect_refusal("help agent dqn --env nowhere", "there is no environment 'nowhere'");
   static const char *const not_of_agents[] = {"env nchain", "run", "run run", ""};
   for (size_t i = 0; i < sizeof not_of_agents / sizeof *not_of_agents; i++) {

@@ -1,7 +1,7 @@
 /* A checkpoint file: arrays of every kind are read completely, or nothing is changed. */
 #include "fuzz.h"
 
-#include "base/tensors.h"
+#include "base/io/tensors.h"
 
 #include <stdlib.h>
 #include <string.h>

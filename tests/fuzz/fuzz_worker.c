@@ -1,8 +1,10 @@
-/* The protocol with a worker process, as src/env/remote.c, env_gym.c and env_atari.c read it, and
- * the agent that learns behind it, which trusts the spec that the worker's greeting describes.
+/* The protocol with a worker process, as src/env/external/remote.c, env_gym.c and env_atari.c read
+ * it, and the agent that learns behind it, which trusts the spec that the worker's greeting
+ * describes.
  *
- * The functions of src/env/process.h are replaced here, so that no process is started: the packets
- * that a worker would send are already in the socket, followed by the end of the connection.
+ * The functions of src/env/external/process.h are replaced here, so that no process is started: the
+ * packets that a worker would send are already in the socket, followed by the end of the
+ * connection.
  *
  * An input has a byte of choices (see the enum; its high half is an index into `agents`), a byte
  * with the size of the shared memory in units of 256 bytes, then packets, each after two bytes with
@@ -12,7 +14,7 @@
 
 #include "base/spec.h"
 #include "env/env.h"
-#include "env/process.h"
+#include "env/external/process.h"
 
 #include <string.h>
 #include <sys/mman.h>

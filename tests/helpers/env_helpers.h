@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/param.h"
 #include "env/env.h"
-#include "env/model.h"
+#include "env/models/model.h"
 #include "registry.h"
 
 #include "run_helpers.h"

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* As in src/env/remote.c and python/langevin/worker.py. */
+/* As in src/env/external/remote.c and python/langevin/worker.py. */
 typedef struct hello_packet {
   uint32_t magic, version, status;
   int32_t obs_kind, obs_form, shape[3], vector, frames, masked, has_fire, height, width;

@@ -1,5 +1,5 @@
 /* Forged checkpoints: real ones with other numbers in them, and checksums that match. The format is
- * that of src/base/tensors.c, implemented a second time. */
+ * that of src/base/io/tensors.c, implemented a second time. */
 #ifndef LGV_TESTS_FORGE_H
 #define LGV_TESTS_FORGE_H
 

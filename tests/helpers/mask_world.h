@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/param.h"
-#include "env/tabular.h"
+#include "env/models/tabular.h"
 
 #include "run_helpers.h"
 

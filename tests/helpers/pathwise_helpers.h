@@ -2,7 +2,7 @@
 #ifndef LGV_TESTS_PATHWISE_HELPERS_H
 #define LGV_TESTS_PATHWISE_HELPERS_H
 
-#include "agent/deep/observation_code.h"
+#include "agent/pathwise/observation_code.h"
 #include "deep_helpers.h"
 
 static inline void succeed(lgv_status status, const lgv_error *err) {

@@ -1,4 +1,4 @@
-"""Gymnasium's spaces as agents see them: actions.py and observations.py. tests/env/test_env_gym_spaces.c compares whole
+"""Gymnasium's spaces as agents see them: actions.py and observations.py. tests/env/external/test_env_gym_spaces.c compares whole
 courses through the bridge."""
 
 from __future__ import annotations

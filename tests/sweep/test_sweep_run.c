@@ -2,8 +2,8 @@
  * stops nothing else, and several processes keep out of each other's way. */
 #include "sweep_helpers.h"
 
-#include "base/file.h"
-#include "base/lock.h"
+#include "base/io/file.h"
+#include "base/io/lock.h"
 
 #include <sys/stat.h>
 

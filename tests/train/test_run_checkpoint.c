@@ -1,6 +1,6 @@
 /* Checkpoints that are torn, cut, flipped, foreign or made to do harm: each is refused with a
  * reason, the one before it is used, and whoever asked is told. */
-#include "base/tensors.h"
+#include "base/io/tensors.h"
 #include "record/checkpoint.h"
 #include "train/run.h"
 

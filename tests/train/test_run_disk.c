@@ -1,7 +1,7 @@
 /* A disk that fails: every call that writes, syncs, renames, cuts or opens a file fails in turn,
  * once or for good, in the run itself and in the child that writes large checkpoints. The run stops
  * with a message, and resumed it ends with the bytes of one that was left alone. */
-#include "base/disk.h"
+#include "base/io/disk.h"
 #include "record/checkpoint.h"
 
 #include "fault_helpers.h"

@@ -3,7 +3,7 @@
 
 #include "agent/builtin.h"
 #include "agent/export.h"
-#include "agent/linear/features.h"
+#include "agent/features/features.h"
 #include "agent/linear/lsvi_core.h"
 #include "base/error.h"
 #include "math/dense.h"

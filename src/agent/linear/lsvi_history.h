@@ -37,8 +37,8 @@
 #ifndef LGV_AGENT_LINEAR_LSVI_HISTORY_H
 #define LGV_AGENT_LINEAR_LSVI_HISTORY_H
 
-#include "agent/linear/feature_input.h"
-#include "agent/linear/feature_rows.h"
+#include "agent/features/feature_input.h"
+#include "agent/features/feature_rows.h"
 #include "langevin.h"
 
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #ifndef LGV_REPORT_DATA_COMPARE_H
 #define LGV_REPORT_DATA_COMPARE_H
 
-#include "base/json.h"
+#include "base/io/json.h"
 #include "report/data/measure.h"
 #include "report/print/text_table.h"
 

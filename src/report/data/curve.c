@@ -6,7 +6,7 @@
 #include "report/data/curve.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/memory.h"
 #include "report/data/csv_file.h"
 #include "report/data/measure.h"

@@ -1,7 +1,7 @@
 #include "report/data/run_result.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/text.h"
 #include "record/summary.h"
 #include "train/run.h"

@@ -1,7 +1,7 @@
 #include "report/plot/canvas.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/memory.h"
 
 #include <math.h>

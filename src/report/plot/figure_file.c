@@ -1,7 +1,7 @@
 #include "report/plot/figure_file.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "config/yaml_file.h"

@@ -2,7 +2,7 @@
 #include "report/plot/plot.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/memory.h"
 #include "record/summary.h"
 #include "report/data/curve.h"

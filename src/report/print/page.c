@@ -3,7 +3,7 @@
 #include "report/print/page.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io/file.h"
 #include "base/memory.h"
 #include "report/data/compare.h"
 #include "report/data/csv_file.h"

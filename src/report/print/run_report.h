@@ -2,7 +2,7 @@
 #ifndef LGV_REPORT_PRINT_RUN_REPORT_H
 #define LGV_REPORT_PRINT_RUN_REPORT_H
 
-#include "base/json.h"
+#include "base/io/json.h"
 #include "langevin.h"
 
 #include <stdio.h>

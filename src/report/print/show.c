@@ -1,8 +1,8 @@
 #include "report/print/show.h"
 
 #include "base/error.h"
+#include "base/io/tensors.h"
 #include "base/memory.h"
-#include "base/tensors.h"
 #include "config/settings.h"
 #include "config/settings_yaml.h"
 #include "report/data/compare.h"

@@ -1,8 +1,8 @@
 #include "report/print/sweep_report.h"
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/lock.h"
+#include "base/io/file.h"
+#include "base/io/lock.h"
 #include "base/memory.h"
 #include "record/summary.h"
 #include "report/data/csv_file.h"
