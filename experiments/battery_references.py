@@ -38,7 +38,7 @@ INDEX = {"CliffWalking", "Taxi", "FrozenLake 4x4", "FrozenLake 8x8", "N-Chain 25
          "DeepSea 20", "DeepSea 50", "stochastic DeepSea 30"}  # fmt: skip
 PICTURES = ("MiniGrid", "MinAtar", "DeepSea 20, pixels")
 HELD_OUT = {"MountainCar", "Acrobot", "Taxi", "FrozenLake 8x8", "MiniGrid DoorKey-5x5", "MiniGrid FourRooms",
-            "MinAtar Freeway", "MinAtar Asterix", "N-Chain 100", "scrambled chain 30", "DeepSea 50",
+            "N-Chain 100", "scrambled chain 30", "DeepSea 50",
             "stochastic DeepSea 30", "DeepSea 20, coordinates"}  # fmt: skip
 
 

@@ -326,6 +326,7 @@ static void walk_rings(deep_rig *t, int *at, int streams, int steps) {
     }
 }
 
+/* As files are loaded: the kept blocks, then their checks, which fill in what follows from them. */
 static void copy_kept(deep_rig *to, const deep_rig *from) {
   const lgv_layout *a = &to->arena.table, *b = &from->arena.table;
   assert_int_equal(a->n_blocks, b->n_blocks);
@@ -334,6 +335,8 @@ static void copy_kept(deep_rig *to, const deep_rig *from) {
     size_t bytes = block->count * lgv__dtype_size(block->dtype);
     if (block->keep) memcpy(a->base + a->blocks[i].offset, b->base + block->offset, bytes);
   }
+  for (size_t i = 0; i < a->n_blocks; i++)
+    if (a->blocks[i].check) assert_null(a->blocks[i].check(a->blocks[i].check_context));
 }
 
 static void assert_same_state(const deep_rig *t, const deep_rig *u) {
