@@ -88,7 +88,7 @@ def test_wrong_usage():
     endless = spaces.Box(-np.inf, np.inf, (2,), np.float32)
     with pytest.raises(langevin.UsageError, match="bound"):
         langevin.SAC(Push(action_space=endless))
-    with pytest.raises(langevin.UsageError, match="continuous actions, not discrete"):
+    with pytest.raises(langevin.UsageError, match="takes continuous actions, but"):
         langevin.TD3("CartPole-v1")
     with pytest.raises(TypeError, match="epsilon_start"):
         langevin.SAC(Push(), epsilon_start=1)
