@@ -598,7 +598,7 @@ class HyperAgent(Agent):
     ) -> None: ...
 
 class AdamLMCDQNParams(DeepParams, ASGLDParams, total=False):
-    preset: Literal['auto', 'small', 'pictures', 'authors'] | None
+    preset: Literal['auto', 'small', 'pictures', 'small-pictures', 'authors'] | None
     dueling: bool | None
     scale_input: Literal['auto', 'false', 'true', 'channels'] | bool | None
     normalize_obs: Literal['false', 'true', 'auto'] | bool | None
