@@ -347,15 +347,15 @@ static void policy_parts(const void *self_, lgv_policy_parts *parts) {
  * divided by 255, errors are Huber's, and the noise is large enough to change the greedy action as
  * long as no reward separates the actions.
  *
- * The preset `small`, for vectors and states, is not from the paper. Inputs and
- * values have the same size in every task (running_scale.h), so that one noise and one l2 term, in
- * the part of the ridge of the paper's loss, fit all of them. Uniform actions, fewer and fewer over
- * a fifth of the run, show what is easy to find; the noise, large enough to move the policy, finds
- * what is not. Targets have ten rewards and a network that stays for 1000 updates; the step size
- * falls, and evaluation uses the mean of 2000 samples. The 1 of a one-hot observation of n states
- * counts sqrt(n), as it would if its entries were normalized. The preset `small-pictures` has
- * less noise: after convolutions, a unit has a thousand inputs instead of 64, and their noise adds
- * up. Its targets have three rewards, and its uniform actions end after 10,000 steps. */
+ * The preset `small`, for vectors and states, is not from the paper. Inputs and values have the
+ * same size in every task (running_scale.h), so that one noise and one l2 term, in the part of the
+ * ridge of the paper's loss, fit all of them. Uniform actions, fewer and fewer over a fifth of the
+ * run, show what is easy to find; the noise, large enough to move the policy, finds what is not.
+ * Targets have ten rewards and a network that stays for 1000 updates; the step size falls, and
+ * evaluation uses the mean of 2000 samples. The 1 of a one-hot observation of n states counts
+ * sqrt(n), as it would if its entries were normalized. The preset `small-pictures` has less noise:
+ * after convolutions, a unit has a thousand inputs instead of 64, and their noise adds up. Its
+ * targets have three rewards, and its uniform actions end after 10,000 steps. */
 #define ADAM_LMCDQN_SMALL                                                                          \
   "agent.normalize_obs=auto agent.scale_rewards=limited agent.hidden=64,64 agent.warmup=1000 "     \
   "agent.epsilon_start=1 agent.epsilon_end=0.02 agent.epsilon_steps=10000 agent.batch=64 "         \
@@ -367,8 +367,8 @@ static const lgv_preset adam_lmcdqn_presets[] = {
      "agent.update_every=1 optim.lr=2e-3 optim.a=0.1 optim.beta=3e3 optim.l2=0.02"},
     {"pictures",
      "agent.net=conv agent.scale_input=true agent.loss=huber agent.warmup=2000 "
-     "agent.epsilon_start=1 "
-     "agent.epsilon_end=0.01 agent.epsilon_steps=10000 agent.update_every=2 agent.replay=200000 "
+     "agent.epsilon_start=1 agent.epsilon_end=0.01 agent.epsilon_steps=10000 "
+     "agent.update_every=2 agent.replay=200000 "
      "agent.n_step=10 agent.double=true agent.target_every=1000 agent.average=2000 optim.lr=1e-4 "
      "optim.a=1 optim.beta=3e4 optim.form=paper"},
     {"small-pictures", ADAM_LMCDQN_SMALL
