@@ -99,13 +99,15 @@ test-asan: $(SETUP) $(VENV) ## run the quick tests under the address and UB sani
 	@$(CMAKE) --build build-asan -j $(JOBS)
 	@$(call run_tests,build-asan) -LE slow
 
-# The tests of agents take most of the time and start few threads: `make trust` runs them apart.
+# All of them take more than an hour: `make trust` runs agents, programs and their workers, and the
+# others apart.
 PART ?= all
-TSAN_PART_all    = -LE '^slow$$'
-TSAN_PART_agents = -L '^agent$$'
-TSAN_PART_others = -LE '^(slow|agent)$$'
+TSAN_PART_all      = -LE '^slow$$'
+TSAN_PART_agents   = -L '^agent$$'
+TSAN_PART_programs = -L '^(cli|bench|env)$$'
+TSAN_PART_others   = -LE '^(slow|agent|cli|bench|env)$$'
 
-test-tsan: $(SETUP) $(VENV) ## run the quick tests under the thread sanitizer (PART=agents or others: some of them)
+test-tsan: $(SETUP) $(VENV) ## run the quick tests under the thread sanitizer (PART=agents, programs or others: some of them)
 	@$(call configure,build-tsan,-DLANGEVIN_SANITIZE=thread)
 	@$(CMAKE) --build build-tsan -j $(JOBS)
 	@$(call run_tests,build-tsan) $(TSAN_PART_$(PART))

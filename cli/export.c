@@ -1,6 +1,7 @@
 /* export: a trained policy as one C file, or its network as a feature map. */
 #include "cli.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { OUT, NAME, INT8 };
@@ -49,6 +50,7 @@ static int export_main(const cli_command *command, int count, char **words) {
   lgv_trained *trained;
   parse(&args, &r);
   if (args.stopped) return args.exit_code;
+  assert(r.path && r.out);
   if (lgv_trained_open(r.path, 0, false, &trained, &err) != LGV_OK) return cli_error(command, &err);
   lgv_agent *agent = lgv_trained_agent(trained);
   lgv_status status = r.int8 ? lgv_agent_export_int8(agent, r.out, r.name, &err)

@@ -199,6 +199,7 @@ static void print_rest(lgv_table *table, const topic *t) {
 
 static void print_auto(const topic *t) {
   const lgv_preset *presets = t->entry.presets;
+  assert(presets && t->presets > 1);
   bool small_pictures = presets[2].name && strcmp(presets[2].name, "small-pictures") == 0;
   printf("agent.preset = auto takes `%s` for pictures of at least 36 x 36, %selse `%s`.\n",
          presets[1].name,

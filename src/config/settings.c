@@ -9,6 +9,7 @@
 #include "env/common_params.h"
 #include "registry.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -357,6 +358,7 @@ static lgv_status unknown_preset(const lgv_agent_type *type, const char *name, l
 lgv_status lgv__settings_with_preset(const lgv_settings *settings, const lgv_agent_type *type,
                                      const lgv_env_spec *env, lgv_settings **completed,
                                      lgv_error *err) {
+  assert(type->presets);
   const lgv_preset *preset = choose_preset(settings, type->presets, env);
   *completed = NULL;
   if (!preset) return unknown_preset(type, lgv_settings_get(settings, "agent.preset"), err);

@@ -114,7 +114,8 @@ INLINE void multiply(int rows, int vecs, reach reach, const panel *p, int64_t i0
     int64_t col = reach == LISTED_A ? *a_cols++ : next;
     vec w[2];
     EACH (v, vecs) w[v] = load(b + v * LANES);
-    EACH (i, rows) { /* cppcheck-suppress uninitvar; an EACH above has set them */
+    EACH (i, rows) {
+      /* cppcheck-suppress uninitvar; an EACH above has set them */
       float x = a[i][col];
       EACH (v, vecs) acc[i][v] += x * w[v];
     }
