@@ -148,7 +148,7 @@ test-arm: build ## cross-build for 64-bit ARM and run most quick C tests under q
 
 SECONDS_EACH ?= 60
 fuzz: $(SETUP) ## run every fuzz target for a minute (SECONDS_EACH=900: longer)
-	@scripts/setup clang
+	@scripts/setup clang libclang-rt-dev
 	@$(call configure,build-libfuzzer,-DCMAKE_C_COMPILER=clang -DLANGEVIN_FUZZ=ON $(O1) \
 	  -DLANGEVIN_SANITIZE=address$(COMMA)undefined$(COMMA)float-cast-overflow$(COMMA)fuzzer-no-link)
 	@$(CMAKE) --build build-libfuzzer -j $(JOBS) --target fuzz_targets
