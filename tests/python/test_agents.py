@@ -417,7 +417,7 @@ def test_signatures():
 
 def test_help_shows_defaults_beside_presets():
     text = " ".join(langevin.AdamLMCDQN.__doc__.split())
-    assert "Default 1 (presets: small 10, pictures 10, small-pictures 3, authors 3); a whole number in [1, 1000]" in text  # n_step
+    assert "Default 1 (presets: small 10, pictures 10, authors 3); a whole number in [1, 1000]" in text  # n_step
     assert "zoo" not in langevin.DoubleDQN._entry.find("preset").choices  # dqn has it, double-dqn has not
     assert "Presets (preset=...): small, atari" in langevin.DoubleDQN.__doc__
 
