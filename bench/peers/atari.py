@@ -2,13 +2,16 @@
 
     make bench-atari                                  sets everything up, then
     python3 bench/peers/atari.py --langevin build/langevin --python .venv/bin/python --torch .venv-peers/bin/python
+    python3 bench/peers/atari.py --before ../before/build/langevin    the program of another commit beside them
 
 Our program is measured from outside: the CPU time of the program and its worker process together,
 both pinned to one core. The difference of a longer and a shorter run contains only steps at full
 speed; setup and the first updates cancel out. The same difference without updates, and without
 updates and acting (random actions), shows where the time goes. The peer measures its own times,
-without setup. Everything is measured in turn, for several rounds. The best round of each counts, so
-other programs on the machine cost little.
+without setup. Last come steps per second by the wall clock on two cores, with one environment and
+with four that move while the agent learns. Everything is measured in turn, for several rounds. The
+best round of each counts, so other programs on the machine cost little; by the wall clock they
+cost more, so leave the machine quiet.
 """
 
 import argparse
@@ -17,6 +20,7 @@ import os
 import resource
 import subprocess
 import tempfile
+import time
 
 WANTED = 1.8
 
@@ -28,42 +32,70 @@ PARTS = {
 }
 
 
-def cpu_seconds(command, core, environment):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    pin = lambda: os.sched_setaffinity(0, {core})
+# Ways to use two cores.
+WAYS = {
+    "1 environment, 1 thread": [],
+    "1 environment, 2 threads": ["run.update_threads=2"],
+    "4 environments, 2 threads": ["run.envs=4", "run.update_threads=2"],
+}
+
+
+def spent(command, cores, environment):
+    """Return the CPU seconds and the seconds by the wall clock of a command, and what it printed."""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    pin = lambda: os.sched_setaffinity(0, cores)
     out = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, preexec_fn=pin).stdout
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, out
+    after, ended = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, ended - begun, out
 
 
-def run_ours(options, part, steps, environment):
-    with tempfile.TemporaryDirectory() as folder:
-        command = [options.langevin, "run", "--env", f"atari:{options.game}", "--agent", "adam-lmcdqn"]
-        command += ["--steps", str(steps), "--out", folder + "/run"]
-        settings = ["agent.preset=authors", "agent.replay=100000", "run.eval_every=0", "run.checkpoint_final=false", *PARTS[part]]
-        for setting in settings:
-            command += ["--set", setting]
-        return cpu_seconds(command, options.core, environment)[0]
+def seconds_per_step(options, program, settings, cores, environment):
+    """Return CPU seconds and seconds by the wall clock of a step."""
+    times = []
+    for steps in options.steps // 4, options.steps + options.steps // 4:
+        with tempfile.TemporaryDirectory() as folder:
+            command = [program, "run", "--env", f"atari:{options.game}", "--agent", "adam-lmcdqn"]
+            command += ["--steps", str(steps), "--out", folder + "/run"]
+            for setting in ["agent.preset=atari", "agent.replay=100000", "run.eval_every=0", "run.checkpoint_final=false", *settings]:
+                command += ["--set", setting]
+            times.append(spent(command, cores, environment))
+    return [(times[1][clock] - times[0][clock]) / options.steps for clock in range(2)]
 
 
-def measure_ours(options, environment, best):
-    for part in PARTS:
-        short, long = options.steps // 4, options.steps + options.steps // 4
-        spent = run_ours(options, part, long, environment) - run_ours(options, part, short, environment)
-        best[part] = min(best.get(part, float("inf")), spent / (long - short))
+def keep_least(best, name, seconds):
+    best[name] = min(best.get(name, float("inf")), seconds)
+
+
+def measure_ours(options, programs, environment, best):
+    for name, program in programs.items():
+        for part, settings in PARTS.items():
+            keep_least(best, (name, part), seconds_per_step(options, program, settings, {options.core}, environment)[0])
+
+
+def measure_two_cores(options, programs, environment, best):
+    for way, settings in WAYS.items():
+        for name, program in programs.items():
+            seconds = seconds_per_step(options, program, ["agent.warmup=32", *settings], {0, 1}, environment)
+            keep_least(best, (name, way), seconds[1])
 
 
 def measure_peer(options, best):
     command = [options.torch, os.path.join(os.path.dirname(os.path.abspath(__file__)), "atari_torch.py")]
     command += ["--game", options.game, "--steps", str(options.steps), "--threads", "1"]
-    peer = json.loads(cpu_seconds(command, options.core, None)[1])
+    peer = json.loads(spent(command, {options.core}, None)[2])
     if not best or peer["steps_per_cpu_second"] > best["steps_per_cpu_second"]:
         best.update(peer)
+
+
+def shares(ours, name):
+    everything, no_updates, emulation = (ours[name, part] for part in PARTS)
+    return emulation / everything, (no_updates - emulation) / everything, (everything - no_updates) / everything
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--langevin", default="build/langevin")
+    parser.add_argument("--before", help="the program of another commit, to compare with")
     parser.add_argument("--python", default=".venv/bin/python", help="an interpreter with ale-py")
     parser.add_argument("--torch", default=".venv-peers/bin/python", help="an interpreter with torch, ale-py and OpenCV")
     parser.add_argument("--game", default="freeway")
@@ -72,22 +104,24 @@ def main():
     parser.add_argument("--core", type=int, default=0)
     options = parser.parse_args()
     environment = dict(os.environ, LANGEVIN_PYTHON=os.path.abspath(options.python))
-    ours, peer = {}, {}
+    programs = {"before": options.before, "langevin": options.langevin} if options.before else {"langevin": options.langevin}
+    ours, wall, peer = {}, {}, {}
     for _ in range(options.rounds):
-        measure_ours(options, environment, ours)
+        measure_ours(options, programs, environment, ours)
         measure_peer(options, peer)
-    shares = {
-        "emulation": ours["emulation"] / ours["all"],
-        "acting": (ours["no updates"] - ours["emulation"]) / ours["all"],
-        "updating": (ours["all"] - ours["no updates"]) / ours["all"],
-    }
-    rate, ratio = 1 / ours["all"], 1 / ours["all"] / peer["steps_per_cpu_second"]
+        if os.cpu_count() > 1:
+            measure_two_cores(options, programs, environment, wall)
     form = "%-22s %8.0f steps/s   emulation %4.0f %%   acting %4.0f %%   updating %4.0f %%"
-    print(form % ("langevin", rate, *(100 * share for share in shares.values())))
+    for name in programs:
+        print(form % (name, 1 / ours[name, "all"], *(100 * share for share in shares(ours, name))))
     theirs = [peer["share_" + name] for name in ("emulating", "acting", "updating")]
     print(form % ("PyTorch " + peer["torch"], peer["steps_per_cpu_second"], *(100 * share for share in theirs)))
+    ratio = 1 / ours["langevin", "all"] / peer["steps_per_cpu_second"]
     print("ratio %.2f (target: %.1f)" % (ratio, WANTED))
-    print(json.dumps({"langevin": {"steps_per_second": rate, **shares}, "peer": peer, "ratio": ratio}))
+    for (name, way), seconds in wall.items():
+        print("%-22s %8.0f steps/s by the wall clock on two cores: %s" % (name, 1 / seconds, way))
+    print(json.dumps({"seconds per step": {": ".join(key): value for key, value in {**ours, **wall}.items()},
+                      "peer": peer, "ratio": ratio}))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #if defined(__SSE2__)
@@ -21,14 +22,22 @@ static inline uint64_t lgv__fp_mode(void) { return _mm_getcsr(); }
 static inline void lgv__fp_set_mode(uint64_t mode) { _mm_setcsr((unsigned)mode); }
 enum { LGV_DEFAULT_MODE = 0x1f80 }; /* nearest, no traps */
 enum { LGV_FLUSH_BITS = 0x8040 };   /* flush results to zero, read operands as zero */
+/* Has a result overflowed or underflowed since a mode without flags was set? */
+static inline bool lgv__fp_left_range(void) { return lgv__fp_mode() & 0x18; }
 #elif defined(__aarch64__)
+/* Control in the lower half and the flags in the upper one, which x86 keeps in one register. */
 static inline uint64_t lgv__fp_mode(void) {
-  uint64_t mode;
-  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-  return mode;
+  uint64_t control, flags;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+  __asm__ volatile("mrs %0, fpsr" : "=r"(flags));
+  return control | flags << 32;
 }
-static inline void lgv__fp_set_mode(uint64_t mode) { __asm__ volatile("msr fpcr, %0" ::"r"(mode)); }
+static inline void lgv__fp_set_mode(uint64_t mode) {
+  __asm__ volatile("msr fpcr, %0" ::"r"(mode & UINT32_MAX));
+  __asm__ volatile("msr fpsr, %0" ::"r"(mode >> 32));
+}
 enum { LGV_DEFAULT_MODE = 0, LGV_FLUSH_BITS = 1 << 24 };
+static inline bool lgv__fp_left_range(void) { return lgv__fp_mode() >> 32 & 0xc; }
 #else
 static inline uint64_t lgv__fp_mode(void) { return 0; }
 static inline void lgv__fp_set_mode(uint64_t mode) { (void)mode; }
@@ -38,7 +47,8 @@ enum { LGV_DEFAULT_MODE = 0, LGV_FLUSH_BITS = 0 };
 /* The compiler must not move loads and stores across a change of mode. */
 #define LGV_MEMORY_FENCE() __asm__ volatile("" ::: "memory")
 
-/* Changes the mode and returns the previous one, to be passed to lgv__flush_end. */
+/* Changes the mode, flags included, and returns the previous one, to be passed to lgv__flush_end.
+ */
 static inline uint64_t lgv__mode_begin(uint64_t wanted) {
   uint64_t mode = lgv__fp_mode();
   lgv__fp_set_mode(wanted);

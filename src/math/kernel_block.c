@@ -5,11 +5,9 @@
  * so its fused multiply-add has the bits of the definition. Without one (the set x86), a product
  * and a sum have them unless the product leaves the range of normal numbers, since it is exact
  * within it: 8 bits times 8 bits. The processor raises a flag for that, and the definition computes
- * the step again.
- *
- * ARM tests before rounding: it would make 0 of a sum between 2^-126 - 2^-151 and 2^-126, which
- * rounds to 2^-126. It raises a flag for underflow, too (FPSR.UFC), so vectors are possible there
- * in the same way; so far, it uses the definition. */
+ * the step again. ARM has fused multiply-adds, but tests before rounding: it makes 0 of a sum
+ * between 2^-126 - 2^-151 and 2^-126, which rounds to 2^-126. It raises a flag whenever it does so,
+ * and the definition decides there, too. */
 #include "math/flush.h"
 #include "math/vector.h"
 
@@ -20,7 +18,7 @@
 #if LGV_LANES > 1 && defined(__FMA__)
 #define VECTORS 1
 #define DEFINITION 0
-#elif LGV_LANES > 1 && defined(__SSE2__)
+#elif LGV_LANES > 1 && (defined(__SSE2__) || defined(__aarch64__))
 #define VECTORS 1
 #define DEFINITION 1
 #else
@@ -105,7 +103,11 @@ static void add_by_definition(const lgv_block_product *g, part p) {
 
 #if VECTORS
 
+#ifdef __aarch64__
+#include <arm_neon.h>
+#else
 #include <immintrin.h>
+#endif
 
 enum { VECS = 2, PANEL = VECS * LANES, WORDS = HALF / LANES };
 static const uint64_t vector_mode = LGV_DEFAULT_MODE | LGV_FLUSH_BITS;
@@ -128,6 +130,8 @@ INLINE vec fused(float a, vec b, vec c) {
   return (vec)_mm512_fmadd_ps(_mm512_set1_ps(a), (__m512)b, (__m512)c);
 #elif LGV_LANES == 8
   return (vec)_mm256_fmadd_ps(_mm256_set1_ps(a), (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+  return (vec)vfmaq_n_f32((float32x4_t)c, (float32x4_t)b, a);
 #else
   return a * b + c;
 #endif
@@ -184,14 +188,19 @@ INLINE void add_strip(int rows, bool first, operands *f, int i0, int j, float *c
 }
 
 /* Functions of their own: inlined, the compiler keeps all of A as vectors in memory. The sums of a
- * strip fit into the registers. */
+ * strip fit into the registers: 32 with AVX-512 and on ARM, 16 elsewhere. */
+#if LGV_LANES == 16 || defined(__aarch64__)
+#define LONG_STRIPS 1
+#else
+#define LONG_STRIPS 0
+#endif
 /* clang-format off */
 #define STRIP(name, rows, first)                                                                   \
   __attribute__((noinline)) static void name(operands *f, int i, int j, float *c) {                \
     add_strip(rows, first, f, i, j, c);                                                            \
   }
 /* clang-format on */
-#if LGV_LANES == 16
+#if LONG_STRIPS
 STRIP(first_8, 8, true)
 STRIP(add_8, 8, false)
 #else
@@ -203,7 +212,7 @@ STRIP(add_5, 5, false)
 /* Strips of the wanted rows, each in one half. */
 static void add_panels(int rows, operands *f, float *c) {
   for (int j = 0; j < SIDE; j += PANEL) {
-#if LGV_LANES == 16
+#if LONG_STRIPS
     first_8(f, 0, j, c);
     for (int i = 8; i < rows; i += 8) add_8(f, i, j, c);
 #else
@@ -219,12 +228,11 @@ static void add_panels(int rows, operands *f, float *c) {
 #if DEFINITION
 
 static void add_product(const lgv_block_product *g, part p, operands *f) {
-  enum { RANGE_FLAGS = 0x18 }; /* overflow, underflow */
   float before[LGV_BLOCK];
   memcpy(before, p.c, sizeof before);
   add_panels(wanted_rows(g), f, p.c);
   LGV_MEMORY_FENCE();
-  if (!(lgv__fp_mode() & RANGE_FLAGS)) return;
+  if (!lgv__fp_left_range()) return;
   memcpy(p.c, before, sizeof before);
   lgv__mode_begin(LGV_DEFAULT_MODE);
   add_by_definition(g, p);
