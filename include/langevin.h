@@ -511,6 +511,9 @@ typedef struct lgv_param {
 typedef struct lgv_preset {
   const char *name; /* NULL ends a table */
   const char *values;
+  /* Of an agent: auto takes it for pictures with at least so many pixels per side, the largest that
+   * fits. 0: only by its name, unless it is the first, which auto takes where no other fits. */
+  int32_t picture_side;
 } lgv_preset;
 
 /* "[0, 1)", "a | b | c", "true | false": what a parameter accepts. */
@@ -699,12 +702,9 @@ typedef struct lgv_agent_type {
   const char *summary; /* one line */
   unsigned traits;     /* LGV_NEEDS_STATES | ... */
   const lgv_param *params;
-  size_t params_size; /* of the parameter struct */
-  size_t state_size;  /* of the state struct, `self` below */
-  /* Optional. agent.preset chooses one by name; auto takes the second for pictures of at least
-   * 36 x 36, if there is a second, `small-pictures` for smaller ones of at least 5 x 5, if there is
-   * one of that name, else the first. */
-  const lgv_preset *presets;
+  size_t params_size;        /* of the parameter struct */
+  size_t state_size;         /* of the state struct, `self` below */
+  const lgv_preset *presets; /* optional: agent.preset chooses one */
 
   /* Opening, in this order. resolve, optional: fills in what the user left open (is_set[i] is
    * false) and checks what ranges of single parameters cannot express. */

@@ -121,7 +121,7 @@ class CParam(Structure):
 
 
 class CPreset(Structure):
-    _fields_ = [("name", c_char_p), ("values", c_char_p)]
+    _fields_ = [("name", c_char_p), ("values", c_char_p), ("picture_side", c_int32)]
 
 
 class CEntry(Structure):

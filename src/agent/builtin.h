@@ -3,6 +3,7 @@
 #ifndef LGV_AGENT_BUILTIN_H
 #define LGV_AGENT_BUILTIN_H
 
+#include "base/spec.h" /* picture sizes, for presets */
 #include "langevin.h"
 #include "optim/optim_type.h"
 

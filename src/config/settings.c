@@ -290,12 +290,14 @@ static const lgv_preset *find_preset(const lgv_preset *presets, const char *name
   return NULL;
 }
 
-/* What auto takes: see lgv_agent_type. */
+/* What auto takes: see lgv_preset. */
 static const lgv_preset *preset_by_observation(const lgv_preset *presets, const lgv_env_spec *env) {
-  if (lgv__is_large_picture(env->obs_form, env->obs_shape) && presets[1].name) return presets + 1;
-  bool picture = lgv__is_picture_of(LGV_LEAST_PICTURE, env->obs_form, env->obs_shape);
-  const lgv_preset *own = picture ? find_preset(presets, "small-pictures") : NULL;
-  return own ? own : presets;
+  const lgv_preset *best = presets;
+  for (const lgv_preset *preset = presets; preset->name; preset++)
+    if (preset->picture_side > best->picture_side &&
+        lgv__is_picture_of(preset->picture_side, env->obs_form, env->obs_shape))
+      best = preset;
+  return best;
 }
 
 /* The preset in use; NULL if the agent has none of that name. */

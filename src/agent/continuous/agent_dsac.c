@@ -12,7 +12,7 @@
 
 static const lgv_preset presets[] = {
     {"small", AC_SMALL_LOOP "agent.hidden=256,256,256 agent.alpha_lr=3e-4 optim.lr=1e-4"},
-    {"atari", AC_PICTURES_LOOP "agent.alpha_lr=3e-4 optim.lr=1e-4"},
+    {"atari", AC_PICTURES_LOOP "agent.alpha_lr=3e-4 optim.lr=1e-4", LGV_LARGE_PICTURE},
     {0}};
 
 static const lgv_param param_table[] = {

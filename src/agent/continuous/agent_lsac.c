@@ -48,7 +48,7 @@ typedef struct params {
   "optim.a=1 optim.beta=1"
 static const lgv_preset presets[] = {
     {"small", AC_SMALL_LOOP "agent.hidden=256,256,256 " OWN_OPTIMIZER},
-    {"atari", AC_PICTURES_LOOP OWN_OPTIMIZER},
+    {"atari", AC_PICTURES_LOOP OWN_OPTIMIZER, LGV_LARGE_PICTURE},
     {0}};
 
 /* clang-format off */

@@ -16,7 +16,7 @@
 #include "base/error.h"
 
 static const lgv_preset presets[] = {{"small", AC_SMALL_LOOP "agent.hidden=256,256 optim.lr=3e-4"},
-                                     {"atari", AC_PICTURES_LOOP "optim.lr=3e-4"},
+                                     {"atari", AC_PICTURES_LOOP "optim.lr=3e-4", LGV_LARGE_PICTURE},
                                      {0}};
 
 static const lgv_param param_table[] = {

@@ -21,7 +21,7 @@ typedef struct params {
 } params;
 
 static const lgv_preset presets[] = {{"small", AC_SMALL_LOOP "agent.hidden=256,256 optim.lr=1e-3"},
-                                     {"atari", AC_PICTURES_LOOP "optim.lr=3e-4"},
+                                     {"atari", AC_PICTURES_LOOP "optim.lr=3e-4", LGV_LARGE_PICTURE},
                                      {0}};
 
 /* clang-format off */

@@ -41,7 +41,8 @@ static const lgv_preset presets[] = {
     {"small", "agent.members=networks agent.heads=20 agent.prior_scale=3 agent.eval=vote "
               "agent.epsilon_start=0 agent.epsilon_end=0 agent.batch=64 agent.update_every=1 "
               "agent.target_every=4 optim.lr=5e-4"},
-    {"atari", DQN_ATARI_LOOP "agent.epsilon_end=0.05 agent.epsilon_steps=1000000 optim.lr=1e-4"},
+    {"atari", DQN_ATARI_LOOP "agent.epsilon_end=0.05 agent.epsilon_steps=1000000 optim.lr=1e-4",
+     LGV_LARGE_PICTURE},
     {0}};
 static const char *const members_names[] = {"heads", "networks", NULL};
 static const char *const eval_names[] = {"sample", "vote", NULL};

@@ -33,9 +33,11 @@ static const lgv_preset presets[] = {
     {"small", "agent.double=true agent.hidden=64,64 agent.n_step=5 agent.batch=64 "
               "agent.replay=100000 agent.warmup=1000 agent.update_every=1 agent.target_every=200 "
               "agent.epsilon_steps=10000 optim.lr=3e-4"},
-    {"atari", DQN_ZOO_LOOP "agent.v_min=-10 agent.v_max=10 agent.grad_clip=10 agent.warmup=50000 "
-                           "agent.target_every=2500 agent.epsilon_end=0.01 "
-                           "agent.epsilon_eval=0.001 optim.lr=2.5e-4 optim.eps=3.125e-4"},
+    {"atari",
+     DQN_ZOO_LOOP "agent.v_min=-10 agent.v_max=10 agent.grad_clip=10 agent.warmup=50000 "
+                  "agent.target_every=2500 agent.epsilon_end=0.01 "
+                  "agent.epsilon_eval=0.001 optim.lr=2.5e-4 optim.eps=3.125e-4",
+     LGV_LARGE_PICTURE},
     {0}};
 
 /* clang-format off */

@@ -53,10 +53,12 @@ static const lgv_preset presets[] = {
     {"small", "agent.double=true agent.hidden=64,64 agent.batch=128 agent.replay=100000 "
               "agent.warmup=128 agent.update_every=1 agent.target_every=16 agent.grad_clip=10 "
               "agent.prior_scale=5 agent.eval=mean optim.lr=1e-3 optim.eps=1.5e-4"},
-    {"atari", "agent.double=true agent.hidden=256 agent.scale_input=true agent.n_step=5 "
-              "agent.replay=100000 agent.warmup=2000 agent.update_every=1 agent.target_every=5 "
-              "agent.grad_clip=10 agent.prior_scale=0.1 agent.sigma=0.01 optim.lr=1e-4 "
-              "optim.eps=1.5e-4"},
+    {"atari",
+     "agent.double=true agent.hidden=256 agent.scale_input=true agent.n_step=5 "
+     "agent.replay=100000 agent.warmup=2000 agent.update_every=1 agent.target_every=5 "
+     "agent.grad_clip=10 agent.prior_scale=0.1 agent.sigma=0.01 optim.lr=1e-4 "
+     "optim.eps=1.5e-4",
+     LGV_LARGE_PICTURE},
     {0}};
 static const char *const eval_names[] = {"sample", "mean", NULL};
 

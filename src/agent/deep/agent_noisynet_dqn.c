@@ -24,7 +24,7 @@ typedef struct params {
 } params;
 
 static const lgv_preset presets[] = {{"small", "agent.update_every=4 optim.lr=1e-3"},
-                                     {"atari", DQN_ATARI_LOOP "optim.lr=1e-4"},
+                                     {"atari", DQN_ATARI_LOOP "optim.lr=1e-4", LGV_LARGE_PICTURE},
                                      {0}};
 
 /* clang-format off */

@@ -26,9 +26,11 @@ static const lgv_preset presets[] = {
               "agent.n_step=5 agent.batch=128 agent.replay=50000 agent.warmup=1000 "
               "agent.update_every=2 agent.target_every=200 agent.epsilon_steps=10000 "
               "optim.lr=3e-4"},
-    {"atari", DQN_ZOO_LOOP "agent.quantiles=201 agent.grad_clip=10 agent.warmup=50000 "
-                           "agent.target_every=2500 agent.epsilon_end=0.01 "
-                           "agent.epsilon_eval=0.001 optim.lr=5e-5 optim.eps=3.125e-4"},
+    {"atari",
+     DQN_ZOO_LOOP "agent.quantiles=201 agent.grad_clip=10 agent.warmup=50000 "
+                  "agent.target_every=2500 agent.epsilon_end=0.01 "
+                  "agent.epsilon_eval=0.001 optim.lr=5e-5 optim.eps=3.125e-4",
+     LGV_LARGE_PICTURE},
     {0}};
 
 /* clang-format off */

@@ -99,7 +99,8 @@ static void stats(const void *self_, double *values) {
  * 2500 updates. */
 static const lgv_preset dqn_presets[] = {
     {"small", "agent.warmup=200 agent.update_every=1 optim.lr=1e-3"},
-    {"atari", DQN_ATARI_LOOP "agent.epsilon_end=0.05 agent.epsilon_steps=1000000 optim.lr=1e-4"},
+    {"atari", DQN_ATARI_LOOP "agent.epsilon_end=0.05 agent.epsilon_steps=1000000 optim.lr=1e-4",
+     LGV_LARGE_PICTURE},
     {"zoo", DQN_ZOO_LOOP "agent.warmup=50000 agent.target_every=2500 agent.loss=huber "
                          "agent.epsilon_end=0.1 agent.epsilon_eval=0.05 optim.name=rmsprop "
                          "optim.lr=2.5e-4 optim.eps=9.765625e-6"},
@@ -130,7 +131,7 @@ static const lgv_param param_table[] = {DQN_SMALL_OR_ATARI_ROW, PARAM_ROWS, {0}}
 
 static const lgv_preset double_presets[] = {
     {"small", "agent.double=true agent.warmup=200 agent.update_every=1 optim.lr=1e-3"},
-    {"atari", TUNED_DOUBLE_LOOP "optim.lr=2.5e-4 optim.eps=9.765625e-6"},
+    {"atari", TUNED_DOUBLE_LOOP "optim.lr=2.5e-4 optim.eps=9.765625e-6", LGV_LARGE_PICTURE},
     {0}};
 
 const lgv_agent_type lgv__agent_double_dqn = EPSILON_GREEDY_DQN(
@@ -148,8 +149,10 @@ static const lgv_preset prioritized_presets[] = {
     {"small", "agent.prioritized=true agent.double=true agent.hidden=64,64 agent.n_step=5 "
               "agent.batch=128 agent.replay=50000 agent.warmup=1000 agent.update_every=2 "
               "agent.target_every=200 agent.epsilon_steps=10000 optim.lr=3e-4"},
-    {"atari", TUNED_DOUBLE_LOOP "agent.prioritized=true agent.priority_beta_steps=49950000 "
-                                "optim.lr=6.25e-5 optim.eps=6.103515625e-7"},
+    {"atari",
+     TUNED_DOUBLE_LOOP "agent.prioritized=true agent.priority_beta_steps=49950000 "
+                       "optim.lr=6.25e-5 optim.eps=6.103515625e-7",
+     LGV_LARGE_PICTURE},
     {0}};
 
 const lgv_agent_type lgv__agent_prioritized_dqn =

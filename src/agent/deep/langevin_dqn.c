@@ -372,10 +372,13 @@ static const lgv_preset adam_lmcdqn_presets[] = {
      "agent.epsilon_start=1 agent.epsilon_end=0.01 agent.epsilon_steps=10000 "
      "agent.update_every=2 agent.replay=200000 "
      "agent.n_step=10 agent.double=true agent.target_every=1000 agent.average=2000 optim.lr=1e-4 "
-     "optim.a=1 optim.beta=3e4 optim.form=paper"},
-    {"small-pictures", ADAM_LMCDQN_SMALL
+     "optim.a=1 optim.beta=3e4 optim.form=paper",
+     LGV_LARGE_PICTURE},
+    {"small-pictures",
+     ADAM_LMCDQN_SMALL
      "agent.hidden=128 agent.target_every=100 agent.update_every=4 optim.lr=5e-4 optim.a=1 "
-     "optim.beta=1e5 optim.l2=1e-3"},
+     "optim.beta=1e5 optim.l2=1e-3",
+     LGV_LEAST_PICTURE},
     {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 optim.form=code"},
     {0}};
 const lgv_agent_type lgv__agent_adam_lmcdqn =
@@ -392,7 +395,7 @@ const lgv_builtin lgv__builtin_adam_lmcdqn = {"asgld", policy_parts};
  * transitions. */
 static const lgv_preset lmc_dqn_presets[] = {
     {"small", SMALL_LOOP "optim.lr=3e-3 optim.beta=3e3 optim.l2=0.1"},
-    {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16"},
+    {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16", LGV_LARGE_PICTURE},
     {0}};
 
 const lgv_agent_type lgv__agent_lmc_dqn =
@@ -409,7 +412,7 @@ const lgv_builtin lgv__builtin_lmc_dqn = {"sgld", policy_parts};
  * Drift and noise are scaled by the same G, unlike in Adam SGLD. */
 static const lgv_preset psgld_dqn_presets[] = {
     {"small", SMALL_LOOP "optim.lr=1e-3 optim.beta=3e4 optim.l2=0.1"},
-    {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16"},
+    {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16", LGV_LARGE_PICTURE},
     {0}};
 
 const lgv_agent_type lgv__agent_psgld_dqn =
@@ -423,7 +426,7 @@ const lgv_builtin lgv__builtin_psgld_dqn = {"psgld", policy_parts};
  * is their loop. */
 static const lgv_preset langevin_dqn_presets[] = {
     {"small", SMALL_LOOP "optim.lr=1e-3 optim.beta=1e5 optim.l2=0.1"},
-    {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16"},
+    {"authors", DQN_ATARI_LOOP "optim.lr=1e-4 optim.beta=1e16", LGV_LARGE_PICTURE},
     {0}};
 
 const lgv_agent_type lgv__agent_langevin_dqn =
@@ -441,8 +444,10 @@ const lgv_builtin lgv__builtin_langevin_dqn = {"langevin-adam", policy_parts};
 static const lgv_preset fg_lmcdqn_presets[] = {
     {"small", SMALL_LOOP "agent.feel_good=0.01 optim.lr=3e-3 optim.a=0.1 optim.beta=3e3 "
                          "optim.l2=0.03 optim.form=paper"},
-    {"authors", DQN_ATARI_LOOP "agent.feel_good=0.001 optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 "
-                               "optim.form=code"},
+    {"authors",
+     DQN_ATARI_LOOP "agent.feel_good=0.001 optim.lr=1e-4 optim.a=0.1 optim.beta=1e16 "
+                    "optim.form=code",
+     LGV_LARGE_PICTURE},
     {0}};
 
 const lgv_agent_type lgv__agent_fg_lmcdqn = LANGEVIN_DQN(
@@ -460,7 +465,9 @@ const lgv_builtin lgv__builtin_fg_lmcdqn = {"asgld", policy_parts};
 #define AUTHORS_CHAIN "optim.lr=1e-3 optim.friction=10 optim.a=0.1 optim.beta=1e10"
 
 static const lgv_preset ulmc_dqn_presets[] = {
-    {"small", SMALL_LOOP SMALL_CHAIN}, {"authors", DQN_ATARI_LOOP AUTHORS_CHAIN}, {0}};
+    {"small", SMALL_LOOP SMALL_CHAIN},
+    {"authors", DQN_ATARI_LOOP AUTHORS_CHAIN, LGV_LARGE_PICTURE},
+    {0}};
 
 const lgv_agent_type lgv__agent_ulmc_dqn =
     LANGEVIN_DQN("ulmc-dqn", "underdamped Langevin Monte Carlo DQN", param_table, ulmc_dqn_presets);
@@ -470,7 +477,7 @@ const lgv_builtin lgv__builtin_ulmc_dqn = {"ulmc", policy_parts};
  * fg-lmcdqn. */
 static const lgv_preset fg_ulmc_dqn_presets[] = {
     {"small", SMALL_LOOP "agent.feel_good=0.01 " SMALL_CHAIN},
-    {"authors", DQN_ATARI_LOOP "agent.feel_good=0.001 " AUTHORS_CHAIN},
+    {"authors", DQN_ATARI_LOOP "agent.feel_good=0.001 " AUTHORS_CHAIN, LGV_LARGE_PICTURE},
     {0}};
 
 const lgv_agent_type lgv__agent_fg_ulmc_dqn = LANGEVIN_DQN(

@@ -547,9 +547,10 @@ static void stats(const void *self_, double *values) {
   memcpy(values, ((const self *)self_)->stat, sizeof(double) * STATS);
 }
 
-static const lgv_preset presets[] = {{"small", "agent.hidden=64,64 optim.lr=3e-3"},
-                                     {"pictures", "agent.net=conv optim.lr=1e-4"},
-                                     {0}};
+static const lgv_preset presets[] = {
+    {"small", "agent.hidden=64,64 optim.lr=3e-3"},
+    {"pictures", "agent.net=conv optim.lr=1e-4", LGV_LARGE_PICTURE},
+    {0}};
 
 const lgv_agent_type lgv__agent_pathwise_lmcdqn = {
     .name = "pathwise-lmcdqn",
