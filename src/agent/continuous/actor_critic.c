@@ -314,7 +314,7 @@ lgv_status lgv__ac_end_update(actor_critic *c, lgv_error *err) {
   if (!watch) return LGV_OK;
   c->stat[AC_STAT_GRAD_NORM] = norm(c->critic.grad, c->critic.copies * c->critic.dim);
   c->stat[AC_STAT_WEIGHT_NORM] = norm(c->critic.w, c->critic.copies * c->critic.dim);
-  double all = c->stat[AC_STAT_WEIGHT_NORM] + norm(c->actor.w, c->actor.dim);
+  double all = c->stat[AC_STAT_WEIGHT_NORM] + norm(c->actor.w, c->actor.copies * c->actor.dim);
   return isfinite(all) ? LGV_OK : not_finite(c, "a parameter", err);
 }
 

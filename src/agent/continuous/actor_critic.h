@@ -1,9 +1,9 @@
 /* Actor-critic learning from a replay, for actions that are numbers within bounds: the verbs that
  * sac, td3, dsac and lsac share.
  *
- * A policy pi(s), two or more critics Q_j(s, a), target networks that follow them, a replay, and
- * for some agents the temperature alpha of the entropy. Each agent writes its own short update with
- * these verbs and can be read against its paper.
+ * A policy pi(s) or several, two or more critics Q_j(s, a), target networks that follow them, a
+ * replay, and for some agents the temperature alpha of the entropy. Each agent writes its own short
+ * update with these verbs and can be read against its paper.
  *
  * Networks see actions in [-1, 1] per part; the replay holds them as the environment takes them. A
  * critic's inputs are the observation, the vector beside a picture, and the action; behind
@@ -206,7 +206,7 @@ bool lgv__ac_policy_due(const actor_critic *c);
 void lgv__ac_actor_backward(actor_critic *c);
 /* One optimizer step with the gradient; agent.grad_clip shortens that of each critic. */
 void lgv__ac_step(actor_critic *c, ac_weights *weights);
-/* The same in parts, for networks whose noise differs: begin, then `copies` networks at a time. */
+/* The same in parts, with noise of another size: begin, then `copies` networks at a time. */
 void lgv__ac_begin_step(actor_critic *c, ac_weights *weights);
 void lgv__ac_step_some(actor_critic *c, ac_weights *weights, int64_t first, int64_t copies,
                        double beta_scale);

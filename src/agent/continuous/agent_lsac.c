@@ -69,7 +69,7 @@ static const lgv_param param_table[] = {
     LGV_CHOICE_ROW(params, variant, "variant", "repaired", variant_names, "paper: as described; code: as the authors program it; repaired: noise that moves the critics, and pairs with policies and random priors of their own, one pair per episode"),
     LGV_INT_ROW(params, pairs, "pairs", "10", 1, 1000, "pairs of critics"),
     LGV_REAL_ROW(params, noise, "noise", "1e-3", 0, 1e6, 0, "c: a step adds noise of c sqrt(2 lr / optim.beta); if not set, 1e-8 in the variants paper and code"),
-    LGV_REAL_ROW(params, prior_scale, "prior_scale", "10", 0, 1e6, 0, "weight of each pair's fixed random prior network; 0 in the variants paper and code"),
+    LGV_REAL_ROW(params, prior_scale, "prior_scale", "3", 0, 1e6, 0, "weight of each pair's fixed random prior network; always 0 in the variants paper and code"),
     {0}};
 /* clang-format on */
 
@@ -172,7 +172,7 @@ static const float *prior_values(self *s, int64_t k, const unsigned char *pairs)
   return lgv__ac_q(c, s->prior + k * c->critic.dim, 0, pairs);
 }
 
-/* Makes the rewards of the minibatch those for which f_k has the targets of Q_k, less p_k:
+/* Makes the rewards of the minibatch those for which f_k has the targets of Q_k, less its prior:
  *     r + gamma (1 - d) prior_scale p_k(s', a') - prior_scale p_k(s, a) */
 static void shape_rewards(self *s, int64_t k) {
   actor_critic *c = &s->core;
@@ -199,6 +199,7 @@ static void find_gradients(self *s) {
   }
 }
 
+/* Pair after pair, which fixes the order of the noise. */
 static void step_critics(self *s) {
   actor_critic *c = &s->core;
   lgv__ac_begin_step(c, &c->critic);
@@ -206,7 +207,7 @@ static void step_critics(self *s) {
     lgv__ac_step_some(c, &c->critic, AC_PAIR * k, AC_PAIR, 1 / (s->p->noise * s->p->noise));
 }
 
-/* The gradient of pi_k, which climbs f_k + prior_scale p_k. */
+/* The gradient of pi_k, which climbs Q_k. */
 static void climb_pair(self *s, int64_t k) {
   actor_critic *c = &s->core;
   int64_t B = ac_batch(c), numbers = B * c->P;
@@ -224,7 +225,7 @@ static void climb_pair(self *s, int64_t k) {
   lgv__ac_gaussian_backward(c);
 }
 
-/* The first policy is the last one, so that the temperature sees its entropy. */
+/* The first policy comes last, so that the temperature sees its entropy. */
 static void improve_policies(self *s) {
   actor_critic *c = &s->core;
   for (int64_t k = s->p->pairs - 1; k >= 0; k--) climb_pair(s, k);
