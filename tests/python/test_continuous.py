@@ -110,7 +110,8 @@ class Update:
         obs, self.next = self.after["batch.obs"].view(torch.float32).reshape(2, self.batch, 3)
         self.obs = obs
         self.action = self.after["batch.action"].reshape(self.batch, 2)
-        self.reward, self.discount = self.after["batch.reward"], self.after["batch.discount"]
+        drawn = "reward" if "reward" in self.after else "batch.reward"  # lsac changes the latter by its priors
+        self.reward, self.discount = self.after[drawn], self.after["batch.discount"]
         self.xi = self.after["policy.xi"]
         self.first = bool((self.before["counters"][1] % self.p["policy_every"]) == 0)
 
@@ -241,9 +242,12 @@ class Distribution(Update):
         super().__init__(torch, agent, steps)
 
     def pairs(self, flat, obs, action):
-        """(mu, sigma) of every critic, in pairs."""
-        q = self.critics(flat, obs, action, 2)
-        made = [(x[:, 0], self.torch.nn.functional.softplus(x[:, 1])) for x in q]
+        """(mu, sigma) of every critic, in pairs, with the prior of the only pair of an agent that has one."""
+        q, prior = self.critics(flat, obs, action, 2), 0
+        if "prior" in self.before:
+            both = self.torch.cat((obs, action), 1)
+            prior = self.p["prior_scale"] * self.net(self.before["prior"], both, 2)[:, 0]
+        made = [(x[:, 0] + prior, self.torch.nn.functional.softplus(x[:, 1])) for x in q]
         return list(zip(made[::2], made[1::2]))
 
     def gradient(self, critic, fixed_deviation=False):
@@ -295,7 +299,7 @@ def test_dsac():
 def test_lsac(variant):
     """One pair, so that the one that the policy climbs is known, and so are the draws."""
     torch = pytest.importorskip("torch")
-    u = Distribution(torch, make("LSAC", variant=variant, pairs=1, noise=0, prior_scale=0), 71, 2)
+    u = Distribution(torch, make("LSAC", variant=variant, pairs=1, noise=0), 71, 2)
     critic = u.before["critic"].clone().requires_grad_()
     gradient = u.gradient(critic, variant == "code")
     halves = [half * min(1, 0.7 / half.norm().item()) for half in gradient.chunk(2)]  # clipped critic by critic
