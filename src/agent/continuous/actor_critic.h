@@ -66,8 +66,8 @@ enum { AC_GAUSSIAN = 2 }; /* outputs of an actor per part of an action: mean and
 /* How an agent configures the core. */
 typedef struct ac_sizes {
   int32_t actor_outputs;  /* per part of an action: 1, or AC_GAUSSIAN */
-  int32_t critic_outputs; /* of each critic */
   int64_t actors;         /* policies */
+  int32_t critic_outputs; /* of each critic */
   int64_t critics;        /* an even number: pairs */
   bool actor_target;      /* the policy has a target network */
   bool has_alpha;         /* there is a temperature */
