@@ -910,7 +910,7 @@ class LSACParams(ContinuousParams, ASGLDParams, total=False):
     variant: Literal['paper', 'code', 'repaired'] | None
     pairs: int | None
     noise: float | None
-    ladder: float | None
+    prior_scale: float | None
 
 class LSAC(Agent):
     """Langevin soft actor-critic: continuous actions, critics sampled by Langevin steps. help(langevin.LSAC) explains the parameters."""

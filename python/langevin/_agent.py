@@ -570,7 +570,7 @@ class Agent:
     def parameters(self) -> Dict[str, np.ndarray]:
         """The flat parameter vectors, as views of the agent's memory: writing into them changes the agent. `w` is the
         network (or the weights of a linear agent), `w_target` its target, `w_mean` the average that evaluations use.
-        Agents for continuous actions have `actor`, `critic` (one network after the other), their targets, and
+        Agents for continuous actions have `actor`, `critic` (both one network after the other), their targets, and
         `log_alpha`, the logarithm of the temperature."""
         with self._only:
             return {name: view for name, view in self._views(readonly=False) if name in PARAMETERS}

@@ -472,7 +472,8 @@ def make_network(agent: Any, params: dict, arrays: Arrays) -> Union[QNetwork, QS
 def make_actor(agent: Any, params: dict, arrays: Arrays) -> Actor:
     outputs = arrays["d_outputs"].size // int(params["batch"])
     shape = numbers.shape_of(agent._spec, params)._replace(choices=(outputs,))
-    return Actor(agent, params, arrays, Network(shape, arrays["actor"]))
+    policies = int(params["pairs"]) if params.get("variant") == "repaired" else 1  # lsac evaluates by the first
+    return Actor(agent, params, arrays, Network(shape, numbers.split_copies(arrays["actor"], policies)[0]))
 
 
 def to_torch(agent: Any) -> nn.Module:

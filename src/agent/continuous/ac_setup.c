@@ -109,7 +109,7 @@ static void layout_all_weights(actor_critic *c, const lgv_problem *problem, lgv_
   c->actor_adam = c->alpha_adam = adam;
   c->actor_adam.lr = c->p->actor_lr;
   c->alpha_adam.lr = c->p->alpha_lr;
-  c->actor = (ac_weights){.copies = 1,
+  c->actor = (ac_weights){.copies = c->sizes.actors,
                           .dim = c->actor_net.params,
                           .optimizer = find_adam(),
                           .optim_params = &c->actor_adam};
@@ -219,7 +219,8 @@ static void start_target(const ac_weights *v) {
 lgv_status lgv__ac_open(void *self, lgv_error *err) {
   (void)err;
   actor_critic *c = self;
-  lgv__net_init(&c->actor_net, c->actor.w, c->init);
+  for (int64_t k = 0; k < c->actor.copies; k++)
+    lgv__net_init(&c->actor_net, c->actor.w + k * c->actor.dim, c->init);
   for (int64_t k = 0; k < c->critic.copies; k++)
     lgv__net_init(&c->critic_net, c->critic.w + k * c->critic.dim, c->init);
   start_target(&c->actor);

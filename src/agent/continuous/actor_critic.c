@@ -16,9 +16,15 @@ static net_input input_of(const actor_critic *c, const void *encoded) {
   return input;
 }
 
+/* Of the policy in use, in the parameters, the target or the gradient of all. */
+static float *of_policy(const actor_critic *c, float *all) {
+  return all + c->policy_in_use * c->actor.dim;
+}
+
 const float *lgv__ac_outputs(actor_critic *c, const lgv_obs *obs) {
   lgv__replay_encode(&c->env, obs, c->seen);
-  return lgv__net_forward(&c->actor_net, c->actor.w, input_of(c, c->seen), 1, &c->act_tape);
+  return lgv__net_forward(&c->actor_net, of_policy(c, c->actor.w), input_of(c, c->seen), 1,
+                          &c->act_tape);
 }
 
 bool lgv__ac_is_warming_up(const actor_critic *c, lgv_mode mode) {
@@ -124,18 +130,18 @@ void lgv__ac_normals(actor_critic *c, float *x, int64_t count) {
 /* ---- passes ---- */
 
 void lgv__ac_forward_both(actor_critic *c) { /* the minibatch holds s, then s' */
-  c->outputs = lgv__net_forward(&c->actor_net, c->actor.w, input_of(c, c->batch.obs),
+  c->outputs = lgv__net_forward(&c->actor_net, of_policy(c, c->actor.w), input_of(c, c->batch.obs),
                                 2 * ac_batch(c), &c->actor_tape);
 }
 
 void lgv__ac_forward_obs(actor_critic *c) {
-  c->outputs = lgv__net_forward(&c->actor_net, c->actor.w, input_of(c, c->batch.obs), ac_batch(c),
-                                &c->actor_tape);
+  c->outputs = lgv__net_forward(&c->actor_net, of_policy(c, c->actor.w), input_of(c, c->batch.obs),
+                                ac_batch(c), &c->actor_tape);
 }
 
 const float *lgv__ac_forward_next_target(actor_critic *c) {
-  return lgv__net_forward(&c->actor_net, c->actor.target, input_of(c, c->batch.next), ac_batch(c),
-                          &c->actor_tape);
+  return lgv__net_forward(&c->actor_net, of_policy(c, c->actor.target), input_of(c, c->batch.next),
+                          ac_batch(c), &c->actor_tape);
 }
 
 static net_input pair_input(const actor_critic *c, const unsigned char *pairs) {
@@ -183,7 +189,7 @@ static int64_t split(actor_critic *c, const float *const q[AC_PAIR]) {
   return count[0];
 }
 
-void lgv__ac_climb(actor_critic *c, int64_t k, int tape, const int32_t *rows, int64_t count) {
+void lgv__ac_climb(actor_critic *c, const float *w, int tape, const int32_t *rows, int64_t count) {
   int64_t outputs = c->sizes.critic_outputs;
   size_t bytes = (size_t)c->P * sizeof *c->d_action;
   float *out = rows ? c->d_some : c->d_action;
@@ -191,29 +197,38 @@ void lgv__ac_climb(actor_critic *c, int64_t k, int tape, const int32_t *rows, in
   if (rows) lgv__net_keep_rows(&c->critic_net, &c->critic_tape[tape], rows, count);
   memset(c->d_q, 0, (size_t)(count * outputs) * sizeof *c->d_q);
   for (int64_t i = 0; i < count; i++) c->d_q[i * outputs] = -1.0f / (float)ac_batch(c);
-  lgv__net_backward_inputs(&c->critic_net, c->critic.w + k * c->critic.dim, count,
-                           &c->critic_tape[tape], c->d_q, c->P, c->turned, out);
+  lgv__net_backward_inputs(&c->critic_net, w, count, &c->critic_tape[tape], c->d_q, c->P, c->turned,
+                           out);
   for (int64_t i = 0; rows && i < count; i++)
     memcpy(c->d_action + rows[i] * c->P, out + i * c->P, bytes);
 }
 
-void lgv__ac_improve_gaussian(actor_critic *c, int64_t k) {
+void lgv__ac_climb_lesser(actor_critic *c, int64_t k) {
   int64_t B = ac_batch(c), outputs = c->sizes.critic_outputs;
-  const float *q[AC_PAIR];
+  const float *q[AC_PAIR], *w = c->critic.w + k * c->critic.dim;
   float alpha = lgv__ac_alpha(c);
   double loss = 0;
   lgv__ac_put_actions(c, c->pairs, c->policy.action);
-  for (int j = 0; j < AC_PAIR; j++)
-    q[j] = lgv__ac_q(c, c->critic.w + (k + j) * c->critic.dim, j, c->pairs);
+  for (int j = 0; j < AC_PAIR; j++) q[j] = lgv__ac_q(c, w + j * c->critic.dim, j, c->pairs);
   for (int64_t i = 0; i < B; i++)
     loss += (double)(alpha * c->policy.log_pi[i] - ac_least(q, i * outputs));
   c->stat[AC_STAT_POLICY_LOSS] = loss / (double)B;
   int64_t first = split(c, q);
-  lgv__ac_climb(c, k, 0, c->rows[0], first);
-  lgv__ac_climb(c, k + 1, 1, c->rows[1], B - first);
-  lgv__tanh_gaussian_backward(&c->policy, B, c->outputs, c->d_action, alpha / (float)B,
+  lgv__ac_climb(c, w, 0, c->rows[0], first);
+  lgv__ac_climb(c, w + c->critic.dim, 1, c->rows[1], B - first);
+}
+
+void lgv__ac_gaussian_backward(actor_critic *c) {
+  int64_t B = ac_batch(c);
+  lgv__tanh_gaussian_backward(&c->policy, B, c->outputs, c->d_action, lgv__ac_alpha(c) / (float)B,
                               c->d_outputs);
-  lgv__ac_actor_step(c);
+  lgv__ac_actor_backward(c);
+}
+
+void lgv__ac_improve_gaussian(actor_critic *c, int64_t k) {
+  lgv__ac_climb_lesser(c, k);
+  lgv__ac_gaussian_backward(c);
+  lgv__ac_step(c, &c->actor);
 }
 
 bool lgv__ac_policy_due(const actor_critic *c) {
@@ -254,10 +269,9 @@ void lgv__ac_step(actor_critic *c, ac_weights *v) {
   lgv__ac_step_some(c, v, 0, v->copies, 1);
 }
 
-void lgv__ac_actor_step(actor_critic *c) {
-  lgv__net_backward(&c->actor_net, c->actor.w, input_of(c, c->batch.obs), ac_batch(c),
-                    &c->actor_tape, c->d_outputs, 1, c->actor.grad);
-  lgv__ac_step(c, &c->actor);
+void lgv__ac_actor_backward(actor_critic *c) {
+  lgv__net_backward(&c->actor_net, of_policy(c, c->actor.w), input_of(c, c->batch.obs), ac_batch(c),
+                    &c->actor_tape, c->d_outputs, 1, of_policy(c, c->actor.grad));
 }
 
 void lgv__ac_follow(actor_critic *c, ac_weights *v) {
@@ -300,7 +314,7 @@ lgv_status lgv__ac_end_update(actor_critic *c, lgv_error *err) {
   if (!watch) return LGV_OK;
   c->stat[AC_STAT_GRAD_NORM] = norm(c->critic.grad, c->critic.copies * c->critic.dim);
   c->stat[AC_STAT_WEIGHT_NORM] = norm(c->critic.w, c->critic.copies * c->critic.dim);
-  double all = c->stat[AC_STAT_WEIGHT_NORM] + norm(c->actor.w, c->actor.dim);
+  double all = c->stat[AC_STAT_WEIGHT_NORM] + norm(c->actor.w, c->actor.copies * c->actor.dim);
   return isfinite(all) ? LGV_OK : not_finite(c, "a parameter", err);
 }
 

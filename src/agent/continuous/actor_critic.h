@@ -1,9 +1,9 @@
 /* Actor-critic learning from a replay, for actions that are numbers within bounds: the verbs that
  * sac, td3, dsac and lsac share.
  *
- * A policy pi(s), two or more critics Q_j(s, a), target networks that follow them, a replay, and
- * for some agents the temperature alpha of the entropy. Each agent writes its own short update with
- * these verbs and can be read against its paper.
+ * A policy pi(s) or several, two or more critics Q_j(s, a), target networks that follow them, a
+ * replay, and for some agents the temperature alpha of the entropy. Each agent writes its own short
+ * update with these verbs and can be read against its paper.
  *
  * Networks see actions in [-1, 1] per part; the replay holds them as the environment takes them. A
  * critic's inputs are the observation, the vector beside a picture, and the action; behind
@@ -66,6 +66,7 @@ enum { AC_GAUSSIAN = 2 }; /* outputs of an actor per part of an action: mean and
 /* How an agent configures the core. */
 typedef struct ac_sizes {
   int32_t actor_outputs;  /* per part of an action: 1, or AC_GAUSSIAN */
+  int64_t actors;         /* policies */
   int32_t critic_outputs; /* of each critic */
   int64_t critics;        /* an even number: pairs */
   bool actor_target;      /* the policy has a target network */
@@ -117,7 +118,8 @@ typedef struct actor_critic {
   int64_t *count; /* (AC_COUNTERS) */
   double *stat;   /* (AC_STATS) */
 
-  int32_t stream; /* whose environment the current calls are for */
+  int32_t stream;        /* whose environment the current calls are for */
+  int64_t policy_in_use; /* of several, the one that the verbs below act by and change */
   replay replay;
   replay_batch batch;
   running_scale scale;
@@ -187,19 +189,24 @@ void lgv__ac_fit_critics(actor_critic *c, float weight);
 static inline float ac_least(const float *const q[AC_PAIR], int64_t i) {
   return q[1][i] < q[0][i] ? q[1][i] : q[0][i];
 }
-/* d_action of - mean of critic k at these rows (NULL: all), after lgv__ac_q at (s, pi(s)). The tape
- * then holds these rows only. */
-void lgv__ac_climb(actor_critic *c, int64_t k, int tape, const int32_t *rows, int64_t count);
-/* A step of a Gaussian policy on the mean of alpha log pi - min_j Q_j(s, pi(s)), for the two
- * critics from k on, after its sample at s. The first output of a critic counts. */
+/* d_action of - mean of the critic with parameters w at these rows (NULL: all), after lgv__ac_q of
+ * them at (s, pi(s)). The tape then holds these rows only. */
+void lgv__ac_climb(actor_critic *c, const float *w, int tape, const int32_t *rows, int64_t count);
+/* d_action of - mean of min_j Q_j(s, pi(s)), for the two critics from k on, after a sample of a
+ * Gaussian policy at s. The first output of a critic counts. */
+void lgv__ac_climb_lesser(actor_critic *c, int64_t k);
+/* The gradient of a Gaussian policy for c->d_action, with that of alpha log pi. */
+void lgv__ac_gaussian_backward(actor_critic *c);
+/* A step of the only policy, a Gaussian, on the mean of alpha log pi - min_j Q_j(s, pi(s)), for the
+ * two critics from k on, after its sample at s. */
 void lgv__ac_improve_gaussian(actor_critic *c, int64_t k);
 /* Whether this update is one of the policy, too. */
 bool lgv__ac_policy_due(const actor_critic *c);
-/* The step of the actor for c->d_outputs, after lgv__ac_forward_both or _obs. */
-void lgv__ac_actor_step(actor_critic *c);
+/* The gradient of the policy for c->d_outputs, after lgv__ac_forward_both or _obs. */
+void lgv__ac_actor_backward(actor_critic *c);
 /* One optimizer step with the gradient; agent.grad_clip shortens that of each critic. */
 void lgv__ac_step(actor_critic *c, ac_weights *weights);
-/* The same in parts, for networks whose noise differs: begin, then `copies` networks at a time. */
+/* The same in parts, with noise of another size: begin, then `copies` networks at a time. */
 void lgv__ac_begin_step(actor_critic *c, ac_weights *weights);
 void lgv__ac_step_some(actor_critic *c, ac_weights *weights, int64_t first, int64_t copies,
                        double beta_scale);

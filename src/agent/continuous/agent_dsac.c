@@ -20,6 +20,7 @@ static const lgv_param param_table[] = {
 
 static const ac_sizes sizes = {.actor_outputs = AC_GAUSSIAN,
                                .critic_outputs = VD_OUTPUTS,
+                               .actors = 1,
                                .critics = AC_PAIR,
                                .actor_target = true,
                                .has_alpha = true,

@@ -24,6 +24,7 @@ static const lgv_param param_table[] = {
 
 static const ac_sizes sizes = {.actor_outputs = AC_GAUSSIAN,
                                .critic_outputs = 1,
+                               .actors = 1,
                                .critics = AC_PAIR,
                                .has_alpha = true,
                                .least = -20,

@@ -35,7 +35,7 @@ static const lgv_param param_table[] = {
 /* clang-format on */
 
 static const ac_sizes sizes = {
-    .actor_outputs = 1, .critic_outputs = 1, .critics = AC_PAIR, .actor_target = true};
+    .actor_outputs = 1, .actors = 1, .critic_outputs = 1, .critics = AC_PAIR, .actor_target = true};
 
 typedef struct self {
   actor_critic core;
@@ -99,9 +99,10 @@ static void improve_policy(actor_critic *c) {
   const float *q = lgv__ac_q(c, c->critic.w, 0, c->pairs);
   for (int64_t i = 0; i < B; i++) sum += (double)q[i];
   c->stat[AC_STAT_POLICY_LOSS] = -sum / (double)B;
-  lgv__ac_climb(c, 0, 0, NULL, B);
+  lgv__ac_climb(c, c->critic.w, 0, NULL, B);
   for (int64_t i = 0; i < numbers; i++) c->d_outputs[i] = c->d_action[i] * (1 - a[i] * a[i]);
-  lgv__ac_actor_step(c);
+  lgv__ac_actor_backward(c);
+  lgv__ac_step(c, &c->actor);
 }
 
 static lgv_status update(self *s, lgv_error *err) {

@@ -189,7 +189,7 @@ static void dsac_bounds_the_error_of_its_deviation(void **state) {
 
 enum { PAIRS = 3 };
 
-/* The critics after one update. Only the noise depends on `noise`, which is 0 in one of them. */
+/* The critics after one update. */
 static float *critics_after_a_step(const char *extra, int64_t *dim) {
   char settings[400];
   snprintf(settings, sizeof settings,
@@ -210,29 +210,146 @@ static float *critics_after_a_step(const char *extra, int64_t *dim) {
 }
 
 /* The deviation of the noise of each pair, as a multiple of sqrt(2 lr). */
-static void noise_of_pairs(const char *extra, double deviation[PAIRS]) {
+static void lsac_noise_has_its_size(void **state) {
+  (void)state;
   int64_t dim;
-  float *calm = critics_after_a_step("agent.noise=1e-12 agent.ladder=1", &dim);
-  float *noisy = critics_after_a_step(extra, &dim);
+  float *calm = critics_after_a_step("agent.noise=1e-12", &dim);
+  float *noisy = critics_after_a_step("agent.noise=0.5", &dim);
   for (int k = 0; k < PAIRS; k++) {
     double squares = 0;
     for (int64_t i = AC_PAIR * k * dim; i < AC_PAIR * (k + 1) * dim; i++)
       squares += pow((double)noisy[i] - (double)calm[i], 2);
-    deviation[k] = sqrt(squares / (double)(AC_PAIR * dim) / (2 * 1e-3));
+    double deviation = sqrt(squares / (double)(AC_PAIR * dim) / (2 * 1e-3));
+    assert_near(deviation / 0.5, 1, 0.05, "c of a pair");
   }
   free(calm);
   free(noisy);
 }
 
-/* c of the pairs falls geometrically from agent.noise to agent.ladder times that. */
-static void lsac_pairs_have_a_ladder_of_temperatures(void **state) {
+typedef struct lsac_state {
+  actor_critic core;
+  value_distribution values;
+  const void *params;
+  int64_t *pair;
+  float *prior, *reward;
+} lsac_state;
+
+static const double prior_scale = 7;
+
+/* An agent after one update. */
+static lgv_agent *lsac_after_an_update(const char *policy_every) {
+  char settings[300];
+  snprintf(settings, sizeof settings,
+           "agent.hidden=16 agent.batch=16 agent.replay=200 agent.warmup=20 agent.update_every=0 "
+           "agent.updates=1 agent.pairs=3 agent.gamma=0.9 agent.alpha=0.5 agent.prior_scale=7 "
+           "agent.learn_alpha=false agent.policy_every=%s",
+           policy_every);
+  lgv_agent *agent = make_agent("lsac", settings, 1);
+  lgv_error err = {0};
+  assert_int_equal(lgv_agent_end_episode(agent, &err), LGV_OK);
+  return agent;
+}
+
+/* q[i] = min_j f_j + prior_scale p of a pair, with f_j from these parameters of all critics. */
+static void values_with_prior(lsac_state *s, const float *w, int pair, const unsigned char *at,
+                              double *q) {
+  actor_critic *c = &s->core;
+  int64_t dim = c->critic.dim;
+  const float *f[AC_PAIR];
+  for (int j = 0; j < AC_PAIR; j++) f[j] = lgv__ac_q(c, w + (AC_PAIR * pair + j) * dim, j, at);
+  for (int64_t i = 0; i < ac_batch(c); i++) q[i] = (double)ac_least(f, VD_OUTPUTS * i);
+  const float *p = lgv__ac_q(c, s->prior + pair * dim, 0, at);
+  for (int64_t i = 0; i < ac_batch(c); i++) q[i] += prior_scale * (double)p[VD_OUTPUTS * i];
+}
+
+/* The targets of the last pair, which y still holds: y + prior_scale p(s, a) is the target of Q,
+ * and a' comes from the pair's own policy. */
+static void lsac_targets_hold_the_prior(void **state) {
   (void)state;
-  double deviation[PAIRS];
-  noise_of_pairs("agent.noise=0.5 agent.ladder=0.01", deviation);
-  for (int k = 0; k < PAIRS; k++)
-    assert_near(deviation[k] / (0.5 * pow(0.1, k)), 1, 0.05, "c of a pair");
-  noise_of_pairs("agent.variant=paper agent.noise=0.5", deviation);
-  for (int k = 0; k < PAIRS; k++) assert_near(deviation[k] / 0.5, 1, 0.05, "c of the paper");
+  enum { B = 16 };
+  lgv_agent *agent = lsac_after_an_update("1000");
+  lsac_state *s = state_of(agent);
+  actor_critic *c = &s->core;
+  double next[B];
+  float drawn[B * PARTS], y[B];
+  memcpy(drawn, c->policy.action + B * PARTS, sizeof drawn);
+  memcpy(y, c->y, sizeof y);
+  values_with_prior(s, c->critic.target, PAIRS - 1, c->next_pairs, next);
+  const float *p = lgv__ac_q(c, s->prior + (PAIRS - 1) * c->critic.dim, 0, c->pairs);
+  for (int64_t i = 0; i < B; i++) {
+    double target = (double)s->reward[i] + (double)c->batch.discount[i] *
+                                               (next[i] - 0.5 * (double)c->policy.log_pi[B + i]);
+    assert_near((double)y[i] + prior_scale * (double)p[VD_OUTPUTS * i], target, 1e-5, "y");
+  }
+  c->policy_in_use = PAIRS - 1;
+  const float *u = lgv__ac_forward_next_target(c);
+  for (int64_t i = 0; i < B * PARTS; i++) {
+    int64_t at = i / PARTS * AC_GAUSSIAN * PARTS + i % PARTS;
+    double sigma = exp(cut((double)u[at + PARTS], 20)), xi = (double)c->policy.xi[B * PARTS + i];
+    assert_near((double)drawn[i], tanh((double)u[at] + sigma * xi), 1e-5, "a'");
+  }
+  lgv_agent_free(agent);
+}
+
+/* The slope of Q in the actions of the first policy, which climbs last; and all policies move. */
+static void lsac_policies_climb_their_prior(void **state) {
+  (void)state;
+  enum { B = 16 };
+  lgv_agent *agent = lsac_after_an_update("1");
+  lsac_state *s = state_of(agent);
+  actor_critic *c = &s->core;
+  double above[B], below[B];
+  float claimed[B * PARTS], action[B * PARTS], *a = c->policy.action;
+  memcpy(claimed, c->d_action, sizeof claimed);
+  memcpy(action, a, sizeof action);
+  for (int p = 0; p < PARTS; p++) {
+    const float h = 2e-3f;
+    for (int i = 0; i < B; i++) a[i * PARTS + p] = action[i * PARTS + p] + h;
+    lgv__ac_put_actions(c, c->pairs, a);
+    values_with_prior(s, c->critic.w, 0, c->pairs, above);
+    for (int i = 0; i < B; i++) a[i * PARTS + p] = action[i * PARTS + p] - h;
+    lgv__ac_put_actions(c, c->pairs, a);
+    values_with_prior(s, c->critic.w, 0, c->pairs, below);
+    for (int i = 0; i < B; i++) {
+      a[i * PARTS + p] = action[i * PARTS + p];
+      assert_near(-B * (double)claimed[i * PARTS + p], (above[i] - below[i]) / (2 * (double)h),
+                  5e-3, "d Q / d a");
+    }
+  }
+  for (int64_t k = 0; k < PAIRS; k++)
+    assert_true(lgv__dqn_squares(c->actor.slot[0] + k * c->actor.dim, c->actor.dim) > 0);
+  lgv_agent_free(agent);
+}
+
+/* Every policy is made a constant of its own. */
+static void lsac_acts_by_the_policy_of_the_episode(void **state) {
+  (void)state;
+  lgv_agent *agent = lsac_after_an_update("1");
+  lsac_state *s = state_of(agent);
+  actor_critic *c = &s->core;
+  lgv_error err = {0};
+  int drawn[PAIRS] = {0};
+  memset(c->actor.w, 0, (size_t)(PAIRS * c->actor.dim) * sizeof *c->actor.w);
+  for (int64_t k = 0; k < PAIRS; k++) {
+    float *biases = c->actor.w + (k + 1) * c->actor.dim - AC_GAUSSIAN * PARTS;
+    for (int p = 0; p < PARTS; p++) biases[p] = 0.3f * (float)(k + 1), biases[PARTS + p] = -20;
+  }
+  for (int episode = 0; episode < 60; episode++) {
+    float seen[LENGTH] = {1, 2, 3};
+    lgv_obs obs = {.data = seen, .state = -1};
+    lgv_action action;
+    assert_int_equal(lgv_agent_begin_episode(agent, &err), LGV_OK);
+    drawn[s->pair[0]]++;
+    for (int step = 0; step < 2; step++) {
+      assert_int_equal(lgv_agent_act(agent, &obs, LGV_EVAL, &action, &err), LGV_OK);
+      assert_near((double)action.values[0], tanh(0.3), 1e-5, "an action in evaluation");
+      assert_int_equal(lgv_agent_act(agent, &obs, LGV_TRAIN, &action, &err), LGV_OK);
+      assert_near((double)action.values[0], tanh(0.3 * (double)(s->pair[0] + 1)), 1e-5,
+                  "an action");
+    }
+  }
+  for (int k = 0; k < PAIRS; k++) assert_true(drawn[k] > 0);
+  lgv_agent_free(agent);
 }
 
 int main(void) {
@@ -240,7 +357,10 @@ int main(void) {
       cmocka_unit_test(td3_climbs_through_the_squash),
       cmocka_unit_test(dsac_targets_are_those_of_the_lesser_critic),
       cmocka_unit_test(dsac_bounds_the_error_of_its_deviation),
-      cmocka_unit_test(lsac_pairs_have_a_ladder_of_temperatures),
+      cmocka_unit_test(lsac_noise_has_its_size),
+      cmocka_unit_test(lsac_targets_hold_the_prior),
+      cmocka_unit_test(lsac_policies_climb_their_prior),
+      cmocka_unit_test(lsac_acts_by_the_policy_of_the_episode),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
