@@ -197,28 +197,15 @@ static void print_rest(lgv_table *table, const topic *t) {
     }
 }
 
-/* The next preset by its pictures, smaller than those of `above`; NULL: no further one. */
-static const lgv_preset *next_smaller(const lgv_preset *presets, const lgv_preset *above) {
-  const lgv_preset *next = NULL;
-  for (const lgv_preset *p = presets; p->name; p++)
-    if (p->picture_side > 0 && (!above || p->picture_side < above->picture_side) &&
-        (!next || p->picture_side > next->picture_side))
-      next = p;
-  return next;
-}
-
 static void print_auto(const topic *t) {
-  const lgv_preset *presets = t->entry.presets, *p = NULL;
-  bool largest = true;
+  const lgv_preset *presets = t->entry.presets;
   assert(presets);
-  printf("agent.preset = auto takes ");
-  while ((p = next_smaller(presets, p))) {
-    printf(largest ? "`%s` for pictures of at least %d x %d, "
-                   : "`%s` for\nsmaller ones of at least %d x %d, ",
-           p->name, (int)p->picture_side, (int)p->picture_side);
-    largest = false;
-  }
-  printf("else `%s`.\n", presets[0].name);
+  printf("agent.preset = auto takes `%s`", presets[0].name);
+  for (const lgv_preset *p = presets; p->name; p++)
+    if (p->picture_side > 0)
+      printf(",\n`%s` for pictures of at least %d x %d", p->name, (int)p->picture_side,
+             (int)p->picture_side);
+  puts(".");
   puts(t->plan ? "* marks the one used here." : "--env NAME shows the values on an environment.");
 }
 

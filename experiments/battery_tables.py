@@ -288,7 +288,7 @@ def print_differences(groups, known):
             cells = []
             for agent in MAIN:
                 one, other = (returns(groups.get((name, task), [])) for name in (agent, peer))
-                if not one or not other:
+                if not one or len(other) < 2:  # one run has no spread
                     cells.append("-")
                     continue
                 low, high = interval(one, other)
@@ -313,10 +313,18 @@ def tables(options):
     PAGE.write_text(f"{before}\n\n{text.getvalue().rstrip()}\n\n{after}")
 
 
+def whole_peers(rows):
+    """The rows of peers that have run every shared task: a mean over some tasks compares with nothing."""
+    tasks = {}
+    for row in rows:
+        tasks.setdefault(row["agent"], set()).add(row["task"])
+    return [row for row in rows if tasks[row["agent"]] >= set(SHARED)]
+
+
 def print_tables(program):
     known = references()
     rows = read(RESULTS)
-    outside = [{**row, "score": score_of(row, known)} for row in peers()]
+    outside = whole_peers([{**row, "score": score_of(row, known)} for row in peers()])
     scored = with_auto([row for row in rows if row["score"] != ""], known)
     others = sorted({row["agent"] for row in rows} - set(MAIN))
     groups = group(rows + outside)

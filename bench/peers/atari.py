@@ -15,6 +15,7 @@ cost more, so leave the machine quiet.
 """
 
 import argparse
+import collections
 import json
 import os
 import resource
@@ -49,34 +50,36 @@ def spent(command, cores, environment):
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, ended - begun, out
 
 
-def seconds_per_step(options, program, settings, cores, environment):
-    """Return CPU seconds and seconds by the wall clock of a step."""
-    times = []
-    for steps in options.steps // 4, options.steps + options.steps // 4:
+def measure(options, program, settings, cores, environment, clock, best):
+    """Keep the least seconds of a short and of a long run: CPU seconds (clock 0), or by the wall clock (1)."""
+    for length, steps in enumerate((options.steps // 4, options.steps + options.steps // 4)):
         with tempfile.TemporaryDirectory() as folder:
             command = [program, "run", "--env", f"atari:{options.game}", "--agent", "adam-lmcdqn"]
             command += ["--steps", str(steps), "--out", folder + "/run"]
             for setting in ["agent.preset=atari", "agent.replay=100000", "run.eval_every=0", "run.checkpoint_final=false", *settings]:
                 command += ["--set", setting]
-            times.append(spent(command, cores, environment))
-    return [(times[1][clock] - times[0][clock]) / options.steps for clock in range(2)]
+            best[length] = min(best[length], spent(command, cores, environment)[clock])
 
 
-def keep_least(best, name, seconds):
-    best[name] = min(best.get(name, float("inf")), seconds)
+def per_step(options, best):
+    """Seconds of a step from the seconds of the short and the long run."""
+    return {name: (seconds[1] - seconds[0]) / options.steps for name, seconds in best.items()}
 
 
 def measure_ours(options, programs, environment, best):
     for name, program in programs.items():
         for part, settings in PARTS.items():
-            keep_least(best, (name, part), seconds_per_step(options, program, settings, {options.core}, environment)[0])
+            measure(options, program, settings, {options.core}, environment, 0, best[name, part])
+
+
+def two_cores():
+    return set(sorted(os.sched_getaffinity(0))[:2])
 
 
 def measure_two_cores(options, programs, environment, best):
     for way, settings in WAYS.items():
         for name, program in programs.items():
-            seconds = seconds_per_step(options, program, ["agent.warmup=32", *settings], {0, 1}, environment)
-            keep_least(best, (name, way), seconds[1])
+            measure(options, program, ["agent.warmup=32", *settings], two_cores(), environment, 1, best[name, way])
 
 
 def measure_peer(options, best):
@@ -105,12 +108,14 @@ def main():
     options = parser.parse_args()
     environment = dict(os.environ, LANGEVIN_PYTHON=os.path.abspath(options.python))
     programs = {"before": options.before, "langevin": options.langevin} if options.before else {"langevin": options.langevin}
-    ours, wall, peer = {}, {}, {}
+    ours, wall = (collections.defaultdict(lambda: [float("inf")] * 2) for _ in range(2))
+    peer = {}
     for _ in range(options.rounds):
         measure_ours(options, programs, environment, ours)
         measure_peer(options, peer)
-        if os.cpu_count() > 1:
+        if len(two_cores()) == 2:
             measure_two_cores(options, programs, environment, wall)
+    ours, wall = per_step(options, ours), per_step(options, wall)
     form = "%-22s %8.0f steps/s   emulation %4.0f %%   acting %4.0f %%   updating %4.0f %%"
     for name in programs:
         print(form % (name, 1 / ours[name, "all"], *(100 * share for share in shares(ours, name))))

@@ -28,7 +28,7 @@ from langevin.task import read_flag, read_number
 
 DTYPES = ("|u1", "<i4", "<i8", "<u8", "<f4", "<f8")  # lgv_dtype
 # What parameters() shows.
-PARAMETERS = ("w", "w_target", "w_mean", "prior.w", "actor", "actor_target", "critic", "critic_target", "log_alpha")
+PARAMETERS = ("w", "w_target", "w_mean", "prior.w", "prior", "actor", "actor_target", "critic", "critic_target", "log_alpha")
 SCHEDULES = ("schedule_steps", "schedule_episodes")  # arguments of the constructor, for hints
 
 

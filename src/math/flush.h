@@ -47,8 +47,7 @@ enum { LGV_DEFAULT_MODE = 0, LGV_FLUSH_BITS = 0 };
 /* The compiler must not move loads and stores across a change of mode. */
 #define LGV_MEMORY_FENCE() __asm__ volatile("" ::: "memory")
 
-/* Changes the mode, flags included, and returns the previous one, to be passed to lgv__flush_end.
- */
+/* Changes the mode and its flags, and returns the previous ones for lgv__flush_end. */
 static inline uint64_t lgv__mode_begin(uint64_t wanted) {
   uint64_t mode = lgv__fp_mode();
   lgv__fp_set_mode(wanted);

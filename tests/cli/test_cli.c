@@ -158,14 +158,14 @@ static void help_shows_presets_beside_defaults(void **state) {
   expect("help agent adam-lmcdqn", 0);
   assert_says(out, "source: src/agent/deep/langevin_dqn.c\n");
   assert_row("parameter", "default", "small", "pictures", "small-pictures", "authors", "accepts;");
-  assert_says(out, "auto takes `pictures` for pictures of at least 36 x 36, `small-pictures` for\n"
-                   "smaller ones of at least 5 x 5, else `small`");
+  assert_says(out, "auto takes `small`,\n`pictures` for pictures of at least 36 x 36,\n"
+                   "`small-pictures` for pictures of at least 5 x 5.");
   assert_row("agent.n_step", "1", "10");
   assert_row("optim.lr", "1e-4", "2e-3");
   expect("help agent dqn", 0);
   assert_says(out, "auto | small | atari | zoo;");
   assert_row("optim.name", "adam", "rmsprop"); /* of zoo */
-  assert_says(out, "auto takes `atari` for pictures of at least 36 x 36, else `small`");
+  assert_says(out, "auto takes `small`,\n`atari` for pictures of at least 36 x 36.");
   expect("help agent adam-lmcdqn --env nchain", 0);
   assert_row("parameter", "on", "nchain", "default", "*small", "pictures", "small-pictures");
   assert_row("agent.preset", "small", "auto", "auto");

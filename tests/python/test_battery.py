@@ -112,7 +112,9 @@ def test_tables_are_written_into_the_page(tables, tmp_path, monkeypatch):
     if not program:
         pytest.skip("needs the command line")
     monkeypatch.setattr(tables, "PEERS", tmp_path / "peers.csv")
-    (tmp_path / "peers.csv").write_text("task,agent,seed,steps,return,cpu_seconds\nCartPole,sb3-dqn,9000,100000,400,99\n")
+    whole = [f"{task},sb3-dqn,{seed},100000,400,99" for task in tables.SHARED for seed in (9000, 9001)]
+    rows = ["task,agent,seed,steps,return,cpu_seconds", *whole, "CartPole,sb3-qrdqn,9000,100000,500,99"]
+    (tmp_path / "peers.csv").write_text("\n".join(rows) + "\n")
     for seed, final in ((9000, 500.0), (9001, 400.0)):
         make_run(tmp_path / "a", {"name": "cartpole"}, "adam-lmcdqn", seed, final)
     call(tables, monkeypatch, "collect", tmp_path / "a")
@@ -125,6 +127,7 @@ def test_tables_are_written_into_the_page(tables, tmp_path, monkeypatch):
     assert tables.FIGURE.exists()
     assert "| CartPole | 22 | 500 | 450 ± 50 (2) |" in printed
     assert "| CartPole | sb3-dqn | +50 [+0, +100] | - |" in printed
+    assert "sb3-qrdqn" not in printed  # it has not run all tasks
     assert "| auto | 2 |" in printed and "| sb3-dqn | 1 |" in printed
 
 

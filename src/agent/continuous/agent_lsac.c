@@ -78,10 +78,10 @@ typedef struct self {
   value_distribution values;
   const params *p;
   /* of the repaired variant */
-  int64_t *pair;  /* (streams): acts in this episode of each */
-  float *prior;   /* (pairs x dim of a critic): p_k; NULL without a prior */
-  float *reward;  /* (B): of the minibatch */
-  float *d_prior; /* (B x P) */
+  int64_t *pair;    /* (streams): acts in this episode of each */
+  float *prior;     /* (pairs x dim of a critic): p_k; NULL without a prior */
+  float *reward;    /* (B): of the minibatch */
+  float *d_critics; /* (B x P): their part of the slope along actions */
 } self;
 
 static int64_t policies_of(const params *p) { return p->variant == REPAIRED ? p->pairs : 1; }
@@ -123,7 +123,7 @@ static void layout_exploration(self *s, lgv_layout *out) {
   size_t priors = (size_t)(s->p->pairs * c->critic.dim);
   s->prior = lgv_layout_array(out, "prior", LGV_F32, priors, LGV_KEEP);
   s->reward = lgv_layout_array(out, "reward", LGV_F32, B, LGV_SCRATCH);
-  s->d_prior = lgv_layout_array(out, "d_prior", LGV_F32, B * (size_t)c->P, LGV_SCRATCH);
+  s->d_critics = lgv_layout_array(out, "d_critics", LGV_F32, B * (size_t)c->P, LGV_SCRATCH);
 }
 
 static void layout(void *self_, const void *params_, const lgv_problem *problem, lgv_layout *out) {
@@ -189,7 +189,7 @@ static void find_gradients(self *s) {
   actor_critic *c = &s->core;
   if (s->prior) memcpy(s->reward, c->batch.reward, (size_t)ac_batch(c) * sizeof *s->reward);
   for (int64_t k = 0; k < s->p->pairs; k++) {
-    if (k < c->actor.copies) {
+    if (k < c->actor.copies) { /* a single policy acts for all pairs */
       c->policy_in_use = k;
       lgv__vd_act_next(c);
     }
@@ -217,10 +217,10 @@ static void climb_pair(self *s, int64_t k) {
   lgv__tanh_gaussian_sample(&c->policy, B, c->outputs);
   lgv__ac_climb_lesser(c, AC_PAIR * k);
   if (s->prior) {
-    memcpy(s->d_prior, c->d_action, (size_t)numbers * sizeof *s->d_prior);
+    memcpy(s->d_critics, c->d_action, (size_t)numbers * sizeof *s->d_critics);
     prior_values(s, k, c->pairs);
     lgv__ac_climb(c, s->prior + k * c->critic.dim, 0, NULL, B);
-    for (int64_t i = 0; i < numbers; i++) c->d_action[i] = s->d_prior[i] + scale * c->d_action[i];
+    for (int64_t i = 0; i < numbers; i++) c->d_action[i] = s->d_critics[i] + scale * c->d_action[i];
   }
   lgv__ac_gaussian_backward(c);
 }
