@@ -128,7 +128,7 @@ def test_tables_are_written_into_the_page(tables, tmp_path, monkeypatch):
     assert "| CartPole | 22 | 500 | 450 ± 50 (2) |" in printed
     assert "| CartPole | sb3-dqn | +50 [+0, +100] | - |" in printed
     assert "sb3-qrdqn" not in printed  # it has not run all tasks
-    assert "| auto | 2 |" in printed and "| sb3-dqn | 1 |" in printed
+    assert "| auto | 2 |" in printed and "| sb3-dqn | 8 |" in printed
 
 
 def test_references_agree_with_known_values():
