@@ -14,60 +14,33 @@ Published are the authors' result files with double Q functions
 (docs/results/data/atari-published.csv): the mean of a seed's evaluations in that window, as the median
 of five seeds, the least and the greatest.
 """
-import csv
-import json
 import pathlib
 import statistics
 import sys
 
-DATA = pathlib.Path(__file__).resolve().parent.parent / "docs/results/data"
+from evaluations import DATA, collect, read
+
 COLUMNS = ["game", "agent", "preset", "seed", "step", "evaluation", "training", "q_spread", "dead_units",
            "cpu_seconds", "version", "kernels", "precision"]  # fmt: skip
 RUN = ("game", "agent", "preset", "seed")
 FRAMES, WINDOW = 4, (1_000_000, 3_000_000)
 
 
-def read(path):
-    if not path.exists():
-        return []
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def key_of(row):
-    return tuple(str(row[column]) for column in RUN)
+    return tuple(row[column] for column in RUN)
 
 
-def rows_of(folder):
-    """The lines of a run directory; none if the run has not finished."""
-    summary = folder / "summary.json"
-    found = json.loads(summary.read_text()) if summary.exists() else {}
-    if not found.get("finished"):
-        return
-    config = json.loads((folder / "config.json").read_text())
+def rows_of(config, seconds, metrics):
     run = dict(game=config["env"]["game"], agent=config["agent"]["name"], preset=config["agent"]["preset"],
-               seed=found["seed"], cpu_seconds=f"{json.loads((folder / 'timing.json').read_text())['processor_seconds']:.0f}",
-               version=config["langevin"]["version"], kernels=config["langevin"]["kernels"],
-               precision=config["agent"]["precision"])  # fmt: skip
+               cpu_seconds=f"{seconds:.0f}", version=config["langevin"]["version"],
+               kernels=config["langevin"]["kernels"], precision=config["agent"]["precision"])  # fmt: skip
     games = points = 0.0
-    for line in read(folder / "metrics.csv"):
+    for line in metrics:
         played, won = float(line["games"]) - games, float(line["score_sum"]) - points
         games, points = float(line["games"]), float(line["score_sum"])
         yield dict(run, step=line["step"], evaluation=f"{float(line['eval_return']):.6g}",
                    training=f"{won / played:.6g}" if played else "", q_spread=f"{float(line['q_spread']):.3g}",
                    dead_units=f"{float(line['dead_units']):.3g}")  # fmt: skip
-
-
-def collect(folder, path):
-    rows = read(path)
-    known = {key_of(row) for row in rows}
-    for config in sorted(folder.glob("**/config.json")):
-        rows += [row for row in rows_of(config.parent) if key_of(row) not in known]
-    rows.sort(key=lambda row: (row["game"], row["agent"], row["preset"], int(row["seed"]), int(row["step"])))
-    with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def table(path):
@@ -101,7 +74,7 @@ def games(path):
 
 def main():
     if sys.argv[1:2] == ["collect"] and len(sys.argv) in (3, 4):
-        collect(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]) if len(sys.argv) == 4 else DATA / "atari-seeds.csv")
+        collect(sys.argv[2], sys.argv[3] if len(sys.argv) == 4 else DATA / "atari-seeds.csv", COLUMNS, RUN, rows_of)
     elif sys.argv[1:2] == ["table"] and len(sys.argv) in (2, 3):
         table(pathlib.Path(sys.argv[2]) if len(sys.argv) == 3 else DATA / "atari-seeds.csv")
     elif sys.argv[1:2] == ["games"] and len(sys.argv) in (2, 3):

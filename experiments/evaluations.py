@@ -1,0 +1,37 @@
+"""What the scripts of this folder share that keep the evaluations of long runs in docs/results/data."""
+import csv
+import json
+import pathlib
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "docs/results/data"
+FILES = "config", "summary", "timing"
+
+
+def read(path):
+    path = pathlib.Path(path)
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def collect(folder, path, columns, run, rows_of):
+    """Add the finished runs below a folder to a file; those that it has already are left as they are.
+
+    The columns in `run` tell runs apart. rows_of(config, CPU seconds, rows of metrics.csv) gives the
+    lines of a run, to which the seed is added."""
+    rows = read(path)
+    known = {tuple(row[column] for column in run) for row in rows}
+    for place in sorted(file.parent for file in pathlib.Path(folder).glob("**/summary.json")):
+        config, summary, timing = (json.loads((place / f"{name}.json").read_text()) for name in FILES)
+        if not summary.get("finished"):
+            continue
+        for row in rows_of(config, timing["processor_seconds"], read(place / "metrics.csv")):
+            row["seed"] = str(summary["seed"])
+            if tuple(row[column] for column in run) not in known:
+                rows.append(row)
+    rows.sort(key=lambda row: [int(row[c]) if c in ("seed", "step") else row[c] for c in (*run, "step")])
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
