@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/portable_math.h"
 #include "base/spec.h"
+#include "base/stack.h"
 #include "replay/replay.h"
 
 #include <float.h>
@@ -25,9 +26,14 @@ static bool is_picture(const lgv_env_spec *env) {
   return lgv__is_picture(env->obs_form, env->obs_shape);
 }
 
-/* Ranges of pictures: one per channel. */
-static int64_t picture_ranges(const lgv_env_spec *env) {
-  return is_picture(env) ? env->obs_shape[2] : 0;
+/* Ranges of pictures: one per channel of the newest one. */
+static int32_t picture_ranges(const lgv_env_spec *env) {
+  return is_picture(env) ? env->obs_shape[2] / lgv__frames(env) : 0;
+}
+
+static bool is_large(const lgv_env_spec *env) {
+  return is_picture(env) && env->obs_shape[0] >= LGV_LARGE_PICTURE &&
+         env->obs_shape[1] >= LGV_LARGE_PICTURE;
 }
 
 /* The numbers with a range of their own: of a vector, or of the vector beside a picture. */
@@ -124,25 +130,32 @@ static uint64_t name_vector(const observation_code *c, const void *data, uint64_
   return name;
 }
 
-/* The mean of one channel over a square of pixels, as far as it lies in the picture. */
+/* The side of the squares. */
+static int32_t side_at(const lgv_env_spec *env, int64_t level) {
+  return is_large(env) ? (int32_t)nearbyint(lgv__pow(2, 0.5 * (double)level)) : 1 << (level - 1);
+}
+
+/* The mean of channel `channel` of the newest picture over a square of pixels, as far as it lies in
+ * the picture. */
 static float mean_of_square(const lgv_env_spec *env, const void *data, int32_t row, int32_t column,
                             int32_t channel, int32_t side) {
   int32_t height = env->obs_shape[0], width = env->obs_shape[1], depth = env->obs_shape[2];
+  int64_t at = depth - picture_ranges(env) + channel;
   double sum = 0, count = 0;
   for (int32_t y = row; y < row + side && y < height; y++)
     for (int32_t x = column; x < column + side && x < width; x++, count++)
-      sum += (double)number_at(env, data, ((int64_t)y * width + x) * depth + channel);
+      sum += (double)number_at(env, data, ((int64_t)y * width + x) * depth + at);
   return (float)(sum / count);
 }
 
 static uint64_t name_picture(const observation_code *c, const void *data) {
   const lgv_env_spec *env = c->env;
-  int32_t side = 1 << (c->count[CODE_LEVEL] - 1), grays = side == 1 ? 2 : GRAY_LEVELS;
+  int32_t side = side_at(env, c->count[CODE_LEVEL]), grays = side == 1 ? 2 : GRAY_LEVELS;
   uint64_t name = (uint64_t)c->count[CODE_LEVEL], word = 0;
   int digits = 0;
   for (int32_t y = 0; y < env->obs_shape[0]; y += side)
     for (int32_t x = 0; x < env->obs_shape[1]; x += side)
-      for (int32_t k = 0; k < env->obs_shape[2]; k++) {
+      for (int32_t k = 0; k < picture_ranges(env); k++) {
         float range = c->high[k] - c->low[k], mean = mean_of_square(env, data, y, x, k, side);
         float share = range > 0 ? (mean - c->low[k]) / range : 0;
         int32_t gray = (int32_t)fminf((float)grays * fmaxf(share, 0), (float)grays - 1);
@@ -165,15 +178,17 @@ uint64_t lgv__observation_code(const observation_code *c, const void *encoded) {
 /* ---- ranges and levels ---- */
 
 static void widen(observation_code *c, int64_t range, float x) {
-  c->low[range] = fminf(c->low[range], x);
-  c->high[range] = fmaxf(c->high[range], x);
+  if (x < c->low[range]) c->low[range] = x;
+  if (x > c->high[range]) c->high[range] = x;
 }
 
 void lgv__observation_code_see(observation_code *c, const void *encoded) {
   if (is_index(c->env)) return;
-  int64_t channels = picture_ranges(c->env);
-  int64_t pixels = channels > 0 ? (int64_t)lgv__obs_count(c->env) : 0;
-  for (int64_t i = 0; i < pixels; i++) widen(c, i % channels, number_at(c->env, encoded, i));
+  int64_t channels = picture_ranges(c->env), depth = c->env->obs_shape[2];
+  int64_t numbers = channels > 0 ? (int64_t)lgv__obs_count(c->env) : 0;
+  for (int64_t k = 0; k < channels; k++)
+    for (int64_t i = depth - channels + k; i < numbers; i += depth)
+      widen(c, k, number_at(c->env, encoded, i));
   for (int64_t i = 0; i < vector_length(c->env); i++)
     widen(c, channels + i, vector_at(c->env, encoded, i));
 }
@@ -183,14 +198,15 @@ void lgv__observation_code_look(observation_code *c, bool is_new) {
   c->count[CODE_NEW] += is_new;
 }
 
-/* Whether a window has ended of which more than half was new; in the first, nearly all of it. */
+/* Whether a window has ended of which too much was new; in the first, nearly all of it. */
 static bool window_was_new(observation_code *c) {
   int64_t looks = c->count[CODE_LOOKS] - c->count[CODE_WINDOW], fresh = c->count[CODE_NEW];
   bool first = c->count[CODE_WINDOW] == 0;
   if (looks < (first ? FIRST_WINDOW : WINDOW)) return false;
   c->count[CODE_WINDOW] = c->count[CODE_LOOKS];
   c->count[CODE_NEW] = 0;
-  return first ? 50 * (looks - fresh) < looks : 2 * fresh > looks;
+  if (first) return 50 * (looks - fresh) < looks;
+  return (is_large(c->env) ? 4 : 2) * fresh > looks;
 }
 
 bool lgv__observation_code_is_too_fine(observation_code *c, int64_t cells) {

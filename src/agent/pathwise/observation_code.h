@@ -10,7 +10,10 @@
  *                shrink.
  *                a picture: at level 1, whether each pixel lies above the middle of the range seen
  *                in its channel; at level k, in which quarter of that range the means of squares of
- *                2^(k-1) x 2^(k-1) pixels lie. The numbers beside it: as a vector's.
+ *                2^(k-1) x 2^(k-1) pixels lie. Large pictures, 36 x 36 and more, have smaller
+ *                steps: the side is 2^(k/2), rounded, that is 2, 3, 4, 6, 8, 11, 16, ... Of a
+ *                stack, only the newest picture counts: a cell is a place, whatever led there. The
+ *                numbers beside it: as a vector's.
  *
  * The level rises when the data show that the code is too fine: see
  * lgv__observation_code_is_too_fine. So tasks with finitely many observations keep their exact
@@ -29,8 +32,8 @@ typedef struct observation_code {
   const lgv_env_spec *env;
   int64_t *count;    /* (CODE_COUNTERS) */
   float *width;      /* (numbers of the vector): of their bins; 0: one bin */
-  float *low, *high; /* (ranges): of the numbers of a vector, or of the channels of a picture, then
-                        of the numbers beside it */
+  float *low, *high; /* (ranges): of the numbers of a vector, or of the channels of the newest
+                        picture, then of the numbers beside it */
 } observation_code;
 
 /* env must outlive the code. */
@@ -44,9 +47,10 @@ void lgv__observation_code_see(observation_code *c, const void *encoded);
 void lgv__observation_code_look(observation_code *c, bool is_new);
 /* cells: how many there are. Of a vector above level 0: whether there are more than max(128,
  * sqrt(looks)), the number of bins that a sample of this size can fill. Of a picture, and at level
- * 0: whether a window has ended of which more than half was new. A window ends with the first call
- * after 4096 looks; the first one after 1024, of which fewer than 2 % must be repeats. Never for an
- * index, nor at the last level. */
+ * 0: whether a window has ended of which more than half was new; more than a quarter of large
+ * pictures, which must fit into fewer cells. A window ends with the first call after 4096 looks;
+ * the first one after 1024, of which fewer than 2 % must be repeats. Never for an index, nor at the
+ * last level. */
 bool lgv__observation_code_is_too_fine(observation_code *c, int64_t cells);
 /* Returns a vector to level 0, so that the next levels follow the ranges seen by now. Pictures keep
  * their level: their names follow the ranges at once. */

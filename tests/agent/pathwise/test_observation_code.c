@@ -315,6 +315,60 @@ static void squares_hide_where_a_pixel_is(void **state) {
   }
 }
 
+/* The sides of squares at levels 1, 2, ...: each row of a picture is bright up to a place, which
+ * counts as far as a square and the quarter of its mean tell. */
+static void check_sides(int size, const int *sides, int levels) {
+  enum { MOST = 48 };
+  for (int level = 1; level <= levels; level++) {
+    rig r;
+    float data[MOST * MOST] = {0};
+    rig_open(&r, pictures(size, size, 1));
+    see(&r, data);
+    for (int i = 0; i < size * size; i++) data[i] = 1;
+    see(&r, data);
+    set_level(&r, level);
+    uint64_t before = name_of(&r, data);
+    int side = sides[level - 1];
+    for (int bright = size - 1; bright >= 0; bright--) {
+      for (int y = 0; y < size; y++) data[y * size + bright] = 0;
+      int first = bright / side * side, width = side < size - first ? side : size - first;
+      int grays = level == 1 ? 2 : 4, was = grays * (bright + 1 - first) / width,
+          is = grays * (bright - first) / width;
+      uint64_t name = name_of(&r, data);
+      assert_int_equal(name == before, (was < grays ? was : grays - 1) == is);
+      before = name;
+    }
+    rig_close(&r);
+  }
+}
+
+static void sides_grow_by_two_and_those_of_large_pictures_by_less(void **state) {
+  (void)state;
+  check_sides(35, (int[]){1, 2, 4, 8, 16, 32}, 6);
+  check_sides(36, (int[]){1, 2, 3, 4, 6, 8, 11, 16, 23, 32}, 10);
+  check_sides(48, (int[]){1, 2, 3, 4, 6, 8, 11, 16, 23, 32}, 10);
+}
+
+/* Above level 0 the older pictures of a stack take no part in its name. */
+static void only_the_newest_of_a_stack_counts(void **state) {
+  (void)state;
+  for (int level = 0; level <= 3; level++)
+    for (int changed = 0; changed < 6; changed++) { /* stacks of 3 pictures with 2 channels */
+      rig r;
+      lgv_env_spec env = pictures(2, 2, 6);
+      env.frames = 3;
+      rig_open(&r, env);
+      float data[24] = {0}, other[24] = {0};
+      see(&r, data);
+      for (int i = 0; i < 4; i++) other[6 * i + changed] = 1;
+      see(&r, other);
+      set_level(&r, level);
+      bool counts = level == 0 || changed >= 4;
+      assert_int_equal(name_of(&r, data) != name_of(&r, other), counts);
+      rig_close(&r);
+    }
+}
+
 /* Quarters of the range: [0, 1/4), [1/4, 1/2), ... of the means of squares. */
 static void squares_have_four_grays(void **state) {
   (void)state;
@@ -398,21 +452,24 @@ static void the_first_window_must_be_new_nearly_all(void **state) {
   }
 }
 
-/* Later windows: 4096 looks, more than half of them new; each begins where the last one ended. */
-static void later_windows_must_be_new_by_half(void **state) {
+/* Later windows: 4096 looks, more than half of them new, of large pictures more than a quarter;
+ * each begins where the last one ended. */
+static void later_windows_must_have_a_share_that_is_new(void **state) {
   (void)state;
-  const lgv_env_spec envs[] = {vectors(2), pictures(4, 4, 1), pictures(4, 4, 1)};
-  for (int k = 0; k < 3; k++) {
+  const lgv_env_spec envs[] = {vectors(2), pictures(4, 4, 1), pictures(4, 4, 1),
+                               pictures(36, 36, 1)};
+  for (int k = 0; k < 4; k++) {
     rig r;
+    int share = k == 3 ? 4 : 2;
     rig_open(&r, envs[k]);
     if (k == 2) lgv__observation_code_coarsen(&r.code); /* pictures: the same above level 0 */
     assert_false(ask(&r, 1024, 0, 10));
     assert_false(ask(&r, 4095, 4095, 10));
     assert_true(ask(&r, 1, 1, 10));
     assert_false(ask(&r, 0, 0, 10));
-    assert_false(ask(&r, 4096, 2048, 10));
-    assert_true(ask(&r, 4096, 2049, 10));
-    assert_true(ask(&r, 10000, 5001, 10)); /* a long episode */
+    assert_false(ask(&r, 4096, 4096 / share, 10));
+    assert_true(ask(&r, 4096, 4096 / share + 1, 10));
+    assert_true(ask(&r, 10000, 10000 / share + 1, 10)); /* a long episode */
     rig_close(&r);
   }
 }
@@ -494,10 +551,12 @@ int main(void) {
       cmocka_unit_test(a_number_without_a_range_has_one_bin),
       cmocka_unit_test(the_threshold_removes_noise),
       cmocka_unit_test(squares_hide_where_a_pixel_is),
+      cmocka_unit_test(sides_grow_by_two_and_those_of_large_pictures_by_less),
+      cmocka_unit_test(only_the_newest_of_a_stack_counts),
       cmocka_unit_test(squares_have_four_grays),
       cmocka_unit_test(ranges_are_those_of_channels_and_numbers),
       cmocka_unit_test(the_first_window_must_be_new_nearly_all),
-      cmocka_unit_test(later_windows_must_be_new_by_half),
+      cmocka_unit_test(later_windows_must_have_a_share_that_is_new),
       cmocka_unit_test(cells_of_vectors_have_a_bound),
       cmocka_unit_test(a_restart_concerns_vectors_only),
       cmocka_unit_test(broken_codes_are_found),
