@@ -165,7 +165,7 @@ static void sweep_rows(const panel *p, int64_t first, int64_t last, int vecs, co
           low = tiles[vecs - 1][height];
   for (int64_t i = first, n = 0; n < n_tiles; n++) {
     for (int64_t r = 0; ahead && r < share && warmed < p->k; r++, warmed++)
-      __builtin_prefetch(ahead + warmed * ahead_row, 0, 3);
+      __builtin_prefetch(ahead + warmed * ahead_row, 0, 2);
     if (n < taller) {
       tall(p, i);
       i += height + 1;
