@@ -5,6 +5,7 @@ import dataclasses
 import functools
 
 import jax_dqn
+import jax_sac
 import langevin
 import loops
 import numpy as np
@@ -18,6 +19,7 @@ from measure import best, ours_run
 
 TOLERANCE = 1e-5
 CHAIN, HIDDEN, BATCH, ACTIONS = 100, [32, 32], 32, 18
+SAC_ACTOR, SAC_CRITIC = [17, 256, 256, 12], [23, 256, 256, 1]
 PAPER = {"hidden": HIDDEN, "batch": BATCH, "n_step": 1, "double": False, "average": 0, "final_lr": 1, "l2": 0, "scale_rewards": False, "grad_clip": 0}
 ALWAYS = {"update_every": 1, "warmup": 50, "target_every": 100, "epsilon_start": 1, "epsilon_end": 0}
 
@@ -164,9 +166,9 @@ def replay_of(batch, copies):
     return torch_dqn.Replay(*(x.repeat(copies, *[1] * (x.dim() - 1)) for x in batch))
 
 
-def layers_of(flat):
-    """Return (weights, biases) of every layer of the MLP."""
-    sizes, found, at = [CHAIN, *HIDDEN, 2], [], 0
+def layers_of(flat, sizes):
+    """Return (weights, biases) of every layer of an MLP."""
+    found, at = [], 0
     for n, m in zip(sizes, sizes[1:]):
         found.append((flat[at : at + n * m].reshape(n, m), flat[at + n * m : at + n * m + m]))
         at += n * m + m
@@ -178,7 +180,7 @@ def chain_update(_):
     replay = replay_of(batch, 300)
     peers = {label: (lambda f=f: best(lambda: f.update(replay.sample(BATCH)))) for label, f in forms.items()}
     stored = [x.numpy() for x in replay.all]
-    jitted = jax_dqn.Jitted(layers_of(before["w"]), layers_of(before["w_target"]), stored, rule, BATCH)
+    jitted = jax_dqn.Jitted(*(layers_of(before[key], [CHAIN, *HIDDEN, 2]) for key in ("w", "w_target")), stored, rule, BATCH)
     same("mlp, loss of JAX", loss, jitted.learn_from([x.numpy() for x in batch])[0])
     peers["JAX jit"] = lambda: best(jitted.update)
     wanted = {"PyTorch eager": 40, "PyTorch flat vector": 10, "PyTorch compiled": 10}
@@ -347,29 +349,67 @@ class Push(Env):
         return self.draw(), float(action.sum()), False, bool(self.np_random.random() < 0.01), {}
 
 
-def sac_update(_):
-    """On the minibatch and the draws of an update of the library, both must compute the same targets and gradients."""
-    batch, agent = 256, agent_class("sac")(Push(), seed=1, hidden=[256, 256], batch=256, warmup=300, lr=3e-4, normalize_obs=False)
-    agent.learn(310)
-    peer = torch_sac.Sac(17, 6, [256, 256], 3e-4)
-    arrays = agent.arrays()
+def sac_gradients(peer, arrays, after, batch):
+    """Load a PyTorch peer with the library's state before an update; return its targets and the
+    gradients of its critics and, by the critics after their step, of its actor."""
+    obs, action, reward, discount, following, xi, next_xi = batch
     torch_sac.load(peer.actor, arrays["actor"])
-    for nets, key in ((peer.critics, "critic"), (peer.targets, "critic_target")):
-        for net, flat in zip(nets, np.split(arrays[key], 2)):
-            torch_sac.load(net, flat)
+    for nets, flat in ((peer.critics, arrays["critic"]), (peer.targets, arrays["critic_target"])):
+        for net, half in zip(nets, np.split(flat, 2)):
+            torch_sac.load(net, half)
     with torch.no_grad():
         peer.log_alpha.copy_(torch.tensor(arrays["log_alpha"]))
-    agent.learn(1)
-    obs, following = torch.tensor(arrays["batch.obs"].view(np.float32).reshape(2, batch, 17))
-    action, reward, discount = (torch.tensor(arrays[f"batch.{key}"]) for key in ("action", "reward", "discount"))
-    action = action.reshape(batch, 6)
-    y = peer.target(reward, discount, following, torch.tensor(arrays["policy.xi"][batch * 6 : 2 * batch * 6]).reshape(batch, 6))
-    same("SAC, targets", arrays["y"], y)
+    y = peer.target(reward, discount, following, next_xi)
     peer.critic_loss(obs, action, y).backward()
-    last = peer.critics[1][-1].weight.grad.numpy().ravel()
-    same("SAC, gradient", arrays["critic.grad"][-257:-1], last)
-    peers = {"PyTorch, eager, fused Adam": lambda: best(lambda: peer.update(obs, action, reward, discount, following))}
-    wanted = {"PyTorch, eager, fused Adam": 2}
+    critics = flat_of(peer.critics, "grad")
+    for net, half in zip(peer.critics, np.split(after["critic"], 2)):
+        torch_sac.load(net, half)
+    peer.critics.requires_grad_(False)
+    peer.actor_loss(obs, xi)[0].backward()
+    peer.critics.requires_grad_(True)
+    return y, critics, flat_of(peer.actor, "grad")
+
+
+def jax_sac_gradients(start, after, batch):
+    """The same in JAX."""
+    obs, action, reward, discount, following, xi, next_xi = (x.numpy() for x in batch)
+    actor, critics, targets, log_alpha = start
+    alpha = np.exp(log_alpha[0])
+    y = jax_sac.target(actor, targets, alpha, reward, discount, following, next_xi)
+    of_critics = jax_sac.jax.grad(jax_sac.critic_loss)(critics, obs, action, y)
+    moved = [layers_of(half, SAC_CRITIC) for half in np.split(after["critic"], 2)]
+    of_actor = jax_sac.jax.grad(jax_sac.actor_loss, has_aux=True)(actor, moved, alpha, obs, xi)[0]
+    flat = lambda g: np.concatenate([x.ravel() for x in jax_sac.jax.tree.leaves(g)])
+    return y, flat(of_critics), flat(of_actor)
+
+
+def sac_update(_):
+    """On the minibatch and the draws of an update of the library, all must compute the same targets and gradients."""
+    batch, lr, agent_settings = 256, 3e-4, {"warmup": 300, "normalize_obs": False}
+    agent = agent_class("sac")(Push(), seed=1, hidden=[256, 256], batch=batch, lr=lr, **agent_settings)
+    agent.learn(310)
+    before = {name: agent.arrays()[name].copy() for name in ("actor", "critic", "critic_target", "log_alpha")}
+    agent.learn(1)
+    after = agent.arrays()
+    obs, following = torch.tensor(after["batch.obs"].view(np.float32).reshape(2, batch, 17))
+    action, reward, discount = (torch.tensor(after[f"batch.{key}"]) for key in ("action", "reward", "discount"))
+    xi, next_xi = torch.tensor(after["policy.xi"][: 2 * batch * 6]).reshape(2, batch, 6)
+    minibatch = (obs, action.reshape(batch, 6), reward, discount, following)
+    forms = {
+        "PyTorch eager, fused Adam": torch_sac.Sac(17, 6, [256, 256], lr),
+        "PyTorch compiled, fused Adam": torch_sac.Compiled(17, 6, [256, 256], lr),
+    }
+    found = {label: sac_gradients(form, before, after, (*minibatch, xi, next_xi)) for label, form in forms.items()}
+    halves = [[layers_of(half, SAC_CRITIC) for half in np.split(before[key], 2)] for key in ("critic", "critic_target")]
+    start = layers_of(before["actor"], SAC_ACTOR), *halves, before["log_alpha"]
+    found["JAX"] = jax_sac_gradients(start, after, (*minibatch, xi, next_xi))
+    for label, theirs in found.items():
+        for what, mine, other in zip(("targets", "critics' gradient", "actor's gradient"), (after["y"], after["critic.grad"], after["actor.grad"]), theirs):
+            same(f"SAC, {what} of {label}", mine, other)
+    peers = {label: (lambda f=f: best(lambda: f.update(*minibatch))) for label, f in forms.items()}
+    scan, arrays = jax_sac.Sac(*start, lr, 20), [x.numpy() for x in minibatch]
+    peers["JAX, jit of a scan over 20"] = lambda: best(lambda: scan.updates(*arrays)) / scan.count
+    wanted = dict.fromkeys(forms, 2) | {"JAX, jit of a scan over 20": 1}
     line = "17 + 6, 256-256, batch 256, sac: update"
     return Comparison("SAC, 17 + 6, 256-256, batch 256: update", peers, wanted, ("continuous",), line)
 

@@ -1,5 +1,5 @@
-"""One update of soft actor-critic in PyTorch, eager, with fused Adam: the form that was the fastest of those tried
-(torch.compile is slower at these sizes). It computes what src/agent/continuous/agent_sac.c does."""
+"""One update of soft actor-critic in PyTorch, with fused Adam, in two forms: eager and compiled. It
+computes what src/agent/continuous/agent_sac.c does."""
 
 import torch
 from torch import nn
@@ -58,22 +58,35 @@ class Sac:
         both = torch.cat((obs, action), 1)
         return sum(((critic(both)[:, 0] - y) ** 2).mean() / 2 for critic in self.critics)
 
+    def actor_loss(self, obs, xi):
+        action, log_pi = self.policy(obs, xi)
+        return (self.log_alpha.detach().exp() * log_pi - self.least(self.critics, obs, action)).mean(), log_pi.detach()
+
     def update(self, obs, action, reward, discount, following):
-        draw = lambda: torch.randn(len(obs), self.parts)
-        y = self.target(reward, discount, following, draw())
+        xi, next_xi = torch.randn(2, len(obs), self.parts)
+        y = self.target(reward, discount, following, next_xi)
         self.critic_adam.zero_grad(set_to_none=True)
         self.critic_loss(obs, action, y).backward()
         self.critic_adam.step()
-        alpha = self.log_alpha.detach().exp()
         self.critics.requires_grad_(False)
-        chosen, log_pi = self.policy(obs, draw())
+        loss, log_pi = self.actor_loss(obs, xi)
         self.actor_adam.zero_grad(set_to_none=True)
-        (alpha * log_pi - self.least(self.critics, obs, chosen)).mean().backward()
+        loss.backward()
         self.actor_adam.step()
         self.critics.requires_grad_(True)
         self.alpha_adam.zero_grad(set_to_none=True)
-        (-self.log_alpha * (log_pi.detach().mean() - self.parts)).sum().backward()
+        (-self.log_alpha * (log_pi.mean() - self.parts)).sum().backward()
         self.alpha_adam.step()
         with torch.no_grad():
             ours, theirs = list(self.critics.parameters()), list(self.targets.parameters())
             torch._foreach_lerp_(theirs, ours, self.tau)
+
+
+class Compiled(Sac):
+    """Targets and the two losses, with their gradients, in compiled graphs."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.target = torch.compile(self.target, dynamic=False)
+        self.critic_loss = torch.compile(self.critic_loss, dynamic=False)
+        self.actor_loss = torch.compile(self.actor_loss, dynamic=False)

@@ -29,7 +29,7 @@ enum {
   NARROW_ROWS = 8,                    /* of a tile of one vector */
   MOST_ROWS = 8,
   BLOCK_K = 4096 / WIDE, /* a panel's block takes 16 kB of the first-level cache */
-  BLOCK_M = 120,         /* rows that use a panel before the next one */
+  BLOCK_M = 256,         /* rows that use a panel before the next one */
   DIRECT_BYTES = 16384,  /* a panel whose rows span less is used in place */
 };
 
@@ -121,6 +121,7 @@ INLINE void multiply(int rows, int vecs, reach reach, const panel *p, int64_t i0
     }
     next += a_col;
     b += b_row;
+    __asm__("" : "+r"(next)); /* else every row of A has a pointer of its own to move */
   }
   __asm__("" : "+r"(i0)); /* recomputes the rows of C instead of keeping them in registers */
   find_c(rows, reach, p, i0, c);
@@ -164,7 +165,7 @@ static void sweep_rows(const panel *p, int64_t first, int64_t last, int vecs, co
           low = tiles[vecs - 1][height];
   for (int64_t i = first, n = 0; n < n_tiles; n++) {
     for (int64_t r = 0; ahead && r < share && warmed < p->k; r++, warmed++)
-      __builtin_prefetch(ahead + warmed * ahead_row, 0, 3);
+      __builtin_prefetch(ahead + warmed * ahead_row, 0, 2);
     if (n < taller) {
       tall(p, i);
       i += height + 1;
