@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
-"""Keep the evaluations of Atari runs, and print them as Markdown.
+"""Keep the evaluations of Atari runs, print them as Markdown, and draw them.
 
     experiments/atari_tables.py collect DIR [FILE]   add the finished runs below DIR to FILE
     experiments/atari_tables.py table [FILE]         one line per run
     experiments/atari_tables.py games [FILE]         the same in the window of the published results
+    experiments/atari_tables.py figures [FILE]       draw docs/results/figures/atari-games-GAME.png
 
 FILE (docs/results/data/atari-seeds.csv) has a line per evaluation: the mean score of its games, the
 mean score of the training games since the line before, and the network's state: spread of Q, share
 of dead units. A run that is in the file already is left as it is.
 
-`games` reads docs/results/data/atari-games.csv. Its window is 1.0 to 3.0 million frames, four per step.
+`games` and `figures` read docs/results/data/atari-games.csv. The window is 1.0 to 3.0 million frames, four per step.
 Published are the authors' result files with double Q functions
 (docs/results/data/atari-published.csv): the mean of a seed's evaluations in that window, as the median
 of five seeds, the least and the greatest.
 """
-import pathlib
+import argparse
 import statistics
-import sys
 
-from evaluations import DATA, collect, read
+from evaluations import DATA, collect, plot, read
 
 COLUMNS = ["game", "agent", "preset", "seed", "step", "evaluation", "training", "q_spread", "dead_units",
            "cpu_seconds", "version", "kernels", "precision"]  # fmt: skip
@@ -72,15 +72,32 @@ def games(path):
         print(f"| {', '.join(key)} | {statistics.fmean(values):.4g} | {min(values):.4g}, {max(values):.4g} | {bracket} | {without} |")
 
 
+def figures(path, program):
+    games = {}
+    for row in read(path):
+        label = f"{row['agent']} ({row['preset']})"
+        games.setdefault(row["game"], {}).setdefault(label, {}).setdefault(row["seed"], []).append(row)
+    for game, runs in games.items():
+        plot(program, runs, DATA.parent / f"figures/atari-games-{game}.png", "--title", game.capitalize())
+
+
 def main():
-    if sys.argv[1:2] == ["collect"] and len(sys.argv) in (3, 4):
-        collect(sys.argv[2], sys.argv[3] if len(sys.argv) == 4 else DATA / "atari-seeds.csv", COLUMNS, RUN, rows_of)
-    elif sys.argv[1:2] == ["table"] and len(sys.argv) in (2, 3):
-        table(pathlib.Path(sys.argv[2]) if len(sys.argv) == 3 else DATA / "atari-seeds.csv")
-    elif sys.argv[1:2] == ["games"] and len(sys.argv) in (2, 3):
-        games(pathlib.Path(sys.argv[2]) if len(sys.argv) == 3 else DATA / "atari-games.csv")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, file in (("collect", "atari-seeds"), ("table", "atari-seeds"), ("games", "atari-games"), ("figures", "atari-games")):
+        command = commands.add_parser(name)
+        if name == "collect":
+            command.add_argument("folder", metavar="DIR")
+        command.add_argument("file", metavar="FILE", nargs="?", default=DATA / f"{file}.csv")
+        if name == "figures":
+            command.add_argument("--langevin", default="build/langevin")
+    options = parser.parse_args()
+    if options.command == "collect":
+        collect(options.folder, options.file, COLUMNS, RUN, rows_of)
+    elif options.command == "figures":
+        figures(options.file, options.langevin)
     else:
-        sys.exit(__doc__)
+        {"table": table, "games": games}[options.command](options.file)
 
 
 if __name__ == "__main__":

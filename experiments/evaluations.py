@@ -2,6 +2,8 @@
 import csv
 import json
 import pathlib
+import subprocess
+import tempfile
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "docs/results/data"
 FILES = "config", "summary", "timing"
@@ -35,3 +37,19 @@ def collect(folder, path, columns, run, rows_of):
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def plot(program, runs, out, *options):
+    """Draw evaluations by `langevin plot`. runs: label -> seed -> the lines of a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = []
+        for number, (label, seeds) in enumerate(runs.items()):
+            words.append(f"{label}={folder}/{number}")
+            for seed, rows in seeds.items():
+                place = pathlib.Path(folder, str(number), f"seed-{seed}")
+                place.mkdir(parents=True)
+                config = {"env": {"name": label}, "agent": {"name": label}, "run": {"seed": int(seed)}}
+                (place / "config.json").write_text(json.dumps(config))
+                lines = [f"{row['step']},{row['evaluation']}" for row in rows]
+                (place / "metrics.csv").write_text("\n".join(["step,eval_return", *lines, ""]))
+        subprocess.run([program, "plot", *words, "--y", "eval_return", "--out", out, *options], check=True)
