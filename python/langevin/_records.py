@@ -61,8 +61,10 @@ class Metrics:
 
     def restore(self, counts: Dict[str, Any]) -> None:
         self.restored = True
-        for name in COUNTS:
-            setattr(self, name, counts[name])
+        window, ended = counts["window"]
+        self.episodes, self.window = int(counts["episodes"]), (float(window), int(ended))
+        self.total, self.regret = float(counts["total"]), float(counts["regret"])
+        self.values, self.evaluations = (list(map(float, counts[name])) for name in ("values", "evaluations"))
 
     def adopt(self, columns: Dict[str, np.ndarray], step: int) -> None:
         """Takes over the rows of the files that a loaded agent continues, and of a run's checkpoint their counts."""
