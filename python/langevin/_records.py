@@ -243,8 +243,12 @@ def make_config(agent: Any, budget: Tuple[int, int], episodes: int) -> str:
 
 
 def describe_program(agent: Any) -> Dict[str, str]:
-    portable = agent._get("agent.precision") == "bf16"
-    return {"version": lib.lgv_version().decode(), "kernels": "portable" if portable else lib.lgv_kernels().decode()}
+    return {"version": lib.lgv_version().decode(), "kernels": kernels_of(agent._get("agent.precision"))}
+
+
+def kernels_of(precision: Optional[str]) -> str:
+    """precision: agent.precision; None: the agent has no such parameter. Those of bf16 have the same bits everywhere."""
+    return lib.lgv_kernels().decode() if precision in (None, "float") else "portable"
 
 
 def describe_env(agent: Any) -> Dict[str, Any]:

@@ -161,6 +161,36 @@ def test_ctrl_c_loses_nothing(tmp_path):
     assert outcome(langevin.tune(WIDE, out)) == outcome(langevin.tune(WIDE, tmp_path / "whole"))
 
 
+@pytest.mark.parametrize("precision", ["float", "bf16", "bf16x3"])
+def test_a_run_resumes_in_every_precision(tmp_path, recwarn, precision):
+    """Runs in bf16 have portable kernels, whatever the process uses."""
+    from langevin._runs import sweep_file
+    from langevin._tune_problem import Problem
+    from langevin._tune_runs import Run
+
+    with sweep_file({**CHAIN, "agent": {"name": "adam-lmcdqn", "precision": precision}}) as path:
+        plan = Problem(path).plan({"optim.lr": "1e-3"})
+    first = Run(plan, 3, str(tmp_path / "run"))
+    first.advance("steps", 300, threading.Event())
+    first.close()
+    again = Run(plan, 3, str(tmp_path / "run"))
+    assert again.summary.steps == 300 and not recwarn.list
+    again.close()
+
+
+@pytest.mark.skipif(not LANGEVIN, reason="no command")
+def test_nohup(tmp_path):
+    """A SIGHUP that is ignored, as nohup has it, stays ignored."""
+    (tmp_path / "file.json").write_text(json.dumps(CHAIN))
+    words = [LANGEVIN, "tune", tmp_path / "file.json", "--out", tmp_path / "out"]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))  # fmt: skip
+    assert process.stderr.readline().startswith("trial")
+    process.send_signal(signal.SIGHUP)
+    process.communicate()
+    assert process.returncode == 0
+
+
 def test_a_rung_without_a_value_stays_without_one(tmp_path, monkeypatch):
     """The first episode ends at step 309, after the first rung. A study that is stopped before the second and resumed
     does not take the later value for the first."""
