@@ -259,6 +259,22 @@ def test_half_a_line_in_the_journal(tmp_path):
     assert outcome(second)[:2] == outcome(first)[:2] and len(langevin.tune(CHAIN, tmp_path, trials=4).trials) == 4
 
 
+@pytest.mark.parametrize("text", ["garbage\n", "no line", '{"op_code": 99}\n', "\n\n"])
+def test_a_journal_of_another_program(tmp_path, text):
+    (tmp_path / "study.log").write_text(text)
+    with pytest.raises(langevin.FileError, match="is not the journal of a study"):
+        langevin.tune(CHAIN, tmp_path)
+    assert (tmp_path / "study.log").read_text() == text
+
+
+def test_nobody_reads_the_messages(tmp_path):
+    """`langevin tune 2>&1 | tee log` whose tee exits."""
+    process = start(tmp_path, CHAIN, tmp_path / "out", trials=6, prune=False)
+    process.stderr.close()
+    process.wait()
+    assert [t.state.name for t in langevin.tune(CHAIN, tmp_path / "out", trials=0).trials] == ["COMPLETE"] * 6
+
+
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 def test_own_sampler_and_pruner(tmp_path):
     class Always(optuna.pruners.BasePruner):
