@@ -318,7 +318,7 @@ LGV_API LGV_CHECK lgv_status lgv_agent_get(const lgv_agent *agent, const char *k
  * without a mask. No state of the agent changes, random streams included.
  *
  * Where path ends with .safetensors, the file has the agent's network up to its last hidden layer
- * instead, for agent.features = network. */
+ * instead, for agent.features = network. There it replaces another network, but no other file. */
 LGV_API LGV_CHECK lgv_status lgv_agent_export(lgv_agent *agent, const char *path, const char *name,
                                               lgv_error *err);
 /* The same for small machines: the weights of the network are whole numbers of 8 bits, with a scale

@@ -78,7 +78,7 @@ class ActionTranslator:
         shape, dtype = tuple(description["shape"]), description["dtype"]
         if kind == BOX:
             return cls(box(description["low"], description["high"]), shape, dtype)
-        choices, first = description["choices"], np.reshape(description["first"], shape)
+        choices, first = description["choices"], np.reshape(np.asarray(description["first"], np.int64), shape)
         inner = discrete(choices[0]) if kind == DISCRETE else multi_discrete(choices)
         return cls(inner, shape, dtype, first, description["binary"])
 

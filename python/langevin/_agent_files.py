@@ -6,10 +6,11 @@ The metadata of an agent's file are a configuration file of the command line (en
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -105,6 +106,23 @@ def read_header(path: str) -> Dict[str, Any]:
         return header
 
 
+@contextlib.contextmanager
+def refuse_foreign(path: str) -> Iterator[None]:
+    """For everything that takes a description apart: whatever Python says of it is wrong with the file."""
+    try:
+        yield
+    except (library.Error, OSError):
+        raise
+    except Exception:
+        raise FileError(f"{path} is neither an agent that save() has written nor the checkpoint of a run") from None
+
+
+def whole(value: Any, bits: int = 63) -> int:
+    if type(value) is not int or not 0 <= value < 1 << bits:
+        raise ValueError
+    return value
+
+
 def read_saved(path: str) -> Saved:
     try:
         header = read_header(path)
@@ -115,15 +133,13 @@ def read_saved(path: str) -> Saved:
             config = json.load(file)
         run = config["run"]
         settings = flatten(config, "agent", "optim", "features")
-        planned = (int(run["episodes"]), int(run["steps"]))
-        steps = int.from_bytes(header["run.state"][:8], "little")  # the first of the counters
-        return Saved(settings, int(run["envs"]), planned, int(run["seed"]), steps, config["env"], statistics, None)
+        planned = (whole(run["episodes"]), whole(run["steps"]))
+        steps = whole(int.from_bytes(header["run.state"][:8], "little"))  # the first of the counters
+        return Saved(settings, whole(run["envs"]), planned, whole(run["seed"], 64), steps, config["env"], statistics, None)
     except FileNotFoundError as error:
         if not os.path.exists(path):
             raise
         raise FileError(f"{path} is the checkpoint of a run, but {error.filename} is missing") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise FileError(f"{path} is neither an agent that save() has written nor the checkpoint of a run") from None
 
 
 def saved_by_python(path: str, about: Dict[str, Any], statistics: bytes) -> Saved:
@@ -131,9 +147,9 @@ def saved_by_python(path: str, about: Dict[str, Any], statistics: bytes) -> Save
     if python["form"] != FORM:
         raise FileError(f"{path} was written by langevin {python['version']}, in another form")
     run, settings = about["run"], flatten(about, "agent", "optim", "features")
-    planned = (run["episodes"], run["steps"])
-    env = about.get("env")
-    return Saved(settings, run["envs"], planned, python["seed"], python["timesteps"], env, statistics, python)
+    planned = (whole(run["episodes"]), whole(run["steps"]))
+    seed, timesteps = whole(python["seed"], 64), whole(python["timesteps"])
+    return Saved(settings, whole(run["envs"]), planned, seed, timesteps, about.get("env"), statistics, python)
 
 
 def load(path: Any, env: Any = None) -> Any:
@@ -149,30 +165,30 @@ def load(path: Any, env: Any = None) -> Any:
         file = os.path.join(file, CHECKPOINT)
         if not os.path.exists(file):
             raise FileError(f"{path} holds no {CHECKPOINT}: name the directory of one run, such as {path}/seed-0")
-    saved = read_saved(file)
-    cls = agent_class(saved.settings["agent.name"])
+    with refuse_foreign(file):
+        saved = read_saved(file)
+        cls = agent_class(saved.settings["agent.name"])
+        spec = rebuild_spec(saved.python) if saved.python else None
+        own = without_env(saved, spec) if spec and env is None else None
     agent = cls.__new__(cls)
     agent.seed = saved.seed
-    adapter, spec = open_env(saved, env, cls._entry)
-    agent._create(adapter, spec, saved.streams, saved.settings, saved.planned)
+    adapter = own or open_env(saved, spec, env, cls._entry)
+    agent._create(adapter, spec or adapter.spec, saved.streams, saved.settings, saved.planned)
     agent._check_streams(adapter)
     agent.num_timesteps = saved.timesteps
     if saved.python and "records" in saved.python:  # older files have none
-        agent._metrics.restore(saved.python["records"])
+        with refuse_foreign(file):
+            agent._metrics.restore(saved.python["records"])
     library.call("lgv_agent_load", agent.handle.pointer, library.encode_path(file))
     adapter.restore_statistics(saved.statistics)
     return agent
 
 
-def open_env(saved: Saved, env: Any, entry: registry.Entry) -> Tuple[EnvAdapter, CSpec]:
-    """The environment to load an agent with, and the problem that the agent was made for."""
-    if saved.python is None:
+def open_env(saved: Saved, spec: Optional[CSpec], env: Any, entry: registry.Entry) -> EnvAdapter:
+    """The environment to load an agent with. spec: the problem that it was made for; None: that of its run."""
+    if spec is None:
         rewards = [float((saved.env or {}).get(name, 0)) for name in ("reward_min", "reward_max")]
-        adapter = make_adapter(make_run_env(saved) if env is None else env, rewards)
-        return adapter, adapter.spec
-    spec = rebuild_spec(saved.python)
-    if env is None:
-        return without_env(saved, spec), spec
+        return make_adapter(make_run_env(saved) if env is None else env, rewards)
     adapter = make_adapter(env, (spec.reward_min, spec.reward_max))
     staged = bool(entry.traits & library.NEEDS_HORIZON) or saved.settings.get("agent.stages") == "per-stage"
     if saved.settings.get("agent.form") == "discounted":
@@ -182,7 +198,7 @@ def open_env(saved: Saved, env: Any, entry: registry.Entry) -> Tuple[EnvAdapter,
         raise UsageError(f"the agent was made for another environment: {difference}")
     spec.features = adapter.spec.features
     spec.obs_low, spec.obs_high = adapter.spec.obs_low, adapter.spec.obs_high
-    return adapter, spec
+    return adapter
 
 
 def describe_actions(python: Dict[str, Any]) -> Dict[str, Any]:
@@ -225,12 +241,12 @@ def without_env(saved: Saved, spec: CSpec) -> NoEnv:
     if spec.feature_dim:
         raise UsageError("the agent uses the features of its environment: load it with load(path, env=...)")
     shape = python["shape"]
-    plain = shape is not None and int(np.prod(shape)) == int(np.prod(python["obs_shape"]))
+    plain = shape is not None and int(np.prod(shape)) == int(np.prod(spec.obs_shape))
     adapter = NoEnv(saved.env, saved.statistics)
     adapter.spec = spec
     adapter.actions = ActionTranslator.build(describe_actions(python))
     adapter.reader = rebuild_reader(
-        spec, adapter.actions, tuple(shape) if plain else None, python.get("space"), python.get("stack", 0)
+        spec, adapter.actions, tuple(shape) if plain else None, python.get("space"), whole(python.get("stack", 0))
     )
     return adapter
 

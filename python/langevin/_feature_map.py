@@ -10,6 +10,7 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
+from langevin._checks import check_count
 from langevin._library import Handle, OneThread, Sized, UsageError, call, kept, lib
 
 DIM = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int64, POINTER(c_int64), c_void_p)
@@ -47,7 +48,7 @@ class FeatureMap:
     """
 
     def __init__(self, function: Callable[[np.ndarray], Any], count: int, name: str = "python"):
-        if not callable(function) or count < 1:
+        if not callable(function) or check_count("count", count) < 1:
             raise UsageError("FeatureMap takes a function of a batch of observations and a number of features")
         self.function, self.count, self.name = function, int(count), name
         self._inputs = 0
@@ -63,9 +64,10 @@ class FeatureMap:
     def _map(self, state: Any, x: Any, count: int, out: Any, err: Any) -> int:
         try:
             self.run_waiting()
-            np.ctypeslib.as_array(out, (count, self.count))[:] = self.function(
-                np.ctypeslib.as_array(x, (count, self._inputs))
-            )
+            features = np.asarray(self.function(np.ctypeslib.as_array(x, (count, self._inputs))))
+            if features.shape != (count, self.count) or features.dtype.kind not in "fiub":
+                raise ValueError(f"features are numbers of shape {(count, self.count)}, not {features.dtype} of {features.shape}")
+            np.ctypeslib.as_array(out, (count, self.count))[:] = features
         except BaseException as error:  # an exception cannot pass through C
             kept.error = error
             text = f"the feature map {self.name} raised {type(error).__name__}: {error}"

@@ -155,17 +155,25 @@ class SpaceReader:
 def rebuild_reader(
     spec: CSpec, actions: Any, shape: Optional[Tuple[int, ...]], description: Any, stack: int
 ) -> Any:
-    """A reader for an agent that is loaded without an environment, from the saved shape and description."""
+    """A reader for an agent that is loaded without an environment, from the saved shape and description. Raises ValueError
+    if the description is that of other observations: the library would read beyond theirs."""
     if description is not None:
         try:
-            from langevin.observations import Observations, build
+            from langevin.observations import Observations, build, count_numbers
         except ModuleNotFoundError:
             if description["kind"] != "box" or spec.obs_shape[1] > 1:  # pictures may have to be turned
                 raise UsageError("these observations are read by means of Gymnasium: pip install gymnasium") from None
         else:
+            numbers = int(np.prod(spec.obs_shape)) + spec.vector
+            if stack > numbers or count_numbers(description) > numbers + max(stack, 1) * actions.count:
+                raise ValueError("too large")  # to be built
             space = build(description)
+            observations = Observations(space, 1.0, [], stack)
+            form = np.dtype((observations.dtype, observations.size))
+            if observations.kind != spec.obs_kind or form.itemsize != memory_form(spec).itemsize:
+                raise ValueError("of another size")
             masks = Masks.of_observations(actions, stack > 0) if has_mask(space) else None
-            return SpaceReader(space, Observations(space, 1.0, [], stack), masks, stack)
+            return SpaceReader(space, observations, masks, stack)
     return ObservationReader(spec, shape)
 
 

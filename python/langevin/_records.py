@@ -61,8 +61,10 @@ class Metrics:
 
     def restore(self, counts: Dict[str, Any]) -> None:
         self.restored = True
-        for name in COUNTS:
-            setattr(self, name, counts[name])
+        window, ended = counts["window"]
+        self.episodes, self.window = int(counts["episodes"]), (float(window), int(ended))
+        self.total, self.regret = float(counts["total"]), float(counts["regret"])
+        self.values, self.evaluations = (list(map(float, counts[name])) for name in ("values", "evaluations"))
 
     def adopt(self, columns: Dict[str, np.ndarray], step: int) -> None:
         """Takes over the rows of the files that a loaded agent continues, and of a run's checkpoint their counts."""
@@ -241,8 +243,12 @@ def make_config(agent: Any, budget: Tuple[int, int], episodes: int) -> str:
 
 
 def describe_program(agent: Any) -> Dict[str, str]:
-    portable = agent._get("agent.precision") == "bf16"
-    return {"version": lib.lgv_version().decode(), "kernels": "portable" if portable else lib.lgv_kernels().decode()}
+    return {"version": lib.lgv_version().decode(), "kernels": kernels_of(agent._get("agent.precision"))}
+
+
+def kernels_of(precision: Optional[str]) -> str:
+    """precision: agent.precision; None: the agent has no such parameter. Those of bf16 have the same bits everywhere."""
+    return lib.lgv_kernels().decode() if precision in (None, "float") else "portable"
 
 
 def describe_env(agent: Any) -> Dict[str, Any]:

@@ -20,6 +20,7 @@ Any number of processes may work on a study, and any of them may be killed:
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import os
@@ -72,6 +73,18 @@ class Halving(optuna.pruners.BasePruner):
 # ---- The study
 
 
+def not_a_journal(path: str) -> library.FileError:
+    return library.FileError(f"{path} is not the journal of a study: remove it, or choose another directory")
+
+
+def check_journal(path: str) -> None:
+    """Optuna would append to a file of another program before it found that it cannot read it."""
+    begin = b'{"op_code"'
+    with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
+        if not begin.startswith(file.read(len(begin))):
+            raise not_a_journal(path)
+
+
 class ClaimedTrial(NamedTuple):
     """A trial that this thread works on."""
 
@@ -95,10 +108,16 @@ class Tuner:
             pruner = optuna.pruners.NopPruner()  # Optuna takes None for its MedianPruner
         journal = os.path.join(self.out, "study.log")
         lock: Any = JournalLock(journal)
-        storage = JournalStorage(JournalFileBackend(journal, lock))
         direction = MINIMIZE if self.problem.lowest_is_best else MAXIMIZE
-        return optuna.create_study(storage=storage, study_name="langevin", direction=direction, sampler=sampler,
-                                   pruner=pruner or Halving(), load_if_exists=True)  # fmt: skip
+        check_journal(journal)
+        try:
+            storage = JournalStorage(JournalFileBackend(journal, lock))
+            return optuna.create_study(storage=storage, study_name="langevin", direction=direction, sampler=sampler,
+                                       pruner=pruner or Halving(), load_if_exists=True)  # fmt: skip
+        except OSError:
+            raise
+        except Exception as error:  # whatever Optuna finds first
+            raise not_a_journal(journal) from error
 
     def check_study(self, study: Any) -> None:
         """A study belongs to one file; only its number of trials may change."""
@@ -280,6 +299,15 @@ class Tuner:
             raise self.errors[0]
 
 
+def show(line: str) -> None:
+    with contextlib.suppress(OSError):  # `langevin tune 2>&1 | tee log` goes on without tee
+        print(line, file=sys.stderr, flush=True)
+
+
+def ignore(line: str) -> None:
+    pass
+
+
 def short_text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
@@ -313,8 +341,7 @@ def tune(
     os.makedirs(folder, exist_ok=True)
     wanted = problem.trials if trials is None else check_count("trials", trials)
     parallel = check_count("jobs", jobs) or min(len(os.sched_getaffinity(0)), len(problem.seeds))
-    report = (lambda line: print(line, file=sys.stderr, flush=True)) if progress_bar else (lambda line: None)
-    tuner = Tuner(problem, folder, wanted, library.check_seed(seed), parallel, prune, report)
+    tuner = Tuner(problem, folder, wanted, library.check_seed(seed), parallel, prune, show if progress_bar else ignore)
     with file_lock(os.path.join(folder, "lock")):
         study = tuner.open_study(sampler, pruner)
         tuner.check_study(study)

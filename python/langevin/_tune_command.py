@@ -40,7 +40,8 @@ def main() -> None:
     file, out, *pairs = sys.argv[1:]
     options = {key: json.loads(value) for key, value in (pair.split("=", 1) for pair in pairs)}
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda n, _: sys.exit(128 + n))
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup and shells request
+            signal.signal(number, lambda n, _: sys.exit(128 + n))
     try:
         study = tune(file, out, progress_bar=not options.pop("quiet", False), **options)
     except KeyboardInterrupt:

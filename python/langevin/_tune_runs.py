@@ -13,7 +13,8 @@ from typing import Optional
 
 import langevin
 from langevin import _library as library
-from langevin._library import CSummary, Handle, Interrupted, lib
+from langevin._library import CSummary, Handle, Interrupted, UsageError, lib
+from langevin._records import kernels_of
 
 SLICE = 256  # steps between looks at whether to stop
 
@@ -27,7 +28,7 @@ class Run:
         if os.path.exists(os.path.join(directory, "summary.json")):
             library.call("lgv_summary_load", library.encode_path(directory), ctypes.byref(self.summary))
         if not self.summary.finished:
-            _drop_foreign(directory)
+            _drop_foreign(plan, directory)
             path = library.encode_path(directory)
             self.handle = library.create("lgv_run_resume", "lgv_run_free", plan.pointer, seed, path, keeps=(plan,))
             lib.lgv_run_summary(self.handle.pointer, ctypes.byref(self.summary))
@@ -66,15 +67,23 @@ class Run:
                     os.unlink(os.path.join(self.directory, f"{name}.safetensors"))
 
 
-def _drop_foreign(directory: str) -> None:
+def _drop_foreign(plan: Handle, directory: str) -> None:
     """An unfinished run of another version or kernel set cannot be resumed exactly: it starts again."""
+    mine = {"version": langevin.__version__, "kernels": kernels_of(_precision_of(plan))}
     try:
         with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
             maker = json.load(file)["langevin"]
-    except (FileNotFoundError, ValueError, KeyError):
+        theirs = {key: maker[key] for key in mine}
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         return
-    mine = {"version": langevin.__version__, "kernels": langevin.kernels()}
-    if any(maker.get(key) != value for key, value in mine.items()):
-        warnings.warn(f"{directory} was begun by langevin {maker.get('version')} with the kernels {maker.get('kernels')}; "
+    if theirs != mine:
+        warnings.warn(f"{directory} was begun by langevin {theirs['version']} with the kernels {theirs['kernels']}; "
                       "it starts again", stacklevel=2)  # fmt: skip
         shutil.rmtree(directory)
+
+
+def _precision_of(plan: Handle) -> Optional[str]:
+    try:
+        return library.text_of("lgv_plan_get", plan.pointer, "agent.precision")
+    except UsageError:
+        return None  # the agent has one precision

@@ -11,6 +11,7 @@ out, and so is the member ``action_mask`` of a Dict (masks.py).
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 import numpy as np
@@ -203,6 +204,18 @@ def build(description):
         return spaces.Dict(parts) if kind == "dict" else spaces.Tuple([part for _, part in parts])
     shape, dtype = tuple(description["shape"]), np.dtype(description["dtype"])
     return spaces.MultiBinary(shape) if kind == "multi-binary" else spaces.Box(0, 1, shape, dtype.type)
+
+
+def count_numbers(description):
+    """How many numbers an observation of the space has, masks included, without building it."""
+    kind = description["kind"]
+    if kind in ("dict", "tuple"):
+        return sum(count_numbers(part) for _, part in description["members"])
+    if kind == "discrete":
+        return description["n"]
+    if kind == "multi-discrete":
+        return int(np.sum(description["nvec"]))
+    return 0 if kind == "text" else math.prod(description["shape"])
 
 
 # ---- Pictures

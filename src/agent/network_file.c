@@ -6,6 +6,7 @@
 #include "base/memory.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum { SCALE_INPUT, SCALE_CLIP, SCALES };
 static const int32_t widest = 1 << 20; /* a convolution's width, kernel and stride */
@@ -124,19 +125,6 @@ static lgv_status fill(network_file *file, const lgv_policy_parts *parts, lgv_er
   return append(&file->map, parts->input.gain, inputs_of(n), err);
 }
 
-lgv_status lgv__network_file_write(const char *path, const lgv_policy_parts *parts, const char *who,
-                                   lgv_error *err) {
-  network_file file = {0};
-  lgv_tensors tensors = {0};
-  LGV_TRY(check_parts(parts, who, err));
-  lgv_status status = fill(&file, parts, err);
-  if (status == LGV_OK) status = add_arrays(&tensors, &file, err);
-  if (status == LGV_OK) status = lgv__tensors_write(&tensors, path, err);
-  lgv__tensors_free(&tensors);
-  lgv__network_file_free(&file);
-  return status;
-}
-
 /* The arrays agree with each other. */
 static lgv_status check_file(const network_file *file, lgv_error *err) {
   net n;
@@ -154,6 +142,33 @@ lgv_status lgv__network_file_read(const char *path, network_file *file, lgv_erro
   if (status == LGV_OK) status = lgv__tensors_read(&tensors, path, err);
   if (status == LGV_OK) status = check_file(file, err);
   lgv__tensors_free(&tensors);
+  return status;
+}
+
+/* The file of a whole agent has the same ending: whoever names it by mistake would lose the agent.
+ */
+static lgv_status check_place(const char *path, lgv_error *err) {
+  network_file there;
+  if (access(path, F_OK) != 0) return LGV_OK;
+  lgv_status status = lgv__network_file_read(path, &there, err);
+  lgv__network_file_free(&there);
+  if (status == LGV_OK || status == LGV_ERR_MEMORY) return status;
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "%.300s is already there and no network: choose another file, or remove it",
+                  path);
+}
+
+lgv_status lgv__network_file_write(const char *path, const lgv_policy_parts *parts, const char *who,
+                                   lgv_error *err) {
+  network_file file = {0};
+  lgv_tensors tensors = {0};
+  LGV_TRY(check_parts(parts, who, err));
+  LGV_TRY(check_place(path, err));
+  lgv_status status = fill(&file, parts, err);
+  if (status == LGV_OK) status = add_arrays(&tensors, &file, err);
+  if (status == LGV_OK) status = lgv__tensors_write(&tensors, path, err);
+  lgv__tensors_free(&tensors);
+  lgv__network_file_free(&file);
   return status;
 }
 

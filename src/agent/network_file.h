@@ -41,7 +41,8 @@ typedef struct network_file {
   lgv_list map;    /* floats: shift, then gain, of every input; empty: input_scale applies */
 } network_file;
 
-/* Refuses a policy that is no single network with a hidden layer. who: the agent's name. */
+/* Refuses a policy that is no single network with a hidden layer, and to replace a file that holds
+ * something else than a network. who: the agent's name. */
 LGV_CHECK lgv_status lgv__network_file_write(const char *path, const lgv_policy_parts *parts,
                                              const char *who, lgv_error *err);
 /* Whatever the outcome, the file is to be freed. */

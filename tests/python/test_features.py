@@ -138,6 +138,26 @@ def test_a_map_that_is_not_finite_is_refused():
         agent.learn(episodes=1)
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: 1,
+    lambda x: np.ones(2),
+    lambda x: np.ones((len(x), 1)),
+    lambda x: np.ones((len(x), 2), complex),
+    lambda x: np.full((len(x), 2), "1"),
+])  # fmt: skip
+def test_a_map_of_another_shape_is_refused(function):
+    """NumPy alone would stretch it: every observation would have the same features."""
+    agent = langevin.LMCLSVI(gym.make("MountainCar-v0"), features=langevin.FeatureMap(function, 2), seed=1)
+    with pytest.raises(langevin.UsageError, match="features are numbers of shape"):
+        agent.learn(episodes=1)
+
+
+@pytest.mark.parametrize("count", ["3", 2.5, -1, 0, np.nan])
+def test_a_wrong_number_of_features_is_refused(count):
+    with pytest.raises(langevin.UsageError):
+        langevin.FeatureMap(bumps, count)
+
+
 def test_the_bridge_brings_the_bounds_of_a_box():
     env = langevin.NativeEnv("gym", id="MountainCar-v0", python=sys.executable)
     agent = langevin.LMCLSVI(env, features="rbf", points=3, sweeps=2, seed=1)

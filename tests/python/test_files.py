@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 
@@ -107,6 +108,75 @@ def test_not_a_file_of_an_agent(tmp_path):
     langevin.run("cartpole", "dqn", RUN, steps=100, seeds=2, out=tmp_path / "two")
     with pytest.raises(langevin.FileError, match="seed-0"):
         langevin.load(tmp_path / "two")
+
+
+# ---- Forged files of agents
+
+
+def checksum(hash, data):
+    """That of src/base/io/tensors.c."""
+    for (word,) in struct.iter_unpack("<Q", data[: len(data) // 8 * 8]):
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15 % 2**64
+        hash ^= hash >> 29
+    for byte in data[len(data) // 8 * 8 :]:
+        hash = (hash ^ byte) * 0x100000001B3 % 2**64
+    return hash
+
+
+def forge(path, change):
+    """Changes the description of an agent in its file, whose checksum fits."""
+    data = path.read_bytes()
+    size = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:size])
+    about = json.loads(header["__metadata__"]["about"])
+    python = json.loads(about["langevin"])
+    change(about, python)
+    header["__metadata__"].update(header=16 * "0", about=json.dumps({**about, "langevin": json.dumps(python)}))
+    text = json.dumps(header).encode()
+    text = text.replace(b'"header": "' + 16 * b"0", b'"header": "%016x' % checksum(len(text), text))
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data[size:])
+
+
+FORGED = {
+    "fewer numbers than the network reads": ("space", {"kind": "box", "shape": [1], "dtype": "<f4"}),
+    "more memory than there is": ("space", {"kind": "box", "shape": [2**45], "dtype": "<f4"}),
+    "a mask that takes all memory": (
+        "space",
+        {
+            "kind": "dict",
+            "members": [["x", {"kind": "box", "shape": [4], "dtype": "<f4"}],
+                        ["action_mask", {"kind": "multi-binary", "shape": [2**45]}]],
+        },
+    ),
+    "a space of no kind": ("space", {}),
+    "a list": ("space", [1]),
+    "no stack": ("stack", "x"),
+    "no sizes": ("obs_shape", None),
+    "no steps": ("timesteps", -1),
+    "a half seed": ("seed", 0.5),
+    "no actions": ("actions", {"kind": "several"}),
+    "no numbers of actions": ("actions", {"kind": "discrete", "shape": [], "dtype": "<i8", "choices": [2], "first": "x"}),
+    "no records": ("records", {"window": 1}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_forged_descriptions(tmp_path, name):
+    key, value = FORGED[name]
+    langevin.DQN("CartPole-v1", seed=1, **SMALL).learn(20).save(tmp_path / "agent")
+    forge(tmp_path / "agent", lambda about, python: None)
+    langevin.load(tmp_path / "agent").predict(np.zeros(4, np.float32))
+    forge(tmp_path / "agent", lambda about, python: python.update({key: value}))
+    with pytest.raises(langevin.FileError, match="neither an agent"):
+        langevin.load(tmp_path / "agent")
+
+
+@pytest.mark.parametrize("section, value", [("run", {"envs": "x", "episodes": 0, "steps": 0}), ("agent", {}), ("agent", 1)])
+def test_forged_settings(tmp_path, section, value):
+    langevin.DQN("CartPole-v1", seed=1, **SMALL).save(tmp_path / "agent")
+    forge(tmp_path / "agent", lambda about, python: about.update({section: value}))
+    with pytest.raises(langevin.FileError, match="neither an agent"):
+        langevin.load(tmp_path / "agent")
 
 
 # ---- The command line reads Python's

@@ -229,3 +229,11 @@ def test_vectors(tmp_path):
     steps = langevin.read_run(tmp_path)["metrics"]["step"]
     assert (np.diff(steps // 100) == 1).all() and steps[-1] == agent.num_timesteps
     assert langevin.read_run(tmp_path)["config"]["run"]["envs"] == 3
+
+
+@pytest.mark.parametrize("precision", ["bf16", "bf16x3"])
+def test_precisions_of_bf16_are_portable(tmp_path, precision):
+    """As runs of the command line record them: they may continue with any kernel set."""
+    agent = langevin.DQN("CartPole-v1", warmup=10, replay=100, hidden=(8, 8), precision=precision)
+    agent.learn(20, log=tmp_path)
+    assert json.loads((tmp_path / "config.json").read_text())["langevin"]["kernels"] == "portable"

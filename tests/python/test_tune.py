@@ -161,6 +161,36 @@ def test_ctrl_c_loses_nothing(tmp_path):
     assert outcome(langevin.tune(WIDE, out)) == outcome(langevin.tune(WIDE, tmp_path / "whole"))
 
 
+@pytest.mark.parametrize("precision", ["float", "bf16", "bf16x3"])
+def test_a_run_resumes_in_every_precision(tmp_path, recwarn, precision):
+    """Runs in bf16 have portable kernels, whatever the process uses."""
+    from langevin._runs import sweep_file
+    from langevin._tune_problem import Problem
+    from langevin._tune_runs import Run
+
+    with sweep_file({**CHAIN, "agent": {"name": "adam-lmcdqn", "precision": precision}}) as path:
+        plan = Problem(path).plan({"optim.lr": "1e-3"})
+    first = Run(plan, 3, str(tmp_path / "run"))
+    first.advance("steps", 300, threading.Event())
+    first.close()
+    again = Run(plan, 3, str(tmp_path / "run"))
+    assert again.summary.steps == 300 and not recwarn.list
+    again.close()
+
+
+@pytest.mark.skipif(not LANGEVIN, reason="no command")
+def test_nohup(tmp_path):
+    """A SIGHUP that is ignored, as nohup has it, stays ignored."""
+    (tmp_path / "file.json").write_text(json.dumps(CHAIN))
+    words = [LANGEVIN, "tune", tmp_path / "file.json", "--out", tmp_path / "out"]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))  # fmt: skip
+    assert process.stderr.readline().startswith("trial")
+    process.send_signal(signal.SIGHUP)
+    process.communicate()
+    assert process.returncode == 0
+
+
 def test_a_rung_without_a_value_stays_without_one(tmp_path, monkeypatch):
     """The first episode ends at step 309, after the first rung. A study that is stopped before the second and resumed
     does not take the later value for the first."""
@@ -227,6 +257,22 @@ def test_half_a_line_in_the_journal(tmp_path):
         journal.write(b'{"op_code": 5, "worker')
     second = langevin.tune(CHAIN, tmp_path, trials=4)
     assert outcome(second)[:2] == outcome(first)[:2] and len(langevin.tune(CHAIN, tmp_path, trials=4).trials) == 4
+
+
+@pytest.mark.parametrize("text", ["garbage\n", "no line", '{"op_code": 99}\n', "\n\n"])
+def test_a_journal_of_another_program(tmp_path, text):
+    (tmp_path / "study.log").write_text(text)
+    with pytest.raises(langevin.FileError, match="is not the journal of a study"):
+        langevin.tune(CHAIN, tmp_path)
+    assert (tmp_path / "study.log").read_text() == text
+
+
+def test_nobody_reads_the_messages(tmp_path):
+    """`langevin tune 2>&1 | tee log` whose tee exits."""
+    process = start(tmp_path, CHAIN, tmp_path / "out", trials=6, prune=False)
+    process.stderr.close()
+    process.wait()
+    assert [t.state.name for t in langevin.tune(CHAIN, tmp_path / "out", trials=0).trials] == ["COMPLETE"] * 6
 
 
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")

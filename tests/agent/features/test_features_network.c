@@ -269,6 +269,20 @@ static void agents_without_a_single_network_are_refused(void **state) {
   assert_no_export("dqn", "agent.hidden=", "no hidden layer");
 }
 
+static void only_a_network_is_replaced(void **state) {
+  (void)state;
+  char path[PATH_MAX];
+  join(path, root, "agent.safetensors");
+  lgv_agent *agent = make_donor(&vectors, "dqn", "agent.hidden=8", path);
+  SUCCEED(lgv_agent_export(agent, path, "unused", &err));
+  SUCCEED(lgv_agent_save(agent, path, NULL, &err));
+  lgv_error wrong;
+  assert_int_equal(lgv_agent_export(agent, path, "unused", &wrong), LGV_ERR_USAGE);
+  if (!strstr(wrong.message, "is already there and no network")) fail_msg("%s", wrong.message);
+  SUCCEED(lgv_agent_load(agent, path, &err));
+  lgv_agent_free(agent);
+}
+
 /* A plan that outlives its file: the runs say so. */
 static void a_file_that_is_gone_is_reported(void **state) {
   (void)state;
@@ -384,6 +398,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(files_that_do_not_fit_are_refused, make_root, remove_root),
       cmocka_unit_test_setup_teardown(agents_without_a_single_network_are_refused, make_root,
                                       remove_root),
+      cmocka_unit_test_setup_teardown(only_a_network_is_replaced, make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_file_that_is_gone_is_reported, make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_file_that_is_replaced_meanwhile_is_refused, make_root,
                                       remove_root),
