@@ -45,12 +45,16 @@ bool bench_is_wanted(const bench_report *report, const char *name) {
   return !report->only || is_limit(report->group) || strstr(name, report->only);
 }
 
+static lgv_status no_clock(lgv_error *err) {
+  return lgv_fail(err, LGV_ERR_IO, "the system's clock stands still, cannot be read or ran back");
+}
+
 static lgv_status repeat(clockid_t clock, bench_work work, void *context, int times,
                          double *seconds, lgv_error *err) {
   double start = lgv__clock(clock);
   for (int i = 0; i < times; i++) LGV_TRY(work(context, err));
   *seconds = (lgv__clock(clock) - start) / times;
-  return LGV_OK;
+  return *seconds < 0 ? no_clock(err) : LGV_OK;
 }
 
 static lgv_status best_of(clockid_t clock, bench_work work, void *context, double *seconds,
@@ -64,6 +68,7 @@ static lgv_status best_of(clockid_t clock, bench_work work, void *context, doubl
                   (n < ENOUGH_REPETITIONS && taken + *seconds < effort->most_time);
        n++) {
     LGV_TRY(repeat(clock, work, context, times, &once, err));
+    if (once <= 0) return no_clock(err);
     if (once < *seconds) *seconds = once;
     taken = lgv__clock(clock) - start;
   }

@@ -1,4 +1,4 @@
-/* Clocks in seconds. */
+/* Clocks in seconds; 0 if a clock cannot be read. */
 #ifndef LGV_BASE_CLOCK_H
 #define LGV_BASE_CLOCK_H
 
@@ -6,8 +6,7 @@
 
 static inline double lgv__clock(clockid_t clock) {
   struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+  return clock_gettime(clock, &t) == 0 ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec : 0;
 }
 
 /* The clock for differences: it is never set. */

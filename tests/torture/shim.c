@@ -55,7 +55,7 @@
   X(posix_spawnp, EAGAIN) X(pipe, EMFILE) X(pipe2, EMFILE) X(waitpid, ECHILD) X(waitid, ECHILD) \
   X(kill, EPERM) X(socketpair, EMFILE) X(memfd_create, EMFILE) X(send, EPIPE) \
   X(recv, ECONNRESET) X(setsockopt, ENOPROTOOPT) X(pthread_create, EAGAIN) X(dlmopen, ENOMEM) \
-  X(dlopen, ENOMEM) X(clock_gettime, EINVAL) X(nanosleep, EINTR) X(sysconf, EINVAL) \
+  X(dlopen, ENOMEM) X(execvp, ENOENT) X(clock_gettime, EINVAL) X(nanosleep, EINTR) X(sysconf, EINVAL) \
   X(gethostname, EFAULT)
 /* clang-format on */
 
@@ -115,7 +115,8 @@ static void put(const char *path, int flags, const char *text) {
   syscall(SYS_close, file);
 }
 
-__attribute__((destructor)) static void end(void) {
+/* At exit, and before another program takes the place of this one. */
+__attribute__((destructor)) static void write_counts(void) {
   const char *path = getenv("TORTURE_COUNTS");
   char line[128];
   for (int i = 0; path && program_begin && i < COUNT; i++) {
@@ -390,6 +391,14 @@ WRAP(int, posix_spawnp, EAGAIN,
       const posix_spawnattr_t *restrict attributes, char *const arguments[restrict],
       char *const environment[restrict]),
      child, file, actions, attributes, arguments, environment)
+
+int execvp(const char *file, char *const arguments[]) {
+  REAL(int, execvp, const char *, char *const *);
+  if (FAILS(execvp)) return -1;
+  write_counts();
+  return real(file, arguments);
+}
+
 WRAP(void *, dlmopen, NULL, (Lmid_t space, const char *path, int mode), space, path, mode)
 WRAP(void *, dlopen, NULL, (const char *path, int mode), path, mode)
 
