@@ -21,12 +21,13 @@ import csv
 import io
 import json
 import pathlib
-import random
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
+
+from evaluations import interval
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/results/battery.md"
 FIGURE, DATA = PAGE.parent / "figures/battery-profile.png", PAGE.parent / "data"
@@ -267,16 +268,6 @@ def draw_profile(rows, program):
     shown = [{**row, "score": min(max(float(row["score"]), -0.2), 1.2)} for row in rows]
     title = ["--title", "Normalized scores", "--width", "183"]
     call(program, "plot", shown, "--profile", *title, "--out", str(FIGURE))
-
-
-def interval(one, other, resamples=10000):
-    """The 95 % bootstrap interval of the difference of means."""
-    draw = random.Random(0)
-    means = sorted(
-        statistics.fmean(draw.choices(one, k=len(one))) - statistics.fmean(draw.choices(other, k=len(other)))
-        for _ in range(resamples)
-    )
-    return means[int(0.025 * resamples)], means[int(0.975 * resamples) - 1]
 
 
 def print_differences(groups, known):

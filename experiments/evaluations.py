@@ -2,6 +2,8 @@
 import csv
 import json
 import pathlib
+import random
+import statistics
 import subprocess
 import tempfile
 
@@ -37,6 +39,16 @@ def collect(folder, path, columns, run, rows_of):
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def interval(one, other, resamples=10000):
+    """The 95 % bootstrap interval of the difference of means."""
+    draw = random.Random(0)
+    means = sorted(
+        statistics.fmean(draw.choices(one, k=len(one))) - statistics.fmean(draw.choices(other, k=len(other)))
+        for _ in range(resamples)
+    )
+    return means[int(0.025 * resamples)], means[int(0.975 * resamples) - 1]
 
 
 def plot(program, runs, out, *options):

@@ -12,6 +12,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "experiments"))  # its scripts import one another
 SWEEP = """\
 run: {steps: 50, eval_every: 0}
 seeds: {first: 9000, count: 2}
