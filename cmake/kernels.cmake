@@ -9,33 +9,21 @@
 # compiled for it, and only if the compiler knows the instructions (LGV_KERNELS_AMX).
 # `portable_amx` is portable16 with the same block product.
 #
-# Only the matrix products may contract into fused multiply-adds, and not in the portable sets:
 # `portableN` has N lanes, the bits of all other portable sets, and the block product of the plain
 # set with the same vectors, which has the same bits everywhere.
 file(GLOB kernel_sources CONFIGURE_DEPENDS src/math/kernel_*.c src/optim/optim_*.c)
 list(FILTER kernel_sources EXCLUDE REGEX "/kernel_block_amx\\.c$")
 set(portable_sources ${kernel_sources})
 list(FILTER portable_sources EXCLUDE REGEX "/kernel_block\\.c$")
-#
-# From version 14 on, gcc does not fuse chains of multiply-adds unless told to: the tiles of a product
-# would differ in the last bit, and a row would depend on how many rows are computed with it.
-set(fused -ffp-contract=fast)
-if(CMAKE_C_COMPILER_ID STREQUAL GNU AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
-  list(APPEND fused --param=avoid-fma-max-bits=0)
-endif()
-set_source_files_properties(src/math/kernel_gemm.c src/math/kernel_gemv.c PROPERTIES COMPILE_OPTIONS
-  "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:LGV_PORTABLE>>>:${fused}>")
 
 # Sanitizers add checks to every access of the unrolled tiles: the optimizer then takes minutes
 # for kernel_gemm.c at -O3, and the tests of networks take longer still. At -O1, and with only the
 # address sanitizer in the hottest files (it finds bad pointers when they are used), both are
-# acceptable. gcc fuses multiply-adds in a pass that -O1 leaves out; without it, some tiles would be
-# fused by chance and others not.
+# acceptable.
 set(kernel_options)
 if(LANGEVIN_SANITIZE)
   # at -O1, clang warns about every loop that it was asked to vectorize
-  set(kernel_options -O1 $<$<C_COMPILER_ID:GNU>:-fexpensive-optimizations>
-    $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>)
+  set(kernel_options -O1 $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>)
   set_property(SOURCE src/math/kernel_gemm.c src/math/kernel_gemv.c APPEND
     PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
 endif()
@@ -47,7 +35,6 @@ function(add_kernels set isa block lanes portable sources)
   add_library(kernels_${set} OBJECT ${sources})
   target_compile_definitions(kernels_${set} PRIVATE LGV_ISA=${isa} LGV_SET=${set} LGV_BLOCK=${block}
     LGV_LANES=${lanes} LGV_PORTABLE_SET=${portable})
-  set_target_properties(kernels_${set} PROPERTIES LGV_PORTABLE ${portable})
   target_include_directories(kernels_${set} PRIVATE include src)
   target_link_libraries(kernels_${set} PRIVATE langevin_flags)
   target_compile_options(kernels_${set} PRIVATE ${kernel_options} ${ARGN})

@@ -9,7 +9,7 @@
  * between 2^-126 - 2^-151 and 2^-126, which rounds to 2^-126. It raises a flag whenever it does so,
  * and the definition decides there, too. */
 #include "math/flush.h"
-#include "math/vector.h"
+#include "math/fused.h"
 
 #include <float.h>
 #include <math.h>
@@ -103,12 +103,6 @@ static void add_by_definition(const lgv_block_product *g, part p) {
 
 #if VECTORS
 
-#ifdef __aarch64__
-#include <arm_neon.h>
-#else
-#include <immintrin.h>
-#endif
-
 enum { VECS = 2, PANEL = VECS * LANES, WORDS = HALF / LANES };
 static const uint64_t vector_mode = LGV_DEFAULT_MODE | LGV_FLUSH_BITS;
 
@@ -123,19 +117,6 @@ typedef struct operands {
   int64_t b_next;
   bool begins; /* C starts from 0 with this step */
 } operands;
-
-/* The compiler itself would fuse only when it optimizes. */
-INLINE vec fused(float a, vec b, vec c) {
-#if LGV_LANES == 16
-  return (vec)_mm512_fmadd_ps(_mm512_set1_ps(a), (__m512)b, (__m512)c);
-#elif LGV_LANES == 8
-  return (vec)_mm256_fmadd_ps(_mm256_set1_ps(a), (__m256)b, (__m256)c);
-#elif defined(__aarch64__)
-  return (vec)vfmaq_n_f32((float32x4_t)c, (float32x4_t)b, a);
-#else
-  return a * b + c;
-#endif
-}
 
 /* 16 pairs of numbers: the first of each to `even`, the second to `odd`. */
 INLINE void widen(const lgv_bf16 *pairs, float *even, float *odd) {

@@ -12,7 +12,7 @@
  * leftover row costs as much as four, because of the latency of the multiply-add.
  *
  * Invariant (see lgv_product): every sum runs over p in order, for every shape. */
-#include "math/vector.h"
+#include "math/fused.h"
 
 #if LGV_LANES > 1
 
@@ -117,7 +117,7 @@ INLINE void multiply(int rows, int vecs, reach reach, const panel *p, int64_t i0
     EACH (i, rows) {
       /* cppcheck-suppress uninitvar; an EACH above has set them */
       float x = a[i][col];
-      EACH (v, vecs) acc[i][v] += x * w[v];
+      EACH (v, vecs) acc[i][v] = fused(x, w[v], acc[i][v]);
     }
     next += a_col;
     b += b_row;

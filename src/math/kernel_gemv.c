@@ -2,21 +2,11 @@
  * is used twice, so the cost is that of reading it. Therefore B is read row by row in memory order,
  * several rows per pass over C, and a row whose factor is 0, as about half are after a rectifier,
  * is not read at all. */
-#include "math/vector.h"
+#include "math/fused.h"
 
 #if LGV_LANES > 1
 
 enum { ROWS = 8 }; /* of B per pass */
-
-/* sum + x y, as whole vectors compute it. Left to itself, clang 19 computes several of these
- * products at once and rounds them before it adds. */
-INLINE float multiply_add(float x, float y, float sum) {
-#if (defined(__FMA__) || defined(__aarch64__)) && !LGV_PORTABLE_SET
-  return __builtin_fmaf(x, y, sum);
-#else
-  return sum + x * y;
-#endif
-}
 
 /* c (n) += sum over r of x[r] b[r], in order of r. count is at most ROWS, and a compile-time
  * constant where that matters. */
@@ -25,12 +15,12 @@ INLINE void add_rows(int count, int64_t n, const float *const b[ROWS], const flo
   int64_t j = 0;
   for (; j + LANES <= n; j += LANES) {
     vec sum = load(c + j);
-    EACH (r, count) sum += x[r] * load(b[r] + j);
+    EACH (r, count) sum = fused(x[r], load(b[r] + j), sum);
     store(c + j, sum);
   }
   for (; j < n; j++) {
     float sum = c[j];
-    EACH (r, count) sum = multiply_add(x[r], b[r][j], sum);
+    EACH (r, count) sum = fused_number(x[r], b[r][j], sum);
     c[j] = sum;
   }
 }
