@@ -45,8 +45,10 @@ bool bench_is_wanted(const bench_report *report, const char *name) {
   return !report->only || is_limit(report->group) || strstr(name, report->only);
 }
 
-static lgv_status no_clock(lgv_error *err) {
-  return lgv_fail(err, LGV_ERR_IO, "the system's clock stands still, cannot be read or ran back");
+lgv_status bench_check_time(double seconds, lgv_error *err) {
+  if (seconds > 0) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_IO,
+                  "the system's clock did not advance, went backwards or could not be read");
 }
 
 static lgv_status repeat(clockid_t clock, bench_work work, void *context, int times,
@@ -54,7 +56,7 @@ static lgv_status repeat(clockid_t clock, bench_work work, void *context, int ti
   double start = lgv__clock(clock);
   for (int i = 0; i < times; i++) LGV_TRY(work(context, err));
   *seconds = (lgv__clock(clock) - start) / times;
-  return *seconds < 0 ? no_clock(err) : LGV_OK;
+  return *seconds < 0 ? bench_check_time(*seconds, err) : LGV_OK;
 }
 
 static lgv_status best_of(clockid_t clock, bench_work work, void *context, double *seconds,
@@ -68,7 +70,7 @@ static lgv_status best_of(clockid_t clock, bench_work work, void *context, doubl
                   (n < ENOUGH_REPETITIONS && taken + *seconds < effort->most_time);
        n++) {
     LGV_TRY(repeat(clock, work, context, times, &once, err));
-    if (once <= 0) return no_clock(err);
+    LGV_TRY(bench_check_time(once, err));
     if (once < *seconds) *seconds = once;
     taken = lgv__clock(clock) - start;
   }

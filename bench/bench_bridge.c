@@ -77,7 +77,7 @@ static lgv_status stretch(subject *s, double *seconds, lgv_error *err) {
     s->over = outcome.terminated || outcome.truncated;
   }
   *seconds = lgv__now() - begun;
-  return LGV_OK;
+  return bench_check_time(*seconds, err);
 }
 
 static lgv_status measure_round(void *state, bench_report *report, lgv_error *err) {
@@ -91,6 +91,7 @@ static lgv_status measure_round(void *state, bench_report *report, lgv_error *er
     double seconds;
     remote_reply reply;
     LGV_TRY(lgv__remote_step(s->loop, &(lgv_action){.choice = i}, STEPS, &reply, err));
+    LGV_TRY(bench_check_time(reply.reward, err)); /* the seconds of the loop */
     if (reply.reward < s->best_loop) s->best_loop = reply.reward;
     LGV_TRY(stretch(s, &seconds, err));
     if (seconds < s->best_bridge) s->best_bridge = seconds;

@@ -4,6 +4,8 @@
 #include "agent/network_file.h"
 #include "base/error.h"
 #include "base/io/disk.h"
+#include "base/io/tensors.h"
+#include "base/memory.h"
 #include "base/spec.h"
 
 #include <ctype.h>
@@ -269,6 +271,18 @@ static lgv_status check(const export_writer *w, bool has_parts, lgv_error *err) 
   return LGV_OK;
 }
 
+/* C files are replaced, but not the agent that a mistaken path names, whatever its ending. */
+static lgv_status check_place(const char *path, lgv_error *err) {
+  char *about;
+  lgv_error why;
+  lgv_status status = lgv__tensors_read_about(path, &about, &why);
+  lgv__free(about);
+  if (status == LGV_ERR_MEMORY) return lgv__out_of_memory(err, path);
+  if (status != LGV_OK) return LGV_OK;
+  return lgv_fail(err, LGV_ERR_USAGE,
+                  "%.300s holds an agent or a network: choose another file, or remove it", path);
+}
+
 static lgv_status close_file(export_writer *w, const char *temporary, const char *path,
                              lgv_status status, lgv_error *err) {
   bool written = fflush(w->file) == 0 && !ferror(w->file) && lgv__disk_sync(fileno(w->file));
@@ -302,6 +316,7 @@ static lgv_status export(lgv_agent *agent, const char *path, const char *name, b
     return lgv__network_file_write(path, &w.parts, lgv__agent_type(agent)->name, err);
   prepare(&w);
   LGV_TRY(check(&w, has_parts, err));
+  LGV_TRY(check_place(path, err));
   if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
     return lgv_fail(err, LGV_ERR_IO, "the path %.200s... is too long", path);
   int descriptor = lgv__disk_create(temporary);

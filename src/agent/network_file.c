@@ -145,17 +145,19 @@ lgv_status lgv__network_file_read(const char *path, network_file *file, lgv_erro
   return status;
 }
 
-/* The file of a whole agent has the same ending: whoever names it by mistake would lose the agent.
- */
+/* A saved agent has the same ending, and a mistaken path must not overwrite it. */
 static lgv_status check_place(const char *path, lgv_error *err) {
   network_file there;
+  lgv_error why = {0};
   if (access(path, F_OK) != 0) return LGV_OK;
-  lgv_status status = lgv__network_file_read(path, &there, err);
+  lgv_status status = lgv__network_file_read(path, &there, &why);
   lgv__network_file_free(&there);
-  if (status == LGV_OK || status == LGV_ERR_MEMORY) return status;
-  return lgv_fail(err, LGV_ERR_USAGE,
-                  "%.300s is already there and no network: choose another file, or remove it",
-                  path);
+  if (status == LGV_OK) return LGV_OK;
+  return lgv_fail(
+      err, status == LGV_ERR_MEMORY ? status : LGV_ERR_USAGE,
+      "only the file of a network is replaced, and the one that is there cannot be read "
+      "as such: %.400s",
+      why.message);
 }
 
 lgv_status lgv__network_file_write(const char *path, const lgv_policy_parts *parts, const char *who,

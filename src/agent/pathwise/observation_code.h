@@ -47,9 +47,9 @@ void lgv__observation_code_see(observation_code *c, const void *encoded);
 void lgv__observation_code_look(observation_code *c, bool is_new);
 /* cells: how many there are. Of a vector above level 0: whether there are more than max(128,
  * sqrt(looks)), the number of bins that a sample of this size can fill. Of a picture, and at level
- * 0: whether a window has ended of which more than half was new; more than a quarter of large
- * pictures, which must fit into fewer cells. A window ends with the first call after 4096 looks;
- * the first one after 1024, of which fewer than 2 % must be repeats. Never for an index, nor at the
+ * 0: whether a window has ended of which more than half was new (for large pictures, which must fit
+ * into fewer cells: more than a quarter). A window ends with the first call after 4096 looks; the
+ * first one after 1024, of which fewer than 2 % must be repeats. Never for an index, nor at the
  * last level. */
 bool lgv__observation_code_is_too_fine(observation_code *c, int64_t cells);
 /* Returns a vector to level 0, so that the next levels follow the ranges seen by now. Pictures keep

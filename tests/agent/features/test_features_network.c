@@ -269,17 +269,27 @@ static void agents_without_a_single_network_are_refused(void **state) {
   assert_no_export("dqn", "agent.hidden=", "no hidden layer");
 }
 
-static void only_a_network_is_replaced(void **state) {
-  (void)state;
-  char path[PATH_MAX];
-  join(path, root, "agent.safetensors");
-  lgv_agent *agent = make_donor(&vectors, "dqn", "agent.hidden=8", path);
-  SUCCEED(lgv_agent_export(agent, path, "unused", &err));
-  SUCCEED(lgv_agent_save(agent, path, NULL, &err));
+static void refuse_to_replace(lgv_agent *agent, const char *path, const char *reason) {
   lgv_error wrong;
   assert_int_equal(lgv_agent_export(agent, path, "unused", &wrong), LGV_ERR_USAGE);
-  if (!strstr(wrong.message, "is already there and no network")) fail_msg("%s", wrong.message);
+  if (!strstr(wrong.message, reason) || !strstr(wrong.message, path)) fail_msg("%s", wrong.message);
+}
+
+static void an_export_replaces_no_agent(void **state) {
+  (void)state;
+  char path[PATH_MAX], plain[PATH_MAX];
+  join(path, root, "agent.safetensors");
+  join(plain, root, "agent");
+  lgv_agent *agent = make_donor(&vectors, "dqn", "agent.hidden=8", path);
+  SUCCEED(lgv_agent_export(agent, path, "unused", &err)); /* over a network */
+  SUCCEED(lgv_agent_export(agent, plain, "first", &err));
+  SUCCEED(lgv_agent_export(agent, plain, "second", &err)); /* over C */
+  SUCCEED(lgv_agent_save(agent, path, NULL, &err));
+  SUCCEED(lgv_agent_save(agent, plain, NULL, &err));
+  refuse_to_replace(agent, path, "only the file of a network is replaced");
+  refuse_to_replace(agent, plain, "holds an agent or a network");
   SUCCEED(lgv_agent_load(agent, path, &err));
+  SUCCEED(lgv_agent_load(agent, plain, &err));
   lgv_agent_free(agent);
 }
 
@@ -398,7 +408,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(files_that_do_not_fit_are_refused, make_root, remove_root),
       cmocka_unit_test_setup_teardown(agents_without_a_single_network_are_refused, make_root,
                                       remove_root),
-      cmocka_unit_test_setup_teardown(only_a_network_is_replaced, make_root, remove_root),
+      cmocka_unit_test_setup_teardown(an_export_replaces_no_agent, make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_file_that_is_gone_is_reported, make_root, remove_root),
       cmocka_unit_test_setup_teardown(a_file_that_is_replaced_meanwhile_is_refused, make_root,
                                       remove_root),
