@@ -7,17 +7,16 @@ random is the mean score of 20 games of the uniform policy; constant is that of 
 action, the one that was best in 3 other games. Games are whole, points are not clipped, and a game ends
 after 27,000 steps at the latest. A game that is in the file is skipped.
 """
-import csv
-import pathlib
 import statistics
 import sys
 
 import gymnasium
 import langevin.envs  # noqa: F401  (registers langevin/Atari-v0)
 import numpy as np
+from evaluations import DATA, read, write
 
 GAMES = ["alien", "freeway", "gravitar", "hero", "pitfall", "qbert", "solaris", "venture"]
-FILE = pathlib.Path(__file__).resolve().parent.parent / "docs/results/data/atari-references.csv"
+FILE = DATA / "atari-references.csv"
 COLUMNS = ["game", "actions", "random", "constant", "constant_action"]
 
 
@@ -46,18 +45,12 @@ def reference(game):
 
 
 def main():
-    rows = {}
-    if FILE.exists():
-        with open(FILE, newline="") as file:
-            rows = {row["game"]: row for row in csv.DictReader(file)}
+    rows = {row["game"]: row for row in read(FILE)}
     for game in sys.argv[1:] or GAMES:
         if game in rows:
             continue
         rows[game] = reference(game)
-        with open(FILE, "w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows[game] for game in sorted(rows))
+        write(FILE, COLUMNS, [rows[game] for game in sorted(rows)])
 
 
 if __name__ == "__main__":

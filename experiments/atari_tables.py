@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Keep the evaluations of Atari runs, print them as Markdown, and draw them.
+"""Store the evaluations of Atari runs, print them as Markdown, and draw them.
 
     experiments/atari_tables.py collect DIR [FILE]   add the finished runs below DIR to FILE
     experiments/atari_tables.py table [FILE]         one line per run
-    experiments/atari_tables.py games [FILE]         the same in the window of the published results
+    experiments/atari_tables.py games [FILE]         the same, in the window of the published results
     experiments/atari_tables.py figures [FILE]       draw docs/results/figures/atari-games-GAME.png
 
-FILE (docs/results/data/atari-seeds.csv) has a line per evaluation: the mean score of its games, the
-mean score of the training games since the line before, and the network's state: spread of Q, share
-of dead units. A run that is in the file already is left as it is.
+FILE (docs/results/data/atari-seeds.csv) has one line per evaluation: the mean score of its games, the
+mean score of the training games since the previous line, and the state of the network: the spread of
+Q and the share of dead units. A run that the file already has stays as it is.
 
-`games` and `figures` read docs/results/data/atari-games.csv. The window is 1.0 to 3.0 million frames, four per step.
-Published are the authors' result files with double Q functions
+`games` and `figures` read docs/results/data/atari-games.csv. The window is 1.0 to 3.0 million frames,
+at four frames per step. The published results are those of the authors' files with double Q functions
 (docs/results/data/atari-published.csv): the mean of a seed's evaluations in that window, as the median
 of five seeds, the least and the greatest.
 """

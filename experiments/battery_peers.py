@@ -17,10 +17,11 @@ Runs whose line is in the file are skipped, so stop the program and call it agai
 Seconds are those that the training took of one core, without the evaluation.
 """
 import argparse
-import csv
-import os
 import pathlib
 import time
+
+from battery_tables import PEERS
+from evaluations import train_missing
 
 COLUMNS = ["task", "agent", "seed", "steps", "return", "cpu_seconds"]
 TASKS = {"CartPole": "CartPole-v1", "MountainCar": "MountainCar-v0", "Acrobot": "Acrobot-v1",
@@ -29,16 +30,18 @@ AGENTS = {"sb3-dqn": "dqn", "sb3-qrdqn": "qrdqn"}  # our name: the zoo's file of
 SEEDS = range(9000, 9010)
 STEPS = 100_000
 EVAL_EPISODES = 100
-RESULTS = pathlib.Path(__file__).resolve().parent.parent / "docs/results/data/battery-peers.csv"
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=pathlib.Path, default=RESULTS, help="default: %(default)s")
+    parser.add_argument("--out", type=pathlib.Path, default=PEERS, help="default: %(default)s")
     parser.add_argument("--steps", type=int, default=STEPS, help="default: %(default)s")
     parser.add_argument("--episodes", type=int, default=EVAL_EPISODES, help="of the evaluation; default: %(default)s")
     parser.add_argument("--only", default="", metavar="TEXT", help="only runs whose AGENT/TASK/SEED contains TEXT")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.out == PEERS and (options.steps, options.episodes) != (STEPS, EVAL_EPISODES):
+        parser.error("runs with another --steps or --episodes are not for the file of results: give --out")
+    return options
 
 
 def zoo_settings(algorithm, env_id):
@@ -55,7 +58,7 @@ def zoo_settings(algorithm, env_id):
 
 
 def train(agent, env_id, seed, steps, episodes):
-    """Return the mean return of the trained agent and the CPU seconds of its training."""
+    """Yield the number of steps, the mean return of the trained agent and the CPU seconds of its training."""
     import gymnasium
     from sb3_contrib import QRDQN
     from stable_baselines3 import DQN
@@ -70,35 +73,16 @@ def train(agent, env_id, seed, steps, episodes):
     test = Monitor(gymnasium.make(env_id))
     test.reset(seed=seed + 1_000_000)
     mean, _ = evaluate_policy(model, test, n_eval_episodes=episodes, deterministic=True)
-    return mean, seconds
-
-
-def done(path):
-    """Return the runs in the file. Begins the file if there is none."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(",".join(COLUMNS) + "\n")
-    with open(path, newline="") as file:
-        return {(row["agent"], row["task"], int(row["seed"])) for row in csv.DictReader(file)}
+    yield steps, f"{mean:.6g}", f"{seconds:.1f}"
 
 
 def main():
     options = arguments()
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
-    import torch  # after the variables are set
-
-    torch.set_num_threads(1)
     # Seeds go round the tasks, so that a part of the runs is balanced.
-    runs = [(agent, task, seed) for agent in AGENTS for seed in SEEDS for task in TASKS]
-    for agent, task, seed in runs:
-        if (agent, task, seed) in done(options.out) or options.only not in f"{agent}/{task}/{seed}":
-            continue
-        mean, seconds = train(agent, TASKS[task], seed, options.steps, options.episodes)
-        line = f"{task},{agent},{seed},{options.steps},{mean:.6g},{seconds:.1f}\n"
-        with open(options.out, "a") as file:
-            file.write(line)
-        print(line, end="", flush=True)
+    runs = [(task, agent, seed) for agent in AGENTS for seed in SEEDS for task in TASKS]
+    chosen = [(task, agent, seed) for task, agent, seed in runs if options.only in f"{agent}/{task}/{seed}"]
+    train_missing(options.out, COLUMNS, chosen,
+                  lambda task, agent, seed: train(agent, TASKS[task], seed, options.steps, options.episodes))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ import sys
 import gymnasium
 import minigrid  # noqa: F401  (registers its environments)
 import numpy as np
-from battery_tables import REFERENCES, TASKS, task_of, write
+from battery_tables import REFERENCES, TASKS, task_of
+from evaluations import write
 
 ZOO = "benchmark.md of the RL zoo, best agent of any kind"
 GYMNAX = "README of gymnax, PPO"

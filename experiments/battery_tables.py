@@ -17,7 +17,6 @@ their own, battery-peers.csv (battery_peers.py). Statistics are those of `langev
 """
 import argparse
 import contextlib
-import csv
 import io
 import json
 import pathlib
@@ -27,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 
-from evaluations import interval
+from evaluations import interval, read, write
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/results/battery.md"
 FIGURE, DATA = PAGE.parent / "figures/battery-profile.png", PAGE.parent / "data"
@@ -78,20 +77,6 @@ def task_of(env):
 
 
 # ---- Files
-
-
-def read(path):
-    if not path.exists():
-        return []
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def write(path, columns, rows):
-    with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def references():
@@ -279,7 +264,7 @@ def print_differences(groups, known):
             cells = []
             for agent in MAIN:
                 one, other = (returns(groups.get((name, task), [])) for name in (agent, peer))
-                if not one or len(other) < 2:  # one run has no spread
+                if min(len(one), len(other)) < 2:  # one run has no spread
                     cells.append("-")
                     continue
                 low, high = interval(one, other)

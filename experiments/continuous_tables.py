@@ -1,23 +1,29 @@
 #!/usr/bin/env python3
-"""Keep the evaluations of runs on MuJoCo's tasks, and print them as Markdown.
+"""Store the evaluations of runs on MuJoCo's tasks, and print them as Markdown.
 
     experiments/continuous_tables.py collect DIR [FILE]      add the finished runs below DIR to FILE
     experiments/continuous_tables.py table [FILE]            one line per task and agent
-    experiments/continuous_tables.py difference A B [FILE]   the score of agent A less that of B, per task
+    experiments/continuous_tables.py difference A B [FILE]   the score of agent A minus that of B, per task
 
-FILE (docs/results/data/continuous.csv, to which continuous_peers.py adds, too; of
-experiments/lsac.yaml, docs/results/data/lsac.csv) has a line per evaluation: the mean return of ten
-greedy episodes. cpu_seconds are those of the process that trains, up to that line; of our runs the last
-line has those of the whole run, with its evaluations. A score is the mean of the evaluations of 50,000
-steps: up to 100,000, 200,000 and 300,000. Intervals are 95 % bootstrap intervals over seeds.
+FILE has one line per evaluation: the mean return of ten greedy episodes. The default is
+docs/results/data/continuous.csv, to which continuous_peers.py adds lines; experiments/lsac.yaml has
+docs/results/data/lsac.csv. A run that the file already has stays as it is.
+
+cpu_seconds is the CPU time of training and evaluations: of the whole run in its last line, and for
+peers up to each line. Our agents simulate MuJoCo in another process, whose time is not counted; peers
+simulate it in the process that trains.
+
+A score is the mean of the evaluations of 50,000 steps, up to 100,000, 200,000 or 300,000. Differences
+are those at the last of these that all runs have reached, with 95 % bootstrap intervals over seeds if
+both agents have at least two.
 """
+import argparse
 import statistics
-import sys
 
 from evaluations import DATA, collect, interval, read
 
 COLUMNS = ["task", "agent", "seed", "step", "evaluation", "cpu_seconds"]
-RUN = ("task", "agent", "seed")
+RUN, RESULTS = ("task", "agent", "seed"), DATA / "continuous.csv"
 ENDS, WINDOW = (100_000, 200_000, 300_000), 50_000
 
 
@@ -67,23 +73,37 @@ def table(path):
 
 
 def difference(one, other, path):
-    """At the last of the ends that all runs have reached."""
     runs = runs_of(path)
+    print(f"| task | steps | {one} - {other} |")
+    print("|---|---|---|")
     for task in sorted({task for task, _ in runs}):
-        pair = [list(runs[task, agent].values()) for agent in (one, other)]
-        end = max(end for end in ENDS if all(int(rows[-1]["step"]) >= end for agent in pair for rows in agent))
-        a, b = ([score(rows, end) for rows in agent] for agent in pair)
-        low, high = interval(a, b)
-        print(f"| {task} | {one} | {other} | {statistics.fmean(a) - statistics.fmean(b):+.0f} [{low:+.0f}, {high:+.0f}] |")
+        pair = [list(runs.get((task, agent), {}).values()) for agent in (one, other)]
+        ends = [end for end in ENDS if all(int(rows[-1]["step"]) >= end for agent in pair for rows in agent)]
+        if not all(pair) or not ends:
+            continue
+        a, b = ([score(rows, ends[-1]) for rows in agent] for agent in pair)
+        text = f"{statistics.fmean(a) - statistics.fmean(b):+.0f}"
+        if min(len(a), len(b)) >= 2:  # one run has no spread
+            low, high = interval(a, b)
+            text += f" [{low:+.0f}, {high:+.0f}]"
+        print(f"| {task} | {ends[-1] // 1000}k | {text} |")
 
 
 def main():
-    calls = {"collect": (lambda folder, path: collect(folder, path, COLUMNS, RUN, rows_of), 1), "table": (table, 0), "difference": (difference, 2)}
-    call, count = calls.get(sys.argv[1] if len(sys.argv) > 1 else "", (None, 0))
-    words = sys.argv[2:]
-    if not call or not count <= len(words) <= count + 1:
-        sys.exit(__doc__)
-    call(*words[:count], words[count] if len(words) > count else DATA / "continuous.csv")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, words in (("collect", ["DIR"]), ("table", []), ("difference", ["A", "B"])):
+        command = commands.add_parser(name)
+        for word in words:
+            command.add_argument(word)
+        command.add_argument("file", metavar="FILE", nargs="?", default=RESULTS)
+    options = parser.parse_args()
+    if options.command == "collect":
+        collect(options.DIR, options.file, COLUMNS, RUN, rows_of)
+    elif options.command == "table":
+        table(options.file)
+    else:
+        difference(options.A, options.B, options.file)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""What the scripts of this folder share that keep the evaluations of long runs in docs/results/data."""
+"""Shared by the scripts that store results of long runs, and by those that train peers."""
 import csv
 import json
+import os
 import pathlib
 import random
 import statistics
@@ -8,7 +9,6 @@ import subprocess
 import tempfile
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "docs/results/data"
-FILES = "config", "summary", "timing"
 
 
 def read(path):
@@ -19,26 +19,60 @@ def read(path):
         return list(csv.DictReader(file))
 
 
-def collect(folder, path, columns, run, rows_of):
-    """Add the finished runs below a folder to a file; those that it has already are left as they are.
-
-    The columns in `run` tell runs apart. rows_of(config, CPU seconds, rows of metrics.csv) gives the
-    lines of a run, to which the seed is added."""
-    rows = read(path)
-    known = {tuple(row[column] for column in run) for row in rows}
-    for place in sorted(file.parent for file in pathlib.Path(folder).glob("**/summary.json")):
-        config, summary, timing = (json.loads((place / f"{name}.json").read_text()) for name in FILES)
-        if not summary.get("finished"):
-            continue
-        for row in rows_of(config, timing["processor_seconds"], read(place / "metrics.csv")):
-            row["seed"] = str(summary["seed"])
-            if tuple(row[column] for column in run) not in known:
-                rows.append(row)
-    rows.sort(key=lambda row: [int(row[c]) if c in ("seed", "step") else row[c] for c in (*run, "step")])
+def write(path, columns, rows):
     with open(path, "w", newline="") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def collect(folder, path, columns, run, rows_of):
+    """Add the finished runs below a folder to a file. A run that the file already has stays as it is.
+
+    The columns in `run` identify a run. rows_of(config, CPU seconds, rows of metrics.csv) returns the
+    rows of a run without its seed."""
+
+    def key_of(row):
+        return tuple(row[column] for column in run)
+
+    rows = read(path)
+    known = {key_of(row) for row in rows}
+    for place in sorted(file.parent for file in pathlib.Path(folder).glob("**/summary.json")):
+        summary = json.loads((place / "summary.json").read_text())
+        if not summary.get("finished"):
+            continue
+        config, timing = (json.loads((place / f"{name}.json").read_text()) for name in ("config", "timing"))
+        found = [dict(row, seed=str(summary["seed"]))
+                 for row in rows_of(config, timing["processor_seconds"], read(place / "metrics.csv"))]  # fmt: skip
+        rows += [row for row in found if key_of(row) not in known]
+        known.update(key_of(row) for row in found)
+    rows.sort(key=lambda row: [int(row[c]) if c in ("seed", "step") else row[c] for c in (*run, "step")])
+    write(path, columns, rows)
+
+
+def train_missing(path, columns, runs, train):
+    """Train the runs that a file does not have yet, with one thread, and add their lines.
+
+    A run is (task, agent, seed), which are the first columns; train(task, agent, seed) yields the other
+    cells of each of its lines. They are added when the run has finished, so that a program that was
+    stopped can be called again."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+    import torch  # after the variables are set
+
+    torch.set_num_threads(1)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path, columns, [])
+    for run in runs:
+        if run in {(row["task"], row["agent"], int(row["seed"])) for row in read(path)}:
+            continue
+        lines = []
+        for cells in train(*run):
+            lines.append(",".join(map(str, (*run, *cells))) + "\n")
+            print(lines[-1], end="", flush=True)
+        with open(path, "a") as file:
+            file.writelines(lines)
 
 
 def interval(one, other, resamples=10000):

@@ -1,7 +1,7 @@
 """experiments/battery_tables.py: from run directories to the results file, and what is still to run."""
 
 import csv
-import importlib.util
+import importlib
 import io
 import json
 import os
@@ -11,8 +11,7 @@ import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "experiments"))  # its scripts import one another
+EXPERIMENTS = pathlib.Path(__file__).resolve().parents[2] / "experiments"
 SWEEP = """\
 run: {steps: 50, eval_every: 0}
 seeds: {first: 9000, count: 2}
@@ -22,16 +21,17 @@ cases:
 """
 
 
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "experiments" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def load(monkeypatch):
+    """Imports a script of experiments/. Other tests do not find the folder: what they test has to find it by itself."""
+    monkeypatch.syspath_prepend(str(EXPERIMENTS))
+    yield importlib.import_module
+    for path in EXPERIMENTS.glob("*.py"):
+        sys.modules.pop(path.stem, None)
 
 
 @pytest.fixture
-def tables(tmp_path, monkeypatch):
+def tables(load, tmp_path, monkeypatch):
     module = load("battery_tables")
     monkeypatch.setattr(module, "RESULTS", tmp_path / "battery.csv")
     return module
@@ -132,13 +132,9 @@ def test_tables_are_written_into_the_page(tables, tmp_path, monkeypatch):
     assert "| auto | 2 |" in printed and "| sb3-dqn | 8 |" in printed
 
 
-def test_references_agree_with_known_values():
+def test_references_agree_with_known_values(load):
     pytest.importorskip("minigrid")
-    sys.path.insert(0, str(ROOT / "experiments"))
-    try:
-        references = load("battery_references")
-    finally:
-        sys.path.pop(0)
+    references = load("battery_references")
     assert references.best_of_table("CliffWalking-v1", 1000) == -13
     assert 0.74 < references.best_of_table("FrozenLake-v1", 100) < 0.745
     assert -0.046 < references.best_of_blackjack() < -0.042
