@@ -95,12 +95,12 @@ def read_header(path: str) -> Dict[str, Any]:
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")
         if size > 1 << 24:
-            raise ValueError
+            raise ValueError(f"a header of {size} bytes")
         header = json.loads(file.read(size))
         for name in {"run.state", STATISTICS} & header.keys():
             begin, end = header[name]["data_offsets"]
             if 8 + size + end > os.path.getsize(path):
-                raise ValueError
+                raise ValueError(f"{name} ends beyond the file")
             file.seek(8 + size + begin)
             header[name] = file.read(end - begin)
         return header
@@ -108,18 +108,18 @@ def read_header(path: str) -> Dict[str, Any]:
 
 @contextlib.contextmanager
 def refuse_foreign(path: str) -> Iterator[None]:
-    """For everything that takes a description apart: whatever Python says of it is wrong with the file."""
+    """Reports any error raised while parsing a file's metadata as a FileError."""
     try:
         yield
-    except (library.Error, OSError):
+    except (library.Error, OSError, MemoryError):
         raise
-    except Exception:
-        raise FileError(f"{path} is neither an agent that save() has written nor the checkpoint of a run") from None
+    except Exception as error:
+        raise FileError(f"{path} is neither an agent that save() has written nor the checkpoint of a run") from error
 
 
 def whole(value: Any, bits: int = 63) -> int:
     if type(value) is not int or not 0 <= value < 1 << bits:
-        raise ValueError
+        raise ValueError(f"{value!r:.40} is no whole number of {bits} bits")
     return value
 
 

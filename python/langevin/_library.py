@@ -554,7 +554,7 @@ def encode_path(path: Any) -> bytes:
     return encoded
 
 
-def text_of(function: str, pointer: int, key: str) -> Optional[str]:
+def text_of(function: str, pointer: int, key: str) -> str:
     """A resolved value (lgv_agent_get, lgv_plan_get)."""
     buffer = ctypes.create_string_buffer(8192)
     call(function, pointer, key.encode(), buffer, len(buffer))

@@ -3,11 +3,12 @@ others are copied once into an array that fits."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 
-from langevin._library import BYTES, ONE_HOT, CSpec, UsageError
+from langevin._library import BOX, BYTES, ONE_HOT, CSpec, UsageError
 from langevin.masks import MASK, Masks, has_mask
 from langevin.task import Failure
 
@@ -159,20 +160,26 @@ def rebuild_reader(
     if the description is that of other observations: the library would read beyond theirs."""
     if description is not None:
         try:
-            from langevin.observations import Observations, build, count_numbers
+            from langevin.observations import MOST_ENTRIES, Observations, build, count_numbers
         except ModuleNotFoundError:
             if description["kind"] != "box" or spec.obs_shape[1] > 1:  # pictures may have to be turned
                 raise UsageError("these observations are read by means of Gymnasium: pip install gymnasium") from None
         else:
-            numbers = int(np.prod(spec.obs_shape)) + spec.vector
-            if stack > numbers or count_numbers(description) > numbers + max(stack, 1) * actions.count:
-                raise ValueError("too large")  # to be built
+            # Checked before anything is built, because a space allocates its bounds and a forged file may describe any
+            # size. The agent does not read the mask as numbers, so only the limit holds for it.
+            numbers = math.prod(spec.obs_shape) + spec.vector
+            seen = count_numbers(description, skip=MASK)
+            mask = count_numbers(description) - seen
+            if seen != numbers:
+                raise ValueError(f"the agent reads {numbers} numbers, and the space of its observations has {seen} numbers")
+            if max(seen, mask) > MOST_ENTRIES:
+                raise ValueError(f"a space of {seen} numbers and a mask of {mask} are too large")
             space = build(description)
             observations = Observations(space, 1.0, [], stack)
             form = np.dtype((observations.dtype, observations.size))
             if observations.kind != spec.obs_kind or form.itemsize != memory_form(spec).itemsize:
-                raise ValueError("of another size")
-            masks = Masks.of_observations(actions, stack > 0) if has_mask(space) else None
+                raise ValueError("observations of the space take another form in memory than the agent reads")
+            masks = Masks.of_observations(actions, stack > 0) if has_mask(space) and actions.kind != BOX else None
             return SpaceReader(space, observations, masks, stack)
     return ObservationReader(spec, shape)
 

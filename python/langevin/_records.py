@@ -6,7 +6,7 @@ import ctypes
 import json
 import math
 import os
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import numpy as np
 
@@ -18,7 +18,26 @@ from langevin._runs import load_metrics
 
 USUAL = 1000  # steps from one row to the next
 RECENT = 10  # evaluations or exact values that make up final_return
-COUNTS = ("episodes", "total", "regret", "window", "values", "evaluations")  # what files of agents keep
+
+
+def to_window(pair: Any) -> Tuple[float, int]:
+    total, count = pair
+    return float(total), int(count)
+
+
+def to_floats(values: Any) -> List[float]:
+    return [float(value) for value in values]
+
+
+# What files of agents keep of Metrics, and what turns JSON back into it.
+COUNTS: Dict[str, Callable[[Any], Any]] = {
+    "episodes": int,
+    "total": float,
+    "regret": float,
+    "window": to_window,
+    "values": to_floats,
+    "evaluations": to_floats,
+}
 
 
 class Metrics:
@@ -61,10 +80,8 @@ class Metrics:
 
     def restore(self, counts: Dict[str, Any]) -> None:
         self.restored = True
-        window, ended = counts["window"]
-        self.episodes, self.window = int(counts["episodes"]), (float(window), int(ended))
-        self.total, self.regret = float(counts["total"]), float(counts["regret"])
-        self.values, self.evaluations = (list(map(float, counts[name])) for name in ("values", "evaluations"))
+        for name, convert in COUNTS.items():
+            setattr(self, name, convert(counts[name]))
 
     def adopt(self, columns: Dict[str, np.ndarray], step: int) -> None:
         """Takes over the rows of the files that a loaded agent continues, and of a run's checkpoint their counts."""
@@ -243,12 +260,15 @@ def make_config(agent: Any, budget: Tuple[int, int], episodes: int) -> str:
 
 
 def describe_program(agent: Any) -> Dict[str, str]:
-    return {"version": lib.lgv_version().decode(), "kernels": kernels_of(agent._get("agent.precision"))}
+    return {"version": lib.lgv_version().decode(), "kernels": kernels_of("lgv_agent_get", agent.handle.pointer)}
 
 
-def kernels_of(precision: Optional[str]) -> str:
-    """precision: agent.precision; None: the agent has no such parameter. Those of bf16 have the same bits everywhere."""
-    return lib.lgv_kernels().decode() if precision in (None, "float") else "portable"
+def kernels_of(get: str, pointer: int) -> str:
+    """The kernels of an agent (get: lgv_agent_get) or of a plan (lgv_plan_get), as the library names them in config.json:
+    bf16 has the same bits with every kernel set."""
+    has_precision = registry.entries("agent")[library.text_of(get, pointer, "agent.name")].find("precision")
+    portable = has_precision and library.text_of(get, pointer, "agent.precision") != "float"
+    return "portable" if portable else lib.lgv_kernels().decode()
 
 
 def describe_env(agent: Any) -> Dict[str, Any]:

@@ -49,6 +49,8 @@ except ModuleNotFoundError as missing:
 FACTOR = 3  # of successive halving
 RUNGS = (1 / FACTOR**2, 1 / FACTOR)  # of the budget, where trials are compared
 WITHOUT_VALUE = "rungs_without_value"  # the attribute of a trial that lists them
+# What Optuna raises at a damaged line of its journal, or at one of a newer version.
+UNREADABLE = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
 MINIMIZE, MAXIMIZE = optuna.study.StudyDirection.MINIMIZE, optuna.study.StudyDirection.MAXIMIZE
 COMPLETE, PRUNED, FAIL, RUNNING = (optuna.trial.TrialState[name] for name in ("COMPLETE", "PRUNED", "FAIL", "RUNNING"))
 
@@ -73,16 +75,12 @@ class Halving(optuna.pruners.BasePruner):
 # ---- The study
 
 
-def not_a_journal(path: str) -> library.FileError:
-    return library.FileError(f"{path} is not the journal of a study: remove it, or choose another directory")
-
-
 def check_journal(path: str) -> None:
     """Optuna would append to a file of another program before it found that it cannot read it."""
     begin = b'{"op_code"'
     with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
         if not begin.startswith(file.read(len(begin))):
-            raise not_a_journal(path)
+            raise library.FileError(f"{path} is not the journal of a study: remove it, or choose another directory")
 
 
 class ClaimedTrial(NamedTuple):
@@ -114,10 +112,9 @@ class Tuner:
             storage = JournalStorage(JournalFileBackend(journal, lock))
             return optuna.create_study(storage=storage, study_name="langevin", direction=direction, sampler=sampler,
                                        pruner=pruner or Halving(), load_if_exists=True)  # fmt: skip
-        except OSError:
-            raise
-        except Exception as error:  # whatever Optuna finds first
-            raise not_a_journal(journal) from error
+        except UNREADABLE as error:
+            name = type(error).__name__
+            raise library.FileError(f"{journal} cannot be read as the journal of a study: {name}: {error}") from error
 
     def check_study(self, study: Any) -> None:
         """A study belongs to one file; only its number of trials may change."""
@@ -300,7 +297,7 @@ class Tuner:
 
 
 def show(line: str) -> None:
-    with contextlib.suppress(OSError):  # `langevin tune 2>&1 | tee log` goes on without tee
+    with contextlib.suppress(OSError):  # `langevin tune 2>&1 | tee log` continues after tee has exited
         print(line, file=sys.stderr, flush=True)
 
 

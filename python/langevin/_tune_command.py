@@ -6,16 +6,16 @@ import json
 import os
 import signal
 import sys
-from typing import Any
+from typing import Any, List
 
 from langevin import _library as library
 from langevin._library import UsageError
-from langevin._tune import COMPLETE, FAIL, MINIMIZE, PRUNED, RUNNING, short_text, tune
+from langevin._tune import COMPLETE, FAIL, MINIMIZE, PRUNED, RUNNING, short_text, show, tune
 
 import optuna  # after _tune, which says how to install it
 
 
-def print_table(study: Any, out: str, most: int) -> None:
+def make_table(study: Any, out: str, most: int) -> List[str]:
     """The best trials first, then those that were pruned last."""
     sign = 1 if study.direction == MINIMIZE else -1
     order = {COMPLETE: 0, PRUNED: 1, RUNNING: 2, FAIL: 3}
@@ -28,10 +28,15 @@ def print_table(study: Any, out: str, most: int) -> None:
         directory = os.path.join(out, t.user_attrs.get("directory", ""))
         rows.append([str(t.number), state, value, *(short_text(t.params.get(key, "")) for key in keys), directory])
     widths = [max(map(len, column)) for column in zip(*rows)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
-    if len(trials) > most:
-        print(f"... and {len(trials) - most} more")
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    return [*lines, f"... and {len(trials) - most} more"] if len(trials) > most else lines
+
+
+def print_lines(lines: List[str]) -> None:
+    try:
+        print("\n".join(lines), flush=True)
+    except BrokenPipeError:  # the study is complete all the same; Python flushes stdout again at exit, where it must not fail
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main() -> None:
@@ -45,17 +50,18 @@ def main() -> None:
     try:
         study = tune(file, out, progress_bar=not options.pop("quiet", False), **options)
     except KeyboardInterrupt:
-        print("langevin tune: stopped; the same command resumes the study", file=sys.stderr)
+        show("langevin tune: stopped; the same command resumes the study")
         sys.exit(130)
     except (library.Error, OSError) as error:
-        print(f"langevin tune: {error}", file=sys.stderr)
+        show(f"langevin tune: {error}")
         sys.exit(2 if isinstance(error, UsageError) else 1)
-    print_table(study, out, 10)
+    lines = make_table(study, out, 10)
     if any(t.state == COMPLETE for t in study.trials):
         first_seed = study.user_attrs["problem"]["first_seed"]
         config = os.path.join(out, study.best_trial.user_attrs["directory"], f"seed-{first_seed}", "config.json")
-        print("The best of many looks better than it is. Confirm it on other seeds:\n"
-              f"  langevin run --config {config} --seed 1000 --seeds 10")  # fmt: skip
+        lines += ["The best of many looks better than it is. Confirm it on other seeds:",
+                  f"  langevin run --config {config} --seed 1000 --seeds 10"]  # fmt: skip
+    print_lines(lines)
     unfinished = sum(t.state == RUNNING for t in study.trials)
     if unfinished:
-        print(f"{unfinished} trials are under way in other processes", file=sys.stderr)
+        show(f"{unfinished} trials are under way in other processes")

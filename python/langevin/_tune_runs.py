@@ -13,7 +13,7 @@ from typing import Optional
 
 import langevin
 from langevin import _library as library
-from langevin._library import CSummary, Handle, Interrupted, UsageError, lib
+from langevin._library import CSummary, Handle, Interrupted, lib
 from langevin._records import kernels_of
 
 SLICE = 256  # steps between looks at whether to stop
@@ -69,7 +69,7 @@ class Run:
 
 def _drop_foreign(plan: Handle, directory: str) -> None:
     """An unfinished run of another version or kernel set cannot be resumed exactly: it starts again."""
-    mine = {"version": langevin.__version__, "kernels": kernels_of(_precision_of(plan))}
+    mine = {"version": langevin.__version__, "kernels": kernels_of("lgv_plan_get", plan.pointer)}
     try:
         with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
             maker = json.load(file)["langevin"]
@@ -80,10 +80,3 @@ def _drop_foreign(plan: Handle, directory: str) -> None:
         warnings.warn(f"{directory} was begun by langevin {theirs['version']} with the kernels {theirs['kernels']}; "
                       "it starts again", stacklevel=2)  # fmt: skip
         shutil.rmtree(directory)
-
-
-def _precision_of(plan: Handle) -> Optional[str]:
-    try:
-        return library.text_of("lgv_plan_get", plan.pointer, "agent.precision")
-    except UsageError:
-        return None  # the agent has one precision

@@ -12,6 +12,7 @@ out, and so is the member ``action_mask`` of a Dict (masks.py).
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 import numpy as np
@@ -206,16 +207,23 @@ def build(description):
     return spaces.MultiBinary(shape) if kind == "multi-binary" else spaces.Box(0, 1, shape, dtype.type)
 
 
-def count_numbers(description):
-    """How many numbers an observation of the space has, masks included, without building it."""
+def count_numbers(description, skip=None):
+    """How many numbers the agent reads of an observation of the space, without building the space. skip: the key of a
+    member that is left out."""
     kind = description["kind"]
     if kind in ("dict", "tuple"):
-        return sum(count_numbers(part) for _, part in description["members"])
+        return sum(count_numbers(part) for key, part in description["members"] if key != skip)
+    if kind == "text":
+        return 0
     if kind == "discrete":
-        return description["n"]
-    if kind == "multi-discrete":
-        return int(np.sum(description["nvec"]))
-    return 0 if kind == "text" else math.prod(description["shape"])
+        count = description["n"]
+    elif kind == "multi-discrete":
+        count = sum(np.ravel(description["nvec"]).tolist())
+    else:
+        count = math.prod(map(operator.index, description["shape"]))
+    if count < 0:  # it would hide a member that is too large from the sum
+        raise ValueError(f"a space of {count} numbers")
+    return count
 
 
 # ---- Pictures

@@ -171,12 +171,128 @@ def test_forged_descriptions(tmp_path, name):
         langevin.load(tmp_path / "agent")
 
 
+def box(*shape):
+    return {"kind": "box", "shape": shape, "dtype": "<f4"}
+
+
+def dict_of(**members):
+    return {"kind": "dict", "members": list(members.items())}
+
+
+LARGE = 2**31 - 1
+TOO_LARGE = {  # obs_shape, vector and space, which agree with each other
+    "vector": ([LARGE, 1, 1], 0, box(LARGE)),
+    "picture": ([LARGE, LARGE, 1], 0, box(LARGE, LARGE)),
+    "vector beside a picture": ([9, 9, 1], LARGE, dict_of(picture=box(9, 9), vector=box(LARGE))),
+    "mask": ([4, 1, 1], 0, dict_of(x=box(4), action_mask=box(LARGE))),
+    "a negative size that hides another": ([4, 1, 1], 0, dict_of(a=box(LARGE), b={"kind": "discrete", "n": 4 - LARGE, "start": 0})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_forged_sizes_are_refused_before_anything_is_built(tmp_path, monkeypatch, name):
+    shape, vector, space = TOO_LARGE[name]
+    langevin.DQN("CartPole-v1", seed=1, **SMALL).save(tmp_path / "agent")
+
+    def change(about, python):
+        python.update(obs_shape=shape, space=space, stack=0)
+        python["spec"]["vector"] = vector
+
+    forge(tmp_path / "agent", change)
+    monkeypatch.setattr("langevin.observations.build", lambda description: pytest.fail("the space is built"))
+    with pytest.raises(langevin.FileError, match="neither an agent"):
+        langevin.load(tmp_path / "agent")
+
+
+def test_a_large_stack_allows_no_large_mask(tmp_path, monkeypatch):
+    langevin.DQN("CartPole-v1", seed=1, **SMALL).save(tmp_path / "agent")
+    space = dict_of(x=box(4), action_mask=box(2**45))
+    forge(tmp_path / "agent", lambda about, python: python.update(space=space, stack=2**62))
+    monkeypatch.setattr("langevin.observations.build", lambda description: pytest.fail("the space is built"))
+    with pytest.raises(langevin.FileError, match="neither an agent"):
+        langevin.load(tmp_path / "agent")
+
+
+def test_a_forged_description_keeps_its_cause(tmp_path):
+    """Whoever looks for the fault, in the file or in this package, finds it."""
+    langevin.DQN("CartPole-v1", seed=1, **SMALL).save(tmp_path / "agent")
+    forge(tmp_path / "agent", lambda about, python: python.update(space=box(5)))
+    with pytest.raises(langevin.FileError, match="neither an agent") as refused:
+        langevin.load(tmp_path / "agent")
+    assert "5 numbers" in str(refused.value.__cause__)
+
+
+def test_a_lack_of_memory_is_no_fault_of_the_file(tmp_path, monkeypatch):
+    langevin.DQN("CartPole-v1", seed=1, **SMALL).save(tmp_path / "agent")
+
+    def fail(description):
+        raise MemoryError
+
+    monkeypatch.setattr("langevin.observations.build", fail)
+    with pytest.raises(MemoryError):
+        langevin.load(tmp_path / "agent")
+
+
 @pytest.mark.parametrize("section, value", [("run", {"envs": "x", "episodes": 0, "steps": 0}), ("agent", {}), ("agent", 1)])
 def test_forged_settings(tmp_path, section, value):
     langevin.DQN("CartPole-v1", seed=1, **SMALL).save(tmp_path / "agent")
     forge(tmp_path / "agent", lambda about, python: about.update({section: value}))
     with pytest.raises(langevin.FileError, match="neither an agent"):
         langevin.load(tmp_path / "agent")
+
+
+# ---- Masks in observations
+
+
+class Masked(gymnasium.Env):
+    """Observations with a mask that allows one action."""
+
+    def __init__(self, action_space, mask_space, mask):
+        self.action_space, self.mask = action_space, mask
+        self.observation_space = gymnasium.spaces.Dict(x=gymnasium.spaces.Box(-1, 1, (3,)), action_mask=mask_space)
+
+    def _observe(self):
+        return {"x": self.np_random.uniform(-1, 1, 3).astype(np.float32), "action_mask": self.mask}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self._observe(), {}
+
+    def step(self, action):
+        return self._observe(), 0.0, bool(self.np_random.random() < 0.1), False, {}
+
+
+def several(n, space):
+    return gymnasium.spaces.Tuple([space] * n)
+
+
+DISCRETE, BINARY = gymnasium.spaces.Discrete(4), gymnasium.spaces.MultiBinary(4)
+BOX = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
+MASKED = {  # actions, space of masks, mask, the only action that it allows
+    "multi-discrete": (DISCRETE, gymnasium.spaces.MultiDiscrete([2] * 4), np.array([0, 0, 1, 0]), 2),
+    "multi-discrete of multi-binary": (BINARY, gymnasium.spaces.MultiDiscrete([3] * 4), np.array([0, 1, 1, 0]), [0, 1, 1, 0]),
+    "tuple": (DISCRETE, several(4, gymnasium.spaces.Discrete(2)), (0, 0, 1, 0), 2),
+    "tuple of binaries": (BINARY, several(4, gymnasium.spaces.MultiDiscrete([2, 2])), 4 * (np.array([0, 1]),), [1] * 4),
+    "beside a box": (BOX, gymnasium.spaces.MultiBinary(7), np.ones(7, np.int8), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name, stack", [*((name, 0) for name in MASKED), ("multi-discrete", 3), ("beside a box", 3)])
+def test_masks_of_any_space_are_loaded(tmp_path, name, stack):
+    """The space of masks may have more numbers than there are choices. Agents for boxes ignore masks."""
+    actions, space, mask, allowed = MASKED[name]
+    env = Masked(actions, space, mask)
+    if stack:
+        env = gymnasium.wrappers.FrameStackObservation(env, stack)
+    cls = langevin.SAC if actions is BOX else langevin.DQN
+    agent = cls(env, seed=1, warmup=20, replay=100).learn(40)
+    agent.save(tmp_path / "agent")
+    alone = langevin.load(tmp_path / "agent")
+    for seed in range(10):
+        observation, _ = env.reset(seed=seed)
+        action, _ = alone.predict(observation, deterministic=True)
+        assert np.array_equal(action, agent.predict(observation, deterministic=True)[0])
+        assert allowed is None or np.array_equal(action, allowed)
 
 
 # ---- The command line reads Python's

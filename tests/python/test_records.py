@@ -237,3 +237,36 @@ def test_precisions_of_bf16_are_portable(tmp_path, precision):
     agent = langevin.DQN("CartPole-v1", warmup=10, replay=100, hidden=(8, 8), precision=precision)
     agent.learn(20, log=tmp_path)
     assert json.loads((tmp_path / "config.json").read_text())["langevin"]["kernels"] == "portable"
+
+
+def test_counts_survive_a_file():
+    """As the types that they had: JSON turns the pair into a list and may turn a float into a whole number."""
+    from langevin._records import Metrics
+
+    before, after = Metrics(), Metrics()
+    before.add_episodes(np.array([(2.5, 1.0, 0.5), (1.5, 0.0, 0.5)], [("return", "f8"), ("regret", "f8"), ("value", "f8")]))
+    before.add_evaluation(3.0)
+    after.restore(json.loads(json.dumps(before.save()).replace("4.0", "4")))
+    assert after.save() == before.save() == {
+        "episodes": 2, "total": 4.0, "regret": 1.0, "window": (4.0, 2), "values": [0.5, 0.5], "evaluations": [3.0],
+    }  # fmt: skip
+    assert type(after.total) is float and after.restored
+
+
+def test_kernels_of_agents_and_plans():
+    """Only agents with networks have a precision; runs in bf16 have the same bits on all machines."""
+    from langevin import _library as library
+    from langevin import _registry as registry
+    from langevin._records import kernels_of
+
+    native = library.lib.lgv_kernels().decode()
+    for settings, kernels in [
+        ({"agent.name": "lmc-lsvi", "env.name": "riverswim", "run.episodes": 5}, native),
+        ({"agent.name": "dqn", "env.name": "nchain", "run.steps": 50}, native),
+        ({"agent.name": "dqn", "env.name": "nchain", "run.steps": 50, "agent.precision": "bf16"}, "portable"),
+    ]:
+        made = registry.make_settings(settings)
+        plan = library.create("lgv_plan_create", "lgv_plan_free", made.pointer)
+        assert kernels_of("lgv_plan_get", plan.pointer) == kernels
+    agent = langevin.LMCLSVI("langevin/RiverSwim-v0")
+    assert kernels_of("lgv_agent_get", agent.handle.pointer) == native

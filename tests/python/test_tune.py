@@ -259,12 +259,42 @@ def test_half_a_line_in_the_journal(tmp_path):
     assert outcome(second)[:2] == outcome(first)[:2] and len(langevin.tune(CHAIN, tmp_path, trials=4).trials) == 4
 
 
-@pytest.mark.parametrize("text", ["garbage\n", "no line", '{"op_code": 99}\n', "\n\n"])
+@pytest.mark.parametrize("text", ["garbage\n", "no line", "\n\n"])
 def test_a_journal_of_another_program(tmp_path, text):
     (tmp_path / "study.log").write_text(text)
-    with pytest.raises(langevin.FileError, match="is not the journal of a study"):
+    with pytest.raises(langevin.FileError, match="is not the journal of a study: remove it"):
         langevin.tune(CHAIN, tmp_path)
     assert (tmp_path / "study.log").read_text() == text
+
+
+@pytest.mark.parametrize("line, says", [
+    (b'{"op_code": 99, "worker_id": "x"}', "AssertionError"),  # an operation of a newer Optuna
+    (b'{"op_code": 5, "trial_id": 0}', "KeyError: 'param_name'"),
+    (b'{"op_code": 5, "wor', "JSONDecodeError"),
+    (b'{"op_code": \xff', "UnicodeDecodeError"),
+    (b"[]", "TypeError"),
+])  # fmt: skip
+def test_a_damaged_journal_is_not_to_be_removed(tmp_path, line, says):
+    """It still holds a study, which another version or a repair may read."""
+    langevin.tune(CHAIN, tmp_path, trials=2)
+    journal = tmp_path / "study.log"
+    lines = journal.read_bytes().splitlines(True)
+    damaged = b"".join([*lines[:5], line + b"\n", *lines[5:]])
+    journal.write_bytes(damaged)
+    with pytest.raises(langevin.FileError, match=f"cannot be read as the journal of a study: {says}") as refused:
+        langevin.tune(CHAIN, tmp_path)
+    assert "remove" not in str(refused.value) and journal.read_bytes() == damaged
+
+
+def test_a_lack_of_memory_is_no_fault_of_the_journal(tmp_path, monkeypatch):
+    from langevin import _tune
+
+    def fail(backend):
+        raise MemoryError
+
+    monkeypatch.setattr(_tune, "JournalStorage", fail)
+    with pytest.raises(MemoryError):
+        langevin.tune(CHAIN, tmp_path)
 
 
 def test_nobody_reads_the_messages(tmp_path):
@@ -273,6 +303,32 @@ def test_nobody_reads_the_messages(tmp_path):
     process.stderr.close()
     process.wait()
     assert [t.state.name for t in langevin.tune(CHAIN, tmp_path / "out", trials=0).trials] == ["COMPLETE"] * 6
+
+
+@pytest.mark.skipif(not LANGEVIN, reason="no command")
+@pytest.mark.parametrize("closed", ["both", "stdout"])
+def test_nobody_reads_the_table(tmp_path, closed):
+    """The study ends as it would with a reader."""
+    (tmp_path / "file.json").write_text(json.dumps(CHAIN))
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [LANGEVIN, "tune", tmp_path / "file.json", "--out", tmp_path / "out"]
+    done = subprocess.run(words, stdout=writer, stderr=writer if closed == "both" else subprocess.PIPE,
+                          env={**os.environ, "LANGEVIN_PYTHON": sys.executable})  # fmt: skip
+    os.close(writer)
+    assert done.returncode == 0 and b"Error" not in (done.stderr or b"")
+    assert [t.state.name for t in langevin.tune(CHAIN, tmp_path / "out").trials] == ["COMPLETE"] * 2
+
+
+@pytest.mark.skipif(not LANGEVIN, reason="no command")
+def test_nobody_reads_the_error(tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    (tmp_path / "file.json").write_text(json.dumps({**CHAIN, "measure": "retrun"}))
+    words = [LANGEVIN, "tune", tmp_path / "file.json", "--out", tmp_path / "out"]
+    done = subprocess.run(words, stdout=writer, stderr=writer, env={**os.environ, "LANGEVIN_PYTHON": sys.executable})
+    os.close(writer)
+    assert done.returncode == 2
 
 
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
