@@ -250,6 +250,7 @@ static const lie lies[] = {
     {"deepsea", "bootstrapped-dqn", "agent.heads=3", "agent.rows.at", 0, 1 << 20, "another time"},
     {"deepsea", "hyperagent", "", "agent.index", 0, 3, "an index that is no direction"},
     {"nchain", "pathwise-lmcdqn", "", "agent.cell.older", 0, 99, "not a list of all cells"},
+    {"nchain", "pathwise-lmcdqn", "", "agent.cell.example", 0, 99, "an observation that cannot be"},
     {"nchain", "pathwise-lmcdqn", "", "agent.pair.edge", 0, 99, "not a list"},
     {"nchain", "pathwise-lmcdqn", "", "agent.edge.to", 0, 99, "an unknown cell"},
     {"nchain", "pathwise-lmcdqn", "", "agent.edge.times", 0, 0, "out of range"},
