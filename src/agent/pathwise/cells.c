@@ -11,9 +11,15 @@ enum { MOST_VISITS = 1 << 24 }; /* up to here a float counts exactly */
 
 /* ---- memory ---- */
 
+/* The number of rows in use. The first pass of a layout only counts bytes: there is no array yet.
+ */
+static const int64_t *used_of(const cells *c, int which) {
+  return c->size ? c->size + which : NULL;
+}
+
 static void layout_pairs(cells *c, lgv_layout *layout) {
   size_t rows = (size_t)c->capacity, width = (size_t)c->actions;
-  const int64_t *used = &c->size[CELLS_COUNT];
+  const int64_t *used = used_of(c, CELLS_COUNT);
   c->edge = lgv__layout_needed_rows(layout, "pair.edge", LGV_I32, rows, width, used);
   c->count = lgv__layout_needed_rows(layout, "pair.count", LGV_F32, rows, width, used);
   c->reward = lgv__layout_needed_rows(layout, "pair.reward", LGV_F64, rows, width, used);
@@ -28,7 +34,7 @@ static void layout_pairs(cells *c, lgv_layout *layout) {
 
 static void layout_edges(cells *c, lgv_layout *layout) {
   size_t rows = (size_t)c->most_edges;
-  const int64_t *used = &c->size[CELLS_EDGES];
+  const int64_t *used = used_of(c, CELLS_EDGES);
   c->to = lgv__layout_needed_rows(layout, "edge.to", LGV_I32, rows, 1, used);
   c->next = lgv__layout_needed_rows(layout, "edge.next", LGV_I32, rows, 1, used);
   c->times = lgv__layout_needed_rows(layout, "edge.times", LGV_F32, rows, 1, used);
@@ -50,7 +56,7 @@ void lgv__cells_layout(cells *c, bool masked, lgv_layout *layout) {
   layout_scratch(c, layout);
   for (c->n_slots = 4; c->n_slots < 2 * c->capacity;) c->n_slots *= 2;
   c->size = lgv_layout_array(layout, "cell.size", LGV_I64, CELLS_SIZES, LGV_KEEP);
-  const int64_t *used = &c->size[CELLS_COUNT];
+  const int64_t *used = used_of(c, CELLS_COUNT);
   c->slot = lgv_layout_array(layout, "cell.slot", LGV_I32, (size_t)c->n_slots, LGV_SCRATCH);
   c->key = lgv__layout_needed_rows(layout, "cell.key", LGV_U64, rows, 1, used);
   c->example = lgv__layout_needed_rows(layout, "cell.example", LGV_U8, rows, c->obs_bytes, used);
