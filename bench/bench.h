@@ -101,7 +101,7 @@ LGV_CHECK lgv_status bench_measure(bench_report *report, const char *name, bench
 /* Same, for a time that was measured elsewhere. */
 LGV_CHECK lgv_status bench_record(bench_report *report, const char *name, bench_count count,
                                   double seconds, lgv_error *err);
-/* A time that was measured is above 0. */
+/* Fails unless `seconds` is above 0: the clock stood still or went backwards. */
 LGV_CHECK lgv_status bench_check_time(double seconds, lgv_error *err);
 LGV_CHECK lgv_status bench_best(bench_work work, void *context, double *seconds, lgv_error *err);
 /* Wall-clock time: for work that waits, or that other threads share. */

@@ -39,7 +39,7 @@ def arguments():
     parser.add_argument("--episodes", type=int, default=EVAL_EPISODES, help="of the evaluation; default: %(default)s")
     parser.add_argument("--only", default="", metavar="TEXT", help="only runs whose AGENT/TASK/SEED contains TEXT")
     options = parser.parse_args()
-    if options.out == PEERS and (options.steps, options.episodes) != (STEPS, EVAL_EPISODES):
+    if options.out.resolve() == PEERS and (options.steps, options.episodes) != (STEPS, EVAL_EPISODES):
         parser.error("runs with another --steps or --episodes are not for the file of results: give --out")
     return options
 

@@ -31,7 +31,7 @@ def arguments():
     parser.add_argument("--every", type=int, default=EVERY, help="steps between evaluations; default: %(default)s")
     parser.add_argument("--task", choices=TASKS, action="append", help="only this one; default: all")
     options = parser.parse_args()
-    if options.out == RESULTS and (options.steps, options.every) != (STEPS, EVERY):
+    if options.out.resolve() == RESULTS and (options.steps, options.every) != (STEPS, EVERY):
         parser.error("runs with another --steps or --every are not for the file of results: give --out")
     return options
 

@@ -19,6 +19,7 @@ both agents have at least two.
 """
 import argparse
 import statistics
+import sys
 
 from evaluations import DATA, collect, interval, read
 
@@ -73,9 +74,7 @@ def table(path):
 
 
 def difference(one, other, path):
-    runs = runs_of(path)
-    print(f"| task | steps | {one} - {other} |")
-    print("|---|---|---|")
+    runs, lines = runs_of(path), []
     for task in sorted({task for task, _ in runs}):
         pair = [list(runs.get((task, agent), {}).values()) for agent in (one, other)]
         ends = [end for end in ENDS if all(int(rows[-1]["step"]) >= end for agent in pair for rows in agent)]
@@ -86,7 +85,10 @@ def difference(one, other, path):
         if min(len(a), len(b)) >= 2:  # one run has no spread
             low, high = interval(a, b)
             text += f" [{low:+.0f}, {high:+.0f}]"
-        print(f"| {task} | {ends[-1] // 1000}k | {text} |")
+        lines.append(f"| {task} | {ends[-1] // 1000}k | {text} |")
+    if not lines:
+        sys.exit(f"{path}: no task has runs of both {one} and {other} with {ENDS[0]} steps")
+    print(f"| task | steps | {one} - {other} |", "|---|---|---|", *lines, sep="\n")
 
 
 def main():

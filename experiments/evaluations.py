@@ -6,6 +6,7 @@ import pathlib
 import random
 import statistics
 import subprocess
+import sys
 import tempfile
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "docs/results/data"
@@ -35,7 +36,7 @@ def collect(folder, path, columns, run, rows_of):
     def key_of(row):
         return tuple(row[column] for column in run)
 
-    rows = read(path)
+    rows, places = read(path), {}
     known = {key_of(row) for row in rows}
     for place in sorted(file.parent for file in pathlib.Path(folder).glob("**/summary.json")):
         summary = json.loads((place / "summary.json").read_text())
@@ -44,8 +45,12 @@ def collect(folder, path, columns, run, rows_of):
         config, timing = (json.loads((place / f"{name}.json").read_text()) for name in ("config", "timing"))
         found = [dict(row, seed=str(summary["seed"]))
                  for row in rows_of(config, timing["processor_seconds"], read(place / "metrics.csv"))]  # fmt: skip
+        keys = {key_of(row) for row in found}
+        if any(key in places for key in keys):
+            print(f"skipped {place}: {', '.join(keys.pop())} is in {places[key_of(found[0])]}", file=sys.stderr)
+            continue
+        places.update(dict.fromkeys(keys, place))
         rows += [row for row in found if key_of(row) not in known]
-        known.update(key_of(row) for row in found)
     rows.sort(key=lambda row: [int(row[c]) if c in ("seed", "step") else row[c] for c in (*run, "step")])
     write(path, columns, rows)
 

@@ -108,7 +108,7 @@ def read_header(path: str) -> Dict[str, Any]:
 
 @contextlib.contextmanager
 def refuse_foreign(path: str) -> Iterator[None]:
-    """Reports any error raised while parsing a file's metadata as a FileError."""
+    """Reports what a foreign file makes Python raise as a FileError; errors of the library and the system pass."""
     try:
         yield
     except (library.Error, OSError, MemoryError):

@@ -12,6 +12,8 @@ from langevin._library import BOX, BYTES, ONE_HOT, CSpec, UsageError
 from langevin.masks import MASK, Masks, has_mask
 from langevin.task import Failure
 
+MOST_MASK = 1 << 20  # entries of a mask in a file, more than any real one has
+
 
 class Batch(NamedTuple):
     batched: bool
@@ -172,7 +174,7 @@ def rebuild_reader(
             mask = count_numbers(description) - seen
             if seen != numbers:
                 raise ValueError(f"the agent reads {numbers} numbers, and the space of its observations has {seen} numbers")
-            if max(seen, mask) > MOST_ENTRIES:
+            if seen > MOST_ENTRIES or mask > MOST_MASK:
                 raise ValueError(f"a space of {seen} numbers and a mask of {mask} are too large")
             space = build(description)
             observations = Observations(space, 1.0, [], stack)

@@ -35,8 +35,12 @@ def make_table(study: Any, out: str, most: int) -> List[str]:
 def print_lines(lines: List[str]) -> None:
     try:
         print("\n".join(lines), flush=True)
-    except BrokenPipeError:  # the study is complete all the same; Python flushes stdout again at exit, where it must not fail
+    except OSError as error:
+        # Python flushes stdout again at exit, where it must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # nobody reads the table, but the study is complete
+            show(f"langevin tune: cannot print the table: {error}")
+            sys.exit(1)
 
 
 def main() -> None:

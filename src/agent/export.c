@@ -4,8 +4,6 @@
 #include "agent/network_file.h"
 #include "base/error.h"
 #include "base/io/disk.h"
-#include "base/io/tensors.h"
-#include "base/memory.h"
 #include "base/spec.h"
 
 #include <ctype.h>
@@ -13,6 +11,7 @@
 #include <limits.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- numbers ---- */
@@ -85,6 +84,8 @@ static void prepare(export_writer *w) {
 
 /* ---- the head of the file ---- */
 
+static const char file_head[] = "/* A trained ";
+
 static void describe_obs(const export_writer *w) {
   const lgv_env_spec *env = w->env;
   const char *type = env->obs_kind == LGV_OBS_BYTE ? "bytes" : "floats";
@@ -120,9 +121,9 @@ static void put_head(const export_writer *w) {
   int32_t A = w->env->actions.count, parts = parts_of(w);
   const char *outside = w->parts.by_stage ? " outside of these ranges, and" : "";
   fprintf(w->file,
-          "/* A trained %s, written by langevin %s in C99. Nothing is allocated,\n"
+          "%s%s, written by langevin %s in C99. Nothing is allocated,\n"
           " * and nothing is kept between calls.\n *\n",
-          lgv__agent_type(w->agent)->name, lgv_version());
+          file_head, lgv__agent_type(w->agent)->name, lgv_version());
   describe_obs(w);
   if (w->parts.is_actor) {
     put_head_of_actor(w);
@@ -271,16 +272,23 @@ static lgv_status check(const export_writer *w, bool has_parts, lgv_error *err) 
   return LGV_OK;
 }
 
-/* C files are replaced, but not the agent that a mistaken path names, whatever its ending. */
-static lgv_status check_place(const char *path, lgv_error *err) {
-  char *about;
-  lgv_error why;
-  lgv_status status = lgv__tensors_read_about(path, &about, &why);
-  lgv__free(about);
-  if (status == LGV_ERR_MEMORY) return lgv__out_of_memory(err, path);
-  if (status != LGV_OK) return LGV_OK;
+static bool begins_as_ours(const char *path) {
+  char head[sizeof file_head] = "";
+  FILE *file = fopen(path, "rb");
+  size_t length = file ? fread(head, 1, sizeof head - 1, file) : 0;
+  bool ours = file && !ferror(file) && (length == 0 || strcmp(head, file_head) == 0);
+  if (file) fclose(file);
+  return ours;
+}
+
+/* An export replaces an earlier one or an empty file. Anything else, such as the agent itself, is
+ * there because of a mistaken path. */
+static lgv_status refuse_to_replace(const char *path, lgv_error *err) {
+  struct stat there;
+  if (stat(path, &there) != 0 || (S_ISREG(there.st_mode) && begins_as_ours(path))) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
-                  "%.300s holds an agent or a network: choose another file, or remove it", path);
+                  "%.300s is there and no exported policy: choose another file, or remove it",
+                  path);
 }
 
 static lgv_status close_file(export_writer *w, const char *temporary, const char *path,
@@ -316,7 +324,7 @@ static lgv_status export(lgv_agent *agent, const char *path, const char *name, b
     return lgv__network_file_write(path, &w.parts, lgv__agent_type(agent)->name, err);
   prepare(&w);
   LGV_TRY(check(&w, has_parts, err));
-  LGV_TRY(check_place(path, err));
+  LGV_TRY(refuse_to_replace(path, err));
   if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary)
     return lgv_fail(err, LGV_ERR_IO, "the path %.200s... is too long", path);
   int descriptor = lgv__disk_create(temporary);

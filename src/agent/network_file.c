@@ -146,7 +146,7 @@ lgv_status lgv__network_file_read(const char *path, network_file *file, lgv_erro
 }
 
 /* A saved agent has the same ending, and a mistaken path must not overwrite it. */
-static lgv_status check_place(const char *path, lgv_error *err) {
+static lgv_status refuse_to_replace(const char *path, lgv_error *err) {
   network_file there;
   lgv_error why = {0};
   if (access(path, F_OK) != 0) return LGV_OK;
@@ -155,8 +155,7 @@ static lgv_status check_place(const char *path, lgv_error *err) {
   if (status == LGV_OK) return LGV_OK;
   return lgv_fail(
       err, status == LGV_ERR_MEMORY ? status : LGV_ERR_USAGE,
-      "only the file of a network is replaced, and the one that is there cannot be read "
-      "as such: %.400s",
+      "%.300s is not replaced, because it cannot be read as the file of a network: %.300s", path,
       why.message);
 }
 
@@ -165,7 +164,7 @@ lgv_status lgv__network_file_write(const char *path, const lgv_policy_parts *par
   network_file file = {0};
   lgv_tensors tensors = {0};
   LGV_TRY(check_parts(parts, who, err));
-  LGV_TRY(check_place(path, err));
+  LGV_TRY(refuse_to_replace(path, err));
   lgv_status status = fill(&file, parts, err);
   if (status == LGV_OK) status = add_arrays(&tensors, &file, err);
   if (status == LGV_OK) status = lgv__tensors_write(&tensors, path, err);

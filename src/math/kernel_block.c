@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-#if LGV_LANES > 1 && defined(__FMA__)
+#if LGV_FUSES && !defined(__aarch64__)
 #define VECTORS 1
 #define DEFINITION 0
 #elif LGV_LANES > 1 && (defined(__SSE2__) || defined(__aarch64__))

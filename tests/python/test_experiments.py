@@ -154,6 +154,7 @@ def test_difference(continuous, tmp_path):
         "| HalfCheetah-v5 | 100k | +30 |",
         "| Hopper-v5 | 100k | +100 [-100, +300] |",
     ]
+    assert "no task has runs of both sac and tdd" in call("continuous_tables", "difference", "sac", "tdd", file, code=1)
 
 
 def test_atari(tmp_path):

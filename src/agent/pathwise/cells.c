@@ -11,8 +11,7 @@ enum { MOST_VISITS = 1 << 24 }; /* up to here a float counts exactly */
 
 /* ---- memory ---- */
 
-/* The number of rows in use. The first pass of a layout only counts bytes: there is no array yet.
- */
+/* The number of rows in use. There is no array yet when the layout counts its bytes. */
 static const int64_t *used_of(const cells *c, int which) {
   return c->size ? c->size + which : NULL;
 }

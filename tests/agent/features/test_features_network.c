@@ -269,7 +269,7 @@ static void agents_without_a_single_network_are_refused(void **state) {
   assert_no_export("dqn", "agent.hidden=", "no hidden layer");
 }
 
-static void refuse_to_replace(lgv_agent *agent, const char *path, const char *reason) {
+static void assert_not_replaced(lgv_agent *agent, const char *path, const char *reason) {
   lgv_error wrong;
   assert_int_equal(lgv_agent_export(agent, path, "unused", &wrong), LGV_ERR_USAGE);
   if (!strstr(wrong.message, reason) || !strstr(wrong.message, path)) fail_msg("%s", wrong.message);
@@ -286,10 +286,17 @@ static void an_export_replaces_no_agent(void **state) {
   SUCCEED(lgv_agent_export(agent, plain, "second", &err)); /* over C */
   SUCCEED(lgv_agent_save(agent, path, NULL, &err));
   SUCCEED(lgv_agent_save(agent, plain, NULL, &err));
-  refuse_to_replace(agent, path, "only the file of a network is replaced");
-  refuse_to_replace(agent, plain, "holds an agent or a network");
+  assert_not_replaced(agent, path, "cannot be read as the file of a network");
+  assert_not_replaced(agent, plain, "no exported policy");
   SUCCEED(lgv_agent_load(agent, path, &err));
   SUCCEED(lgv_agent_load(agent, plain, &err));
+  assert_int_equal(truncate(plain, 100), 0); /* nor what is left of one */
+  assert_not_replaced(agent, plain, "no exported policy");
+  assert_int_equal(truncate(plain, 0), 0);
+  SUCCEED(lgv_agent_export(agent, plain, "third", &err));
+  assert_int_equal(unlink(plain), 0);
+  assert_int_equal(mkfifo(plain, 0600), 0); /* nobody writes into it */
+  assert_not_replaced(agent, plain, "no exported policy");
   lgv_agent_free(agent);
 }
 

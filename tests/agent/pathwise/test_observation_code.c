@@ -342,7 +342,7 @@ static void check_sides(int height, int width, const int *sides, int levels) {
   }
 }
 
-static void sides_double_and_those_of_large_pictures_grow_slower(void **state) {
+static void sides_double_and_those_of_large_pictures_grow_more_slowly(void **state) {
   (void)state;
   static const int small[] = {1, 2, 4, 8, 16, 32}, large[] = {1, 2, 3, 4, 6, 8, 11, 16, 23, 32};
   check_sides(35, 35, small, 6);
@@ -554,7 +554,7 @@ int main(void) {
       cmocka_unit_test(a_number_without_a_range_has_one_bin),
       cmocka_unit_test(the_threshold_removes_noise),
       cmocka_unit_test(squares_hide_where_a_pixel_is),
-      cmocka_unit_test(sides_double_and_those_of_large_pictures_grow_slower),
+      cmocka_unit_test(sides_double_and_those_of_large_pictures_grow_more_slowly),
       cmocka_unit_test(only_the_newest_of_a_stack_counts),
       cmocka_unit_test(squares_have_four_grays),
       cmocka_unit_test(ranges_are_those_of_channels_and_numbers),
