@@ -287,7 +287,8 @@ static lgv_status refuse_to_replace(const char *path, lgv_error *err) {
   struct stat there;
   if (stat(path, &there) != 0 || (S_ISREG(there.st_mode) && begins_as_ours(path))) return LGV_OK;
   return lgv_fail(err, LGV_ERR_USAGE,
-                  "%.300s is there and no exported policy: choose another file, or remove it",
+                  "%.300s is not replaced, because it cannot be read as an exported policy: choose "
+                  "another file",
                   path);
 }
 

@@ -287,16 +287,16 @@ static void an_export_replaces_no_agent(void **state) {
   SUCCEED(lgv_agent_save(agent, path, NULL, &err));
   SUCCEED(lgv_agent_save(agent, plain, NULL, &err));
   assert_not_replaced(agent, path, "cannot be read as the file of a network");
-  assert_not_replaced(agent, plain, "no exported policy");
+  assert_not_replaced(agent, plain, "cannot be read as an exported policy");
   SUCCEED(lgv_agent_load(agent, path, &err));
   SUCCEED(lgv_agent_load(agent, plain, &err));
   assert_int_equal(truncate(plain, 100), 0); /* nor what is left of one */
-  assert_not_replaced(agent, plain, "no exported policy");
+  assert_not_replaced(agent, plain, "cannot be read as an exported policy");
   assert_int_equal(truncate(plain, 0), 0);
   SUCCEED(lgv_agent_export(agent, plain, "third", &err));
   assert_int_equal(unlink(plain), 0);
   assert_int_equal(mkfifo(plain, 0600), 0); /* nobody writes into it */
-  assert_not_replaced(agent, plain, "no exported policy");
+  assert_not_replaced(agent, plain, "cannot be read as an exported policy");
   lgv_agent_free(agent);
 }
 
