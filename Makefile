@@ -162,7 +162,6 @@ mutants: $(SETUP) ## insert mistakes one at a time; a test must notice each of t
 COVERAGE_NOT = ^(abi|exports|install|torture)$$
 
 coverage: $(SETUP) $(VENV) ## show which lines of src/ the quick tests run; fail below 97 %
-	@scripts/setup gcovr
 	@$(call configure,build-coverage,-DCMAKE_C_FLAGS=--coverage $(O1))
 	@$(CMAKE) --build build-coverage -j $(JOBS)
 	@find build-coverage -name '*.gcda' -delete
