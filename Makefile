@@ -114,10 +114,10 @@ test-tsan: $(SETUP) $(VENV) ## run the quick tests under the thread sanitizer (P
 
 # Valgrind is about fifty times slower than the processor. VALGRIND_NOT leaves out tests that start
 # other programs (valgrind neither looks into them nor reports that they failed to start) and tests
-# that would take hours: networks that learn, every agent, thousands of files. The address sanitizer
-# covers these.
+# that would take hours: networks that learn, products of all shapes, every agent, thousands of files.
+# The address sanitizer covers these.
 VALGRIND_TESTS ?= ^(test_|fuzz_)
-VALGRIND_NOT   ?= ^test_(bench|cli|dqn_(learn|returns)|env_(atari|gym|remote)|net$$|resume|run_(envs|hostile|kills|trainer)|smoke)
+VALGRIND_NOT   ?= ^test_(agent_export|bench|cli|dqn_(learn|precision|returns)|env_(atari|gym|remote)|kernel_block$$|net(_bf16)?$$|resume|run_(envs|hostile|kills|precision|trainer)|smoke)
 
 test-valgrind: $(SETUP) ## run three quarters of the quick C tests under valgrind's memcheck
 	@scripts/setup valgrind
@@ -128,11 +128,11 @@ test-valgrind: $(SETUP) ## run three quarters of the quick C tests under valgrin
 # qemu-user emulates vectors of floats number by number: a test of networks takes a hundred times as
 # long. ARM_NOT leaves out
 #   tests that start other programs, since those of ARM cannot be started from an emulated one:
-#     agent_export (a compiler), cli*, env_atari, env_gym*, env_remote (workers and their timeouts);
+#     ac_export and agent_export (a compiler), cli*, env_atari, env_gym*, env_remote (workers and their timeouts);
 #   tests that measure time: bench;
 #   tests of networks and of many runs that take minutes there.
 ARM_TESTS ?= ^(test_|fuzz_|example_)
-ARM_NOT   ?= ^(test_(agent_(export|masks)|bench|cli|env_(atari|gym|remote)|episode_limit|matmul_threads|net$$|pathwise_circles|resume|smoke)|test_dqn_(ensemble|hyperagent|images|learn|masks|networks|returns)|test_run_(disk|envs|evaluations|hostile|kills|numbers|trainer)|example_own_(mask|pictures))
+ARM_NOT   ?= ^(test_(ac_export|agent_(export|masks)|bench|cli|env_(atari|gym|remote)|episode_limit|matmul_threads|net$$|pathwise_circles|resume|smoke)|test_dqn_(ensemble|hyperagent|images|learn|masks|networks|returns)|test_run_(disk|envs|evaluations|hostile|kills|numbers|trainer)|example_own_(features|mask|pictures))
 
 # ARM_DIGESTS compare their digests with those of this machine's build.
 ARM_DIGESTS = test_portable test_run_precision
