@@ -113,11 +113,12 @@ test-tsan: $(SETUP) $(VENV) ## run the quick tests under the thread sanitizer (P
 	@$(call run_tests,build-tsan) $(TSAN_PART_$(PART))
 
 # Valgrind is about fifty times slower than the processor. VALGRIND_NOT leaves out tests that start
-# other programs (valgrind neither looks into them nor reports that they failed to start) and tests
-# that would take hours: networks that learn, products of all shapes, every agent, thousands of files.
-# The address sanitizer covers these.
+# other programs (valgrind neither looks into them nor reports that they failed to start), tests that
+# would take hours (networks that learn, products of all shapes, every agent, thousands of files) and
+# tests that compare with long double, which valgrind computes in 64 bits: lmc_underdamped,
+# portable_math. The address sanitizer covers all of these.
 VALGRIND_TESTS ?= ^(test_|fuzz_)
-VALGRIND_NOT   ?= ^test_(agent_export|bench|cli|dqn_(learn|precision|returns)|env_(atari|gym|remote)|kernel_block$$|net(_bf16)?$$|resume|run_(envs|hostile|kills|precision|trainer)|smoke)
+VALGRIND_NOT   ?= ^test_(agent_export|bench|cli|dqn_(learn|precision|returns)|env_(atari|gym|remote)|kernel_block$$|lmc_underdamped|net(_bf16)?$$|portable_math|resume|run_(envs|hostile|kills|precision|trainer)|smoke)
 
 test-valgrind: $(SETUP) ## run three quarters of the quick C tests under valgrind's memcheck
 	@scripts/setup valgrind
